@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A byte buffer that grows. Zero-initialised is empty and valid. buf_done() frees the bytes.
+
+#include <stdbool.h>
+
+#include "macro.h"
+
+typedef struct Buf {
+        uint8_t *data;
+        size_t len;
+        size_t allocated;
+} Buf;
+
+void buf_done(Buf *b);
+// Room for `more` bytes behind len; returns where they go or NULL (out of memory). Does not change len.
+uint8_t *buf_reserve(Buf *b, size_t more);
+int buf_append(Buf *b, const void *data, size_t len);
+int buf_printf(Buf *b, const char *format, ...) _printf_(2, 3);
+// Drops the first `n` bytes (n <= len); the rest moves to the front.
+void buf_consume(Buf *b, size_t n);
+// Takes the bytes as a NUL-terminated string that the caller frees; the buffer is empty afterwards. NULL: out of memory.
+char *buf_take_string(Buf *b);
+#define _cleanup_buf_ _cleanup_(buf_done)

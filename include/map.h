@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Hash map from byte strings to pointers, seeded per process so that peers cannot choose collisions.
+//
+// The map owns neither keys nor values: a key usually lives inside its value and must stay unchanged while it is in the map.
+// Iteration order is arbitrary; entries may be taken while iterating with map_foreach(), none may be added.
+
+#include <stdbool.h>
+
+#include "macro.h"
+
+typedef struct MapSlot {
+        uint64_t hash;
+        const void *key; // NULL: free slot
+        size_t key_len;
+        void *value;
+} MapSlot;
+
+typedef struct Map {
+        MapSlot *slots;
+        size_t n_slots; // power of two or 0
+        size_t count;
+} Map;
+
+// A zero-initialised Map is empty and valid.
+void map_done(Map *m);
+// Same, and calls free_value(value) for each entry.
+void map_done_with(Map *m, void (*free_value)(void *value));
+
+void *map_find(const Map *m, const void *key, size_t key_len);
+// 0, -EEXIST (nothing changed) or -ENOMEM (nothing changed). `value` must not be NULL.
+int map_add(Map *m, const void *key, size_t key_len, void *value) _warn_unused_;
+// Removes and returns the value, or NULL.
+void *map_take(Map *m, const void *key, size_t key_len);
+
+// Strings and fixed-size integers as keys.
+static inline void *map_find_str(const Map *m, const char *key) {
+        return map_find(m, key, strlen(key));
+}
+static inline int map_add_str(Map *m, const char *key, void *value) {
+        return map_add(m, key, strlen(key), value);
+}
+static inline void *map_take_str(Map *m, const char *key) {
+        return map_take(m, key, strlen(key));
+}
+
+// Next used slot at or behind *iter (start with 0), or NULL at the end.
+MapSlot *map_next(const Map *m, size_t *iter);
+#define map_foreach(slot, map) for (size_t slot##_i = 0, slot##_b = 1; slot##_b; slot##_b = 0) \
+        for (MapSlot *slot; (slot = map_next(map, &slot##_i));)
+
+// SipHash-2-4 with this process's random key (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012).
+uint64_t map_hash(const void *data, size_t len);
+// For tests that want the same order every time. Must be called before the first map is used.
+void map_set_seed(const uint8_t seed[16]);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Small helpers on strings.
+
+#include <stdbool.h>
+
+#include "macro.h"
+
+// A new string, or NULL (out of memory).
+char *str_printf(const char *format, ...) _printf_(1, 2);
+bool str_has_prefix(const char *s, const char *prefix);
+bool str_has_suffix(const char *s, const char *suffix);
+
+// `ret` has room for 2 * len + 1.
+void hex_encode(const void *data, size_t len, char *ret);
+// Exactly 2 * len hex digits, nothing behind them.
+bool hex_decode(const char *hex, void *ret, size_t len);
+
+// Decimal without sign, blanks or leading '+', at most `max`. False (and *ret untouched) otherwise.
+bool parse_u64(const char *s, uint64_t max, uint64_t *ret);
+// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min". Microseconds.
+bool parse_span_us(const char *s, uint64_t *ret);

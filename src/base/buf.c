@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "buf.h"
+
+enum { BUF_MIN = 256 };
+
+void buf_done(Buf *b) {
+        free(b->data);
+        *b = (Buf){};
+}
+
+uint8_t *buf_reserve(Buf *b, size_t more) {
+        size_t need, size;
+        uint8_t *p;
+
+        if (__builtin_add_overflow(b->len, more, &need))
+                return NULL;
+        if (need > b->allocated || !b->data) {
+                size = b->allocated ?: BUF_MIN;
+                while (size < need)
+                        if (__builtin_mul_overflow(size, (size_t) 2, &size))
+                                return NULL;
+                p = realloc(b->data, size);
+                if (!p)
+                        return NULL;
+                b->data = p;
+                b->allocated = size;
+        }
+        return b->data + b->len;
+}
+
+int buf_append(Buf *b, const void *data, size_t len) {
+        uint8_t *p = buf_reserve(b, len);
+
+        if (!p)
+                return -ENOMEM;
+        if (len > 0)
+                memcpy(p, data, len);
+        b->len += len;
+        return 0;
+}
+
+int buf_printf(Buf *b, const char *format, ...) {
+        va_list ap;
+        uint8_t *p;
+        int n;
+
+        va_start(ap, format);
+        n = vsnprintf(NULL, 0, format, ap);
+        va_end(ap);
+        if (n < 0)
+                return -EINVAL;
+        p = buf_reserve(b, (size_t) n + 1);
+        if (!p)
+                return -ENOMEM;
+        va_start(ap, format);
+        vsnprintf((char *) p, (size_t) n + 1, format, ap);
+        va_end(ap);
+        b->len += (size_t) n;
+        return 0;
+}
+
+void buf_consume(Buf *b, size_t n) {
+        assert(n <= b->len);
+        b->len -= n;
+        if (b->len > 0)
+                memmove(b->data, b->data + n, b->len);
+}
+
+char *buf_take_string(Buf *b) {
+        if (buf_append(b, "", 1) < 0)
+                return NULL;
+        b->len = b->allocated = 0;
+        return (char *) TAKE_PTR(b->data);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fileio.h"
+#include "str.h"
+
+static void closep(int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+}
+
+int file_read(int dirfd, const char *path, size_t max_bytes, Buf *ret) {
+        _cleanup_(closep) int fd = -1;
+        size_t before = ret->len;
+
+        fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0)
+                return -errno;
+        for (;;) {
+                uint8_t *p = buf_reserve(ret, 4096);
+                ssize_t n;
+
+                if (!p)
+                        return -ENOMEM;
+                n = read(fd, p, 4096);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0) {
+                        ret->len = before;
+                        return -errno;
+                }
+                if (n == 0)
+                        return 0;
+                ret->len += (size_t) n;
+                if (ret->len - before > max_bytes) {
+                        ret->len = before;
+                        return -EFBIG;
+                }
+        }
+}
+
+int dir_sync(int dirfd, const char *path) {
+        _cleanup_(closep) int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0)
+                return -errno;
+        return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int write_all(int fd, const uint8_t *data, size_t len) {
+        while (len > 0) {
+                ssize_t n = write(fd, data, len);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                data += n;
+                len -= (size_t) n;
+        }
+        return 0;
+}
+
+int file_replace(int dirfd, const char *path, const void *data, size_t len, mode_t mode, FileWriteFlags flags) {
+        _cleanup_free_ char *dir = strdup(path), *tmp = NULL;
+        _cleanup_(closep) int fd = -1;
+        char *slash;
+        int r;
+
+        if (!dir)
+                return -ENOMEM;
+        slash = strrchr(dir, '/');
+        if (slash)
+                *slash = 0;
+        tmp = slash ? str_printf("%s/.#%s.new", dir, slash + 1) : str_printf(".#%s.new", path);
+        if (!tmp)
+                return -ENOMEM;
+        (void) unlinkat(dirfd, tmp, 0);
+        fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (fd < 0)
+                return -errno;
+        r = write_all(fd, data, len);
+        if (r == 0 && fchmod(fd, mode) < 0)
+                r = -errno;
+        if (r == 0 && (flags & FILE_SYNC) && fsync(fd) < 0)
+                r = -errno;
+        if (r == 0 && renameat(dirfd, tmp, dirfd, path) < 0)
+                r = -errno;
+        if (r < 0) {
+                (void) unlinkat(dirfd, tmp, 0);
+                return r;
+        }
+        return flags & FILE_SYNC ? dir_sync(dirfd, !slash ? "." : *dir ? dir : "/") : 0;
+}
+
+int dir_empty(int dirfd, const char *path) {
+        int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), r = 0;
+        DIR *d;
+
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -errno;
+        d = fdopendir(fd);
+        if (!d) {
+                r = -errno;
+                close(fd);
+                return r;
+        }
+        for (struct dirent *e; r == 0 && (e = readdir(d));) {
+                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
+                        continue;
+                if (unlinkat(fd, e->d_name, 0) == 0 || errno == ENOENT)
+                        continue;
+                if (errno != EISDIR && errno != EPERM) {
+                        r = -errno;
+                        break;
+                }
+                r = dir_empty(fd, e->d_name);
+                if (r == 0 && unlinkat(fd, e->d_name, AT_REMOVEDIR) < 0)
+                        r = -errno;
+        }
+        closedir(d);
+        return r;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#include "hash.h"
+#include "str.h"
+
+Hash hash_of(const void *data, size_t len) {
+        Hash h;
+        int r;
+
+        r = gnutls_hash_fast(GNUTLS_DIG_SHA256, data, len, h.bytes);
+        if (r < 0)
+                abort(); // SHA-256 missing from the TLS library: nothing could work
+        return h;
+}
+
+bool hash_equal(const Hash *a, const Hash *b) {
+        return memcmp(a->bytes, b->bytes, HASH_SIZE) == 0;
+}
+
+bool hash_is_zero(const Hash *h) {
+        static const Hash zero;
+
+        return hash_equal(h, &zero);
+}
+
+void hash_hex(const Hash *h, size_t n_bytes, char *ret) {
+        hex_encode(h->bytes, n_bytes, ret);
+}
+
+bool hash_from_bytes(const void *data, size_t len, Hash *ret) {
+        if (len != HASH_SIZE)
+                return false;
+        memcpy(ret->bytes, data, HASH_SIZE);
+        return true;
+}
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t len) {
+        static uint32_t table[256];
+        const uint8_t *p = data;
+
+        if (!table[1])
+                for (uint32_t i = 0; i < 256; i++) {
+                        uint32_t c = i;
+
+                        for (int k = 0; k < 8; k++)
+                                c = c & 1 ? (c >> 1) ^ UINT32_C(0x82f63b78) : c >> 1;
+                        table[i] = c;
+                }
+        crc = ~crc;
+        while (len-- > 0)
+                crc = table[(crc ^ *p++) & 0xff] ^ (crc >> 8);
+        return ~crc;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fileio.h"
+
+static int make_dir(void **state) {
+        char *dir = strdup("/tmp/argosy-test-XXXXXX");
+
+        assert_non_null(mkdtemp(dir));
+        *state = dir;
+        return chdir(dir);
+}
+
+static int drop_dir(void **state) {
+        assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
+        rmdir(*state);
+        free(*state);
+        return 0;
+}
+
+static void replaces_whole_files(void **state) {
+        _cleanup_buf_ Buf b = {};
+
+        assert_int_equal(file_replace(AT_FDCWD, "a", "one", 3, 0600, FILE_SYNC), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "a", "two!", 4, 0600, 0), 0);
+        assert_int_equal(file_read(AT_FDCWD, "a", 4, &b), 0);
+        assert_int_equal(b.len, 4);
+        assert_memory_equal(b.data, "two!", 4);
+        assert_int_equal(file_read(AT_FDCWD, "a", 3, &b), -EFBIG);
+        assert_int_equal(b.len, 4);
+        assert_int_equal(file_read(AT_FDCWD, "none", 3, &b), -ENOENT);
+}
+
+static void a_failed_replace_leaves_nothing(void **state) {
+        assert_int_equal(mkdir("a", 0700), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "a", "x", 1, 0600, 0), -EISDIR);
+        assert_int_equal(access(".#a.new", F_OK), -1);
+}
+
+static void empties_trees_without_following_links(void **state) {
+        assert_int_equal(mkdir("t", 0700), 0);
+        assert_int_equal(mkdir("t/sub", 0700), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "t/sub/f", "x", 1, 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "keep", "x", 1, 0600, 0), 0);
+        assert_int_equal(symlink("..", "t/up"), 0);
+        assert_int_equal(dir_empty(AT_FDCWD, "t"), 0);
+        assert_int_equal(rmdir("t"), 0);
+        assert_int_equal(access("keep", F_OK), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(replaces_whole_files, make_dir, drop_dir),
+                cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, make_dir, drop_dir),
+                cmocka_unit_test_setup_teardown(empties_trees_without_following_links, make_dir, drop_dir),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -24,6 +24,7 @@ typedef struct MeshPeer { // a voter, as the log or the peers file names it
         char address[64];
         uint16_t port;
         Hash pin;
+        uint32_t raft_id; // passed on to those who dial us, so that a new voter knows its peers' ids before it has a log
 } MeshPeer;
 
 typedef struct MeshOps {

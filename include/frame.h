@@ -10,7 +10,7 @@
 //   raft                           argosy-raft/1      libraft's own bytes, no frames
 //   local socket                   -                  Request         Response
 //
-// Pure; fuzzed.
+// Pure; fuzzed by tests/fuzz/fuzz-frame.c.
 
 #include <protobuf-c/protobuf-c.h>
 

@@ -1,39 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// This host's key and certificate, and the cluster's CA where this host is a voter. Files in the state directory, each replaced
-// by rename and synced:
+// This host's key and certificate, and the cluster's CA where this host is a voter. All in one file of the state directory, so
+// that every change is one rename and no crash can leave a key without its certificate:
 //
-//   host.key host.crt   key (PEM, 0600) and certificate of this host
-//   ca.crt ca.key       the cluster's CA; the key only on voters, 0600
+//   identity.pem   0600: host key, host certificate, CA certificate, and on voters the CA's key
+//
+// Keys are ECDSA on P-256.
 
 #include "buf.h"
 #include "hash.h"
 
-enum { CERT_DAYS = 90, CERT_RENEW_DAYS = 30, CA_DAYS = 36500 };
+enum {
+        CERT_DAYS = 90,
+        CERT_RENEW_DAYS = 30,      // renew when fewer are left
+        CA_DAYS = 36500,
+        IDENTITY_CSR_MAX = 8192,   // bytes of a signing request
+};
 
 typedef struct Identity {
         Buf key;      // DER (PKCS#8), secret
-        Buf cert;     // DER
-        Buf ca_cert;  // DER
-        Buf ca_key;   // DER, empty unless voter
+        Buf cert;     // DER; empty while a joiner waits for it
+        Buf ca_cert;  // DER; empty while a joiner waits for it
+        Buf ca_key;   // DER (PKCS#8), secret; empty unless voter
         Hash pin;     // of our own public key
 } Identity;
 
+// A zero-initialised Identity is empty and valid. Secrets are wiped.
 void identity_done(Identity *i);
-// Loads from `dir`. -ENOENT: there is none yet. -EBADMSG: a file is damaged; *ret_why (malloc'd) names it.
-int identity_load(const char *dir, Identity *ret, char **ret_why);
-// A new CA, key and self-issued host certificate for a first host. Not saved yet.
-int identity_create(const char *host_name, Identity *ret);
-int identity_save(const char *dir, const Identity *i);
-// A new key and certificate signing request for joining; `ret` has only the key.
-int identity_request(const char *host_name, Identity *ret, Buf *ret_csr);
-// Signs a request with the CA (voters). Takes name and key from the request, whose self-signature must verify. `ret_pin` is the new host's pin.
-int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert, Hash *ret_pin);
-// Days until our certificate expires; negative: expired.
-int identity_days_left(const Identity *i);
 
-// Join tokens: "argosy1.<sha256 of CA certificate, hex>.<id, 8 hex>.<secret, 32 hex>".
+// Loads from `dir`. -ENOENT: there is none yet. -EBADMSG: the file is damaged or its parts do not belong together; *ret_why
+// (malloc'd, may be NULL) names it. `ret` must be empty, and stays so on error.
+int identity_load(const char *dir, Identity *ret, char **ret_why);
+// Survives a power cut when it returns 0; on error what was saved before still stands. Needs key, certificate and CA certificate.
+int identity_save(const char *dir, const Identity *i);
+// Forgets it (leaving a cluster); 0 also if there was none.
+int identity_remove(const char *dir);
+
+// A new CA, and a key and certificate signed by it, for a first host. Not saved yet. `ret` must be empty.
+int identity_create(const char *host_name, Identity *ret);
+// A new key and a certificate signing request (DER, appended to *ret_csr) for joining; `ret` has key and pin only.
+int identity_request(const char *host_name, Identity *ret, Buf *ret_csr);
+// A request with the key that we have, to renew the certificate: the pin stays.
+int identity_renew(const Identity *i, const char *host_name, Buf *ret_csr);
+// The answer to either: takes over the certificate, and the CA's certificate unless NULL. -EKEYREJECTED and nothing changed if
+// it is not for our key, or not signed by that CA; -EBADMSG if it cannot be read.
+int identity_install(Identity *i, const void *cert, size_t cert_len, const void *ca_cert, size_t ca_cert_len);
+// A spare becomes a voter: takes over the CA's key. -EKEYREJECTED and nothing changed if it does not belong to our CA certificate.
+int identity_install_ca_key(Identity *i, const void *key, size_t len);
+
+// Signs a request with the CA (voters; -ENOKEY elsewhere). Takes the public key from the request, whose self-signature must
+// verify, and the name from `host_name`. -EBADMSG: not a request, or a forged one; -EKEYREJECTED: a kind of key that we do not use.
+// The certificate (DER) is appended to *ret_cert; `ret_pin` (may be NULL) is the pin of the key.
+int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert, Hash *ret_pin);
+// Whole days until our certificate expires at wall-clock time `wall_us`; negative: it has expired.
+int identity_days_left(const Identity *i, uint64_t wall_us);
+
+// Join tokens: "argosy1.<sha256 of the CA certificate, 64 hex>.<id, 8 hex>.<secret, 32 hex>".
 typedef struct JoinToken {
         Hash ca_hash;
         char id[9];
@@ -41,6 +64,7 @@ typedef struct JoinToken {
 } JoinToken;
 
 int join_token_new(const void *ca_cert, size_t len, JoinToken *ret);
+// malloc'd; NULL: out of memory.
 char *join_token_format(const JoinToken *t);
-// -EINVAL and *ret_why (static).
+// Blanks around it are forgiven. -EINVAL and *ret_why (static).
 int join_token_parse(const char *text, JoinToken *ret, const char **ret_why);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who we are and whom we talk to, for every TLS connection: TLS 1.3 only, certificates on both sides, one port, the application
-// protocol says what for. Trust is the pinned public key (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates.
+// Who we are and whom we talk to, for every TLS connection: TLS 1.3 only, certificates on both sides, one port, and the application
+// protocol (ALPN) says what the connection is for. Trust is the pinned public key (SHA-256 of SubjectPublicKeyInfo), not the
+// certificate's dates: an expired certificate of a pinned key is welcome, and TlsPeer says so for a warning.
+//
+// A stranger that wants to join shows no certificate; a server lets it in with ALPN_JOIN and with nothing else.
 
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
@@ -13,22 +16,40 @@
 #define ALPN_RAFT "argosy-raft/1"
 #define ALPN_JOIN "argosy-join/1"
 
+typedef struct Identity Identity; // include/identity.h
 typedef struct TlsContext TlsContext;
 
-// Judges a peer's public key. True: go on. For ALPN_JOIN the listener's side has no client certificate and is not asked.
+// Judges a peer's public key. True: go on. Called from the handshake of either side, except for ALPN_JOIN and where the dialler
+// named the pin that it expects. `alpn` is one of the constants above.
 typedef bool (*TlsJudge)(const Hash *pin, const char *alpn, void *userdata);
 
-// cert and key as DER. The context is reference-counted: each session holds one.
-int tls_context_new(const void *cert, size_t cert_len, const void *key, size_t key_len, TlsJudge judge, void *userdata, TlsContext **ret);
-// For a joiner: no certificate of its own; the server must show a chain to the CA whose certificate has this SHA-256.
+// `identity` needs key and certificate; its CA certificate, if any, is sent along, so that joiners can check it against their
+// token. Everything is copied. `userdata` must outlive all sessions of the context. -EBADMSG: key or certificate unusable.
+int tls_context_new(const Identity *identity, TlsJudge judge, void *userdata, TlsContext **ret);
+// For a joiner, dialling only: no certificate of its own. The server must show the CA certificate that has this SHA-256 and a
+// certificate that this CA signed.
 int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret);
+// A renewed certificate: for sessions begun from now on; those that run keep what they have. On error nothing changed.
+int tls_context_set_identity(TlsContext *c, const Identity *identity);
 TlsContext *tls_context_ref(TlsContext *c);
 TlsContext *tls_context_unref(TlsContext *c);
 DEFINE_CLEANUP(TlsContext *, tls_context_unref)
-// The CA's certificate is sent along (chain), so that joiners can check it against their token.
-int tls_context_set_chain(TlsContext *c, const void *ca_cert, size_t len);
 
-// One session. `alpn` is what a client offers; a server offers all. For src/wire only.
-int tls_context_session(TlsContext *c, bool server, const char *alpn, gnutls_session_t *ret);
-// After the handshake: the peer's pin and the protocol; -EACCES with *ret_why (static) if the peer is not welcome.
-int tls_context_judge(TlsContext *c, gnutls_session_t session, const Hash *expect_pin, Hash *ret_pin, const char **ret_alpn, const char **ret_why);
+// ---- For src/wire. A session holds a reference to its context.
+typedef struct TlsSession TlsSession;
+
+typedef struct TlsPeer {
+        Hash pin;         // zero for ALPN_JOIN at the server
+        const char *alpn; // one of the constants above
+        bool expired;     // its certificate's time is over (or has not begun)
+} TlsPeer;
+
+// `alpn` is what a client offers; a server (alpn NULL) offers all. -EINVAL: a joiner's context cannot serve.
+int tls_session_new(TlsContext *c, bool server, const char *alpn, TlsSession **ret);
+TlsSession *tls_session_free(TlsSession *s);
+DEFINE_CLEANUP(TlsSession *, tls_session_free)
+// Borrowed, for gnutls_handshake() and the transport functions.
+gnutls_session_t tls_session_gnutls(TlsSession *s);
+// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -ENOMEM; both with *ret_why, a
+// static sentence that goes on from the peer's name.
+int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const char **ret_why);

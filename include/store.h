@@ -4,9 +4,13 @@
 // The replicated log behind a small interface; nothing of libraft leaks out of src/store.
 //
 // A store belongs to one host that is, or is becoming, a voter. Batches are byte strings: the store neither knows nor cares what
-// they mean. It calls back from the loop only, never from inside a call into it, except where said.
+// they mean. Every callback comes from the loop and never from inside a call into the store, with one exception: during
+// store_open() the ops `restore` and `apply` may run, since a log that is loaded is replayed before the call returns.
 //
-// Life: store_open() -> role(FOLLOWER) ... -> apply() for each committed batch, in order -> store_close() -> closed().
+// Life: store_open() -> role(FOLLOWER) -> apply() for each committed batch, in order -> store_close() -> closed().
+//
+// Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN or -ECANCELED before
+// closed() fires. Callbacks may call into the store, also store_close().
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,15 +24,17 @@ typedef struct Stream Stream;
 typedef struct TlsContext TlsContext;
 
 enum {
-        STORE_BATCH_MAX = 1024 * 1024,        // bytes of one batch; bigger requests are split by the leader
-        STORE_SNAPSHOT_BYTES = 8 * 1024 * 1024, // take a snapshot after so many bytes of log
+        STORE_BATCH_MAX = 1024 * 1024,          // bytes of one batch; bigger requests are split by the leader
+        STORE_SNAPSHOT_BYTES = 8 * 1024 * 1024, // a snapshot is taken after so many bytes of log
+        STORE_PENDING_MAX = 256,                // batches and barriers that are on their way at a time; more get -EBUSY
+        STORE_MEMBERS_MAX = 8,                  // servers of one log
 };
 
 typedef enum StoreRole {
         STORE_FOLLOWER,
         STORE_CANDIDATE,
-        STORE_LEADER,   // only after everything committed before was applied here
-        STORE_STALLED,  // leader that reached no majority for an election timeout; libraft will step down
+        STORE_LEADER,  // only after everything that was committed before has been applied here
+        STORE_STALLED, // still leader by name, but heard no majority for most of an election timeout: do not promise anything
 } StoreRole;
 
 typedef enum StoreOutcome { // how a submitted batch ended
@@ -46,46 +52,62 @@ typedef struct StoreLeader {
 typedef struct StoreOps {
         // A committed batch. Deterministic work only. `data` is valid during the call. Negative errno is fatal.
         int (*apply)(uint64_t index, const uint8_t *data, size_t len, void *userdata);
-        // The whole state now. Called on the loop; encode fast or from an immutable snapshot.
+        // Appends the whole state, as of the last apply(), to *ret. Called on the loop.
         int (*snapshot)(Buf *ret, void *userdata);
-        // Replace the whole state (digest already verified).
+        // Replaces the whole state; the digest has been verified. Negative errno is fatal.
         int (*restore)(const uint8_t *data, size_t len, void *userdata);
+        // Something of role, term or leader changed. The first call comes in the first turn of the loop.
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);
-        // The log cannot go on (disk failure, corruption met at run time). The process must exit at once with this message.
+        // The log cannot go on (disk failure, corruption met at run time). The process must exit at once with this message;
+        // if it returns, the store does abort().
         void (*fatal)(const char *why, void *userdata);
-        // Where the server of this raft id can be reached now, and its key. False: unknown.
+        // Where the server of this raft id can be reached now, and its key. False: unknown (tried again later).
         bool (*resolve)(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin, void *userdata);
 } StoreOps;
 
 typedef struct StoreConfig {
         uv_loop_t *loop;
-        const char *dir;         // the log's directory, created if missing
-        uint32_t raft_id;
-        bool bootstrap;          // first host of a new cluster: a configuration with only itself (ignored if the log is not empty)
-        unsigned election_ms, heartbeat_ms;
-        TlsContext *tls;         // borrowed; NULL only in tests with one member
+        const char *dir;  // the log's directory, created if missing; beside it "DIR.install" may appear
+        uint32_t raft_id; // > 0, never used before by another server of this cluster
+        bool bootstrap;   // first host of a new cluster: a configuration with only itself (ignored if the log is not empty)
+        unsigned election_ms, heartbeat_ms; // 0: 600 and 200. Elections wait 1 to 2 times election_ms
+        TlsContext *tls;                    // borrowed; NULL only in tests with one member
 } StoreConfig;
 
-// Loads the log (blocking, before the loop runs or while a joiner waits). Errors: -EBADMSG and *ret_why (malloc'd) for a corrupt log, with
-// the way out; -ENOSPC; -EIO. On success the store starts to run.
+// Loads the log (blocking, before the loop runs or while a joiner waits). On success the store starts to run. On failure *ret_why
+// (malloc'd, may be NULL) is a sentence for people with the way out, and the errno is
+//   -EBADMSG    the log or its snapshot is damaged
+//   -ENOSPC     no room for the log's files
+//   -EIO        any other failure of the disk
+// `config` and the strings in it need not outlive the call; `ops` must outlive the store.
 int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why);
+// Ends it; `closed` (may be NULL) fires when the store is gone. A second call is not allowed.
 void store_close(Store *s, void (*closed)(void *userdata), void *userdata);
 
-// A connection with ALPN_RAFT that the listener accepted, from the server with this raft id (the caller has looked up its pin). The store owns
-// it from here.
+// A connection with ALPN_RAFT that the listener accepted, from the server with this raft id (the caller has looked up its pin).
+// The store owns it from here.
 void store_accept(Store *s, Stream *stream, uint32_t raft_id);
 
+// `index` is that of the log entry if COMMITTED, else 0.
 typedef void (*StoreDone)(StoreOutcome outcome, uint64_t index, void *userdata);
-// Copies the batch. 0: `done` fires later, after apply() of this batch here if COMMITTED. -E2BIG beyond STORE_BATCH_MAX; -EAGAIN: not leader now.
+// Copies the batch. 0: `done` fires later, after apply() of this batch here if COMMITTED.
+// Nothing was done, and `done` never fires: -E2BIG (beyond STORE_BATCH_MAX), -EINVAL (empty), -EAGAIN (not leader now), -ENOSPC (disk
+// full), -EBUSY (STORE_PENDING_MAX on their way), -ENOMEM, -ESHUTDOWN (closing).
 int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *userdata);
-// Fires COMMITTED when everything that was committed before has been applied and we were still leader then.
+// Fires COMMITTED when everything that was committed before this call has been applied here and we were still leader then.
+// Errors as store_submit().
 int store_barrier(Store *s, StoreDone done, void *userdata);
 
-// Membership, leader only, one change at a time (-EBUSY). `done` gets 0 or negative errno.
+// Membership, leader only, one change at a time (-EBUSY). 0: `done` fires later with 0 or negative errno: -EAGAIN (leadership was
+// lost; ask the next leader), -ETIMEDOUT (the new member did not catch up; it stays as a spare that may be added again or
+// removed), -ECANCELED (closing).
 typedef void (*StoreMemberDone)(int error, void *userdata);
-int store_member_add(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);      // as spare, then voter when caught up
+// As a spare first, as a voter once it has caught up. -EEXIST: is a voter already. -ENOSPC: STORE_MEMBERS_MAX.
+int store_member_add(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
+// -ENOENT: is not a member. -EPERM: it is the last voter. The leader may remove itself: it steps down when that is committed.
 int store_member_remove(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
-int store_transfer(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);        // 0: any voter
+// Hands leadership to a voter, 0: any other voter. -ENOENT: no such voter. `done` gets -ETIMEDOUT if we are still leader.
+int store_transfer(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
 
 typedef struct StoreMember {
         uint32_t raft_id;
@@ -97,7 +119,7 @@ typedef struct StoreStats {
         uint64_t term, last_index, commit_index, applied_index;
         uint32_t leader_raft_id;
         size_t n_members;
-        StoreMember members[8];
+        StoreMember members[STORE_MEMBERS_MAX];
 } StoreStats;
 void store_stats(const Store *s, StoreStats *ret);
 
@@ -106,5 +128,10 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why);
 // Offline: whether `dir` holds a log.
 bool store_exists(const char *dir);
 
-// The same interface in memory, for tests: one member, commits in the next turn of the loop.
+// The same interface in memory, for tests: one member (raft id 1), leader from the first turn of the loop, commits in the next turn.
 int store_open_memory(uv_loop_t *loop, const StoreOps *ops, void *userdata, Store **ret);
+// Memory only. Loses leadership (what is on its way ends STORE_UNKNOWN, not applied) or wins it back in a new term; role() follows in the
+// next turn.
+void store_memory_lead(Store *s, bool lead);
+// Memory only. From now on store_submit() and store_barrier() return this error; 0: works again.
+void store_memory_fail(Store *s, int error);

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The testbed: all nodes of one name, up and down.
+
+    with Testbed("mine").up(3) as bed:         gone at the end, also when this process is killed
+        bed.node("n1").run("argosyctl list-nodes")
+
+    Testbed("mine").up(3).detach()              stays until Testbed("mine").down()
+    Testbed.find("mine").node("n2").kill()
+"""
+
+import json
+import os
+from pathlib import Path
+
+from . import cluster, host, keeper, network, rootfs, staging
+from .host import Failure
+from .keeper import Keeper
+from .node import Node
+
+CONF = "/etc/argosy/argosy.conf.d/10-testbed.conf"
+
+
+class Testbed:
+    def __init__(self, name="default", say=lambda text: None):
+        self.name, self._say, self._keeper = name, say, None
+        self._description = {}
+
+    @staticmethod
+    def find(name="default"):
+        """The running testbed of that name; Failure if there is none."""
+        bed = Testbed(name)
+        bed._keeper = Keeper.find(name)
+        described = keeper.state_dir(name) / "testbed.json"
+        if bed._keeper is None or not described.exists():
+            raise Failure(f"testbed '{name}' is not up; start it with `tools/testbed up N`")
+        bed._description = json.loads(described.read_text())
+        return bed
+
+    def up(self, count, voters=None, conf=(), build=None, bare=False):
+        """Boots `count` nodes in parallel and forms one cluster of them, or leaves them without argosyd if `bare`.
+
+        conf: "Section.Key=value", or "n2:Section.Key=value" for one node only. voters: 3, or 1 if there are fewer nodes.
+        """
+        if not 1 <= count <= network.MAX_NODES:
+            raise Failure(f"a testbed has 1 to {network.MAX_NODES} nodes, not {count}")
+        if os.geteuid() != 0:
+            raise Failure("the testbed boots containers: run it as root")
+        voters = voters or (3 if count >= 3 else 1)
+        names = [f"n{number}" for number in range(1, count + 1)]
+        settings = _settings_per_node(names, [f"Cluster.Voters={voters}", *conf])
+
+        root, lock = rootfs.obtain(self._say)
+        try:
+            self._keeper = Keeper.start(self.name, hold=[lock])
+        finally:
+            os.close(lock)
+        try:
+            layers = [root] if bare else [self._install(build), root]
+            self._describe(names, bare)
+            self._create(layers, settings)
+            self.boot(names)
+            if not bare:
+                cluster.form(self.nodes, voters, self._say)
+        except BaseException:
+            self.down()
+            raise
+        return self
+
+    def _install(self, build):
+        stage = keeper.state_dir(self.name) / "stage"
+        stage.mkdir()
+        staging.install(build or os.environ.get("ARGOSY_BUILD") or host.SOURCE / "build", stage)
+        return stage
+
+    def _describe(self, names, bare):
+        self._description = {"nodes": names, "bare": bare}
+        (keeper.state_dir(self.name) / "testbed.json").write_text(json.dumps(self._description))
+
+    def _create(self, layers, settings):
+        network.create_bridge(self._keeper)
+        hosts = "127.0.0.1 localhost\n" + "".join(f"{node.address} {node.name}\n" for node in self.nodes)
+        for node in self.nodes:
+            node.create(layers, {"/etc/hosts": hosts, CONF: settings[node.name]})
+
+    def boot(self, names):
+        """Boots several nodes at once."""
+        for boot in [self.node(name).start_boot() for name in names]:
+            boot.wait()
+
+    @property
+    def nodes(self):
+        return [self.node(name) for name in self._description["nodes"]]
+
+    def node(self, name):
+        if name not in self._description["nodes"]:
+            raise Failure(f"there is no node '{name}' in this testbed, only {' '.join(self._description['nodes'])}")
+        return Node(self.name, self._keeper, int(name[1:]))
+
+    @property
+    def is_bare(self):
+        return self._description["bare"]
+
+    def from_network(self, argv):
+        """The command line that runs a program of the host on the testbed's network, beside the nodes."""
+        return self._keeper.inside(argv)
+
+    def detach(self):
+        self._keeper.detach()
+
+    def down(self):
+        Keeper.stop(self.name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.down()
+
+
+def _settings_per_node(names, conf):
+    """The text of each node's configuration file."""
+    sections = {name: {} for name in names}
+    for setting in conf:
+        scope, colon, rest = setting.partition(":")
+        if not colon or "=" in scope:
+            scope, rest = None, setting
+        key, equals, value = rest.partition("=")
+        section, dot, key = key.partition(".")
+        if not (equals and dot and section and key):
+            raise Failure(f"--conf {setting}: expected Section.Key=value, or n2:Section.Key=value for one node")
+        if scope and scope not in names:
+            raise Failure(f"--conf {setting}: there is no node '{scope}'")
+        for name in [scope] if scope else names:
+            sections[name].setdefault(section, {})[key] = value
+    return {name: "\n".join(f"[{section}]\n" + "".join(f"{key}={value}\n" for key, value in keys.items())
+                            for section, keys in sections[name].items())
+            for name in names}

@@ -60,10 +60,13 @@ def _lock_path(name):
 
 def _take_lock(name, wait):
     """A descriptor that holds the testbed's lock; None if somebody else holds it and we may not wait."""
-    host.STATE.mkdir(parents=True, exist_ok=True)
     path = _lock_path(name)
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        host.STATE.mkdir(parents=True, exist_ok=True)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            continue  # the last testbed of all just took the directory with it
         try:
             fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -165,7 +168,8 @@ def _children(pid):
 
 
 def _start_inner():
-    unshare = subprocess.Popen(["unshare", "--pid", "--mount", "--net", "--fork", "--kill-child=KILL", "--mount-proc",
+    unshare = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--",
+                                "unshare", "--pid", "--mount", "--net", "--fork", "--kill-child=KILL", "--mount-proc",
                                 "--propagation", "private", "sh", "-c", INNER],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     if unshare.stdout.readline() != "ready\n":

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One node: a booted systemd with argosyd installed in it.
+
+    n1 = bed.node("n1")
+    n1.run("systemctl is-active argosyd")       output; Failure unless it exits with 0
+    n1.exec(["argosyctl", "list-units"])        Result(status, out, err)
+    n1.kill(lose_unsynced=True); n1.boot()      power cut, power on with the same disk
+
+The node's root is an overlay: root file system, build, and on top what the node itself writes. The top lives in the keeper
+and survives kill and boot, as a disk does, but only /var/lib/argosy is on a real block device (disk.py).
+All processes of a node are in one control group, so that a power cut is a single write to its cgroup.kill.
+"""
+
+import hashlib
+import os
+import select
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import host, network
+from .disk import Disk
+from .host import Failure
+from .keeper import WORK, cgroup_dir, state_dir
+
+BOOT_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 90
+
+CLEAN_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "HOME": "/root", "LANG": "C.UTF-8"}
+PASSED_ON = ["TERM", "NO_COLOR", "COLUMNS", "LINES"]
+
+
+@dataclass
+class Result:
+    status: int
+    out: str
+    err: str
+
+
+class Node:
+    def __init__(self, bed_name, keeper, number):
+        self.number, self.name, self.address = number, f"n{number}", network.address(number)
+        self.state = state_dir(bed_name) / self.name
+        self._bed_name, self._keeper = bed_name, keeper
+        self._cgroup = cgroup_dir(bed_name) / self.name
+        self._disk = Disk(keeper, self.state / "disk.img", self.name)
+        self.machine_id = hashlib.md5(f"argosy-testbed {bed_name} {self.name}".encode()).hexdigest()
+
+    # making it
+
+    def create(self, layers, files):
+        """Everything but the power. `layers` are root file systems, the upper first; `files` maps paths to contents."""
+        journal = self.state / "journal"
+        journal.mkdir(parents=True)
+        self._keeper.script(f"mkdir -p {WORK}/{self.name}/upper {WORK}/{self.name}/work {WORK}/{self.name}/root")
+        self._disk.create()
+        network.create_namespace(self._keeper, self.name, self.number)
+        for path, contents in {"/etc/machine-id": self.machine_id + "\n", "/etc/hostname": self.name + "\n", **files}.items():
+            self._write_upper(path, contents)
+        lower = ":".join(str(layer) for layer in layers)
+        base = f"{WORK}/{self.name}"
+        self._keeper.script(f"mount -t overlay node -o lowerdir={lower},upperdir={base}/upper,workdir={base}/work {base}/root")
+
+    def _write_upper(self, path, contents):
+        target = self._keeper.path(self.name, "upper", path.lstrip("/"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(contents)
+
+    def path(self, path):
+        """A file of the node as this process can open it, also while the node is off (but not below a mount of its own)."""
+        return self._keeper.path(self.name, "root", path.lstrip("/"))
+
+    # power
+
+    def start_boot(self):
+        """Power on; the caller waits with `Boot.wait`."""
+        if self.is_on():
+            raise Failure(f"{self.name} is on already")
+        return Boot(self)
+
+    def boot(self):
+        """Power on; returns when systemd says that it has started everything."""
+        self.start_boot().wait()
+
+    def kill(self, lose_unsynced=False):
+        """Power cut: no process of the node runs another instruction, nobody says goodbye."""
+        host.kill_cgroup(self._cgroup)
+        self.wait_off(10)
+        if lose_unsynced:
+            self._disk.cut_power()
+
+    def wait_off(self, timeout=STOP_TIMEOUT_S):
+        """Returns when no process of the node is left: after a kill, or after `systemctl poweroff` inside."""
+        try:
+            events = open(self._cgroup / "cgroup.events")
+        except FileNotFoundError:
+            return
+        with events:
+            poll = select.poll()
+            poll.register(events, select.POLLPRI)
+            deadline = time.monotonic() + timeout
+            while "populated 0" not in events.read():
+                events.seek(0)
+                if not poll.poll(max(0, deadline - time.monotonic()) * 1000) and time.monotonic() > deadline:
+                    raise Failure(f"{self.name} still runs after {timeout:.0f} s")
+
+    def is_on(self):
+        return not host.is_empty_cgroup(self._cgroup)
+
+    def init_pid(self):
+        """The process id of the node's PID 1, as seen from here; None while it is off."""
+        for group in ["box/payload/init.scope", "box/payload"]:
+            try:
+                pids = (self._cgroup / group / "cgroup.procs").read_text().split()
+            except OSError:
+                continue
+            for pid in pids:
+                if _pid_inside(pid) == "1":
+                    return int(pid)
+        return None
+
+    def spawn_machine(self, notify_socket):
+        """Starts the process that powers the machine; nspawn exits with 133 when the node asked for a reboot."""
+        host.remove_cgroup(self._cgroup)
+        for group in [self._cgroup, self._cgroup / "runner", self._cgroup / "box"]:
+            group.mkdir()
+        base, groups = f"{WORK}/{self.name}", f"/sys/fs/cgroup/{self._cgroup_inside()}"
+        nspawn = ["systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", "--link-journal=no",
+                  "--resolv-conf=off", "--timezone=off", "--console=read-only", "--notify-ready=yes",
+                  f"--directory={base}/root", f"--machine={self._bed_name}-{self.name}", f"--hostname={self.name}",
+                  f"--uuid={self.machine_id}", f"--network-namespace-path={network.namespace(self.name)}",
+                  f"--bind={self._disk.directory}:/var/lib/argosy", f"--bind={self.state}/journal:/var/log/journal"]
+        script = f"""
+            echo $$ >{groups}/runner/cgroup.procs
+            while :; do
+                status=0
+                sh -c 'echo $$ >{groups}/box/cgroup.procs && exec "$@"' sh {' '.join(nspawn)} || status=$?
+                [ $status = 133 ] || exit $status
+            done
+        """
+        with open(self.state / "console.log", "ab") as console:
+            subprocess.run(self._keeper.inside(["setsid", "--fork", "sh", "-e", "-c", script]), check=True,
+                           stdin=subprocess.DEVNULL, stdout=console, stderr=console,
+                           env={"PATH": os.environ["PATH"], "NOTIFY_SOCKET": str(notify_socket),
+                                "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"})
+
+    def _cgroup_inside(self):
+        """The node's control group below the keeper's /sys/fs/cgroup, which shows the whole version 2 hierarchy."""
+        return self._cgroup.relative_to(host.cgroup_root())
+
+    # commands
+
+    def command(self, argv):
+        """The command line that runs `argv` inside the node, in all its namespaces."""
+        pid = self.init_pid()
+        if pid is None:
+            raise Failure(f"{self.name} is off")
+        environment = CLEAN_ENVIRONMENT | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        return ["nsenter", "-t", str(pid), "-a", "--", "env", "-i", *[f"{k}={v}" for k, v in environment.items()], *argv]
+
+    def exec(self, argv, input=None, timeout=None):
+        """Runs a command inside the node, whatever its exit status."""
+        done = subprocess.run(self.command(argv), input=input, text=True, capture_output=True, timeout=timeout)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def run(self, command, input=None, timeout=60):
+        """Runs a shell command inside the node and returns its output; Failure unless it succeeds."""
+        result = self.exec(["sh", "-c", command], input, timeout)
+        if result.status != 0:
+            said = result.err.strip() or result.out.strip() or "no output"
+            raise Failure(f"{self.name}: {command}: exit status {result.status}\n{said}")
+        return result.out
+
+    def from_network(self, argv):
+        """The command line that runs a program of the host on the node's network, for instance a client that misbehaves."""
+        return self._keeper.inside(["nsenter", f"--net={network.namespace(self.name)}", "--", *argv])
+
+    # trouble
+
+    def partition(self, direction="both"):
+        network.partition(self._keeper, self.name, direction)
+
+    def heal(self):
+        network.heal(self._keeper, self.name)
+
+    def argosyd_pid(self):
+        """The daemon's process id inside the node."""
+        pid = self.run("systemctl show --property MainPID --value argosyd.service").strip()
+        if pid == "0":
+            raise Failure(f"{self.name}: argosyd does not run\n{self.journal('argosyd', 10)}")
+        return int(pid)
+
+    def pause(self):
+        self.run(f"kill -STOP {self.argosyd_pid()}")
+
+    def resume(self):
+        self.run(f"kill -CONT {self.argosyd_pid()}")
+
+    def journal(self, unit=None, lines=40):
+        """The end of the node's journal; also after a power cut, since it lies on the host."""
+        selection = [f"--unit={unit}"] if unit else []
+        found = subprocess.run(["journalctl", "--quiet", "--no-pager", f"--directory={self.state}/journal",
+                                f"--lines={lines}", "--output=short-precise", *selection], text=True, capture_output=True)
+        return found.stdout.strip()
+
+
+class Boot:
+    """A node on its way up: systemd reports over a notification socket when its start is complete."""
+
+    def __init__(self, node):
+        self._node, self._began = node, time.monotonic()
+        self._path = node.state / "notify"
+        self._path.unlink(missing_ok=True)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self._path))
+        node.spawn_machine(self._path)
+
+    def wait(self, timeout=BOOT_TIMEOUT_S):
+        """Returns the seconds that it took; Failure if the node goes off again or does not get ready."""
+        deadline = self._began + timeout
+        try:
+            while True:
+                self._socket.settimeout(0.5)
+                try:
+                    if "READY=1" in self._socket.recv(4096).decode().splitlines():
+                        return time.monotonic() - self._began
+                except TimeoutError:
+                    self._check(deadline)
+        finally:
+            self._socket.close()
+            self._path.unlink(missing_ok=True)
+
+    def _check(self, deadline):
+        console = _tail(self._node.state / "console.log")
+        if not self._node.is_on():
+            raise Failure(f"{self._node.name} went off while booting; its console says\n{console}")
+        if time.monotonic() > deadline:
+            raise Failure(f"{self._node.name} is not ready after {deadline - self._began:.0f} s; its journal says\n"
+                          f"{self._node.journal() or console}")
+
+
+def _pid_inside(pid):
+    """The process's id in its innermost namespace."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                return line.split()[-1]
+    except FileNotFoundError:
+        pass
+    return None
+
+
+def _tail(path, lines=20):
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The testbed's network: a bridge in the keeper's network namespace, one namespace per node, one subnet.
+
+Nothing outside the testbed can see it, so every testbed uses the same addresses: n1 is 10.77.0.1, n2 is 10.77.0.2, and
+the keeper itself, for clients outside all nodes, is 10.77.0.254.
+"""
+
+from .keeper import WORK
+
+SUBNET = "10.77.0"
+MAX_NODES = 250
+
+# What a partition drops. The node still reaches itself.
+PARTITION = {
+    "in": ["chain in { type filter hook input priority -300; iif lo accept; drop; }"],
+    "out": ["chain out { type filter hook output priority -300; oif lo accept; drop; }"],
+}
+PARTITION["both"] = PARTITION["in"] + PARTITION["out"]
+
+
+def address(number):
+    return f"{SUBNET}.{number}"
+
+
+def create_bridge(keeper):
+    keeper.script(f"""
+        ip link add bed type bridge
+        ip address add {SUBNET}.254/24 dev bed
+        ip link set bed up
+    """)
+
+
+def namespace(name):
+    return f"{WORK}/{name}/net"
+
+
+def create_namespace(keeper, name, number):
+    """A network namespace that outlives the node's reboots, with eth0 on the bridge."""
+    net = namespace(name)
+    keeper.script(f"""
+        touch {net}
+        unshare --net={net} true
+        ip link add v{number} type veth peer name eth0 netns {net}
+        ip link set v{number} master bed up
+        nsenter --net={net} sh -e -c '
+                ip link set lo up
+                ip address add {address(number)}/24 dev eth0
+                ip link set eth0 up'
+    """)
+
+
+def partition(keeper, name, direction):
+    """Drops what goes "in", "out" or "both" ways, in place of an earlier partition."""
+    heal(keeper, name)
+    rules = "\n".join(PARTITION[direction])
+    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"],
+               input=f"table inet partition {{\n{rules}\n}}\n")
+
+
+def heal(keeper, name):
+    # Creating it first makes the deletion right also when there was none.
+    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"],
+               input="table inet partition {}\ndelete table inet partition\n")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The build under test, as an installation would place it.
+
+`meson install` puts everything into a tree of its own, which lies over the root file system of every node. So what is
+tested is what gets installed: binaries, unit files, their sandbox, users, tmpfiles.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from . import host
+from .host import Failure
+
+ENABLED = ["argosyd.socket", "argosyd.service"]
+
+
+def install(build, target):
+    """Installs the build directory's result below `target`."""
+    build = Path(build).resolve()
+    if not (build / "build.ninja").exists():
+        raise Failure(f"{build} is not a build directory; make it with `meson setup {build.name}`, "
+                      f"or name another one in ARGOSY_BUILD")
+    host.run(["ninja", "-C", build])
+    host.run(["meson", "install", "-C", build, "--quiet", "--no-rebuild", "--destdir", target])
+    if not (target / "usr/sbin/argosyd").exists():
+        raise Failure(f"the build in {build} installs no /usr/sbin/argosyd (its prefix must be /usr)")
+    _merge_usr(target)
+    _enable(target)
+
+
+def _merge_usr(root):
+    """Debian's /lib is a link to /usr/lib; a directory of that name in an upper layer would hide it, and libc with it."""
+    for name in ["bin", "sbin", "lib"]:
+        if (root / name).is_dir():
+            shutil.copytree(root / name, root / "usr" / name, dirs_exist_ok=True, symlinks=True)
+            shutil.rmtree(root / name)
+
+
+def _enable(root):
+    """What the package's maintainer script does: units enabled, groups created at boot."""
+    units = [unit for unit in ENABLED if (root / "usr/lib/systemd/system" / unit).exists()]
+    if units:
+        host.run(["systemctl", f"--root={root}", "enable", "--quiet", *units])
+
+
+def option(build, name):
+    """The value of one of the build directory's options, for instance b_sanitize."""
+    options = json.loads(host.run(["meson", "introspect", build, "--buildoptions"]))
+    return next((entry["value"] for entry in options if entry["name"] == name), None)

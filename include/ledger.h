@@ -19,7 +19,10 @@ typedef struct LedgerRecord {
         uint8_t invocation_id[16];
         uint32_t target;         // Argosy__Target
         char slice[32];          // empty: none of ours
-        bool done;               // its run ended for good with start_rev
+        bool done;               // its run ended for good with start_rev, without failing
+        bool failed;             // same, by failing
+        bool pending;            // a run was promised and not seen yet; invocation_id is that of the run before
+        bool interrupted;        // the run was cancelled by somebody else
 } LedgerRecord;
 
 // Reads `path` (missing: empty) and calls `each` for the last record of every unit that was not forgotten. A torn last record is cut off.

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See plan.h for the rules. Order of the questions: is a step under way, may we act at all, is it to be
+// removed, is its file the wanted one, does it run as wanted. The first "no" names the step.
+
+#include "plan.h"
+#include "clock.h"
+
+typedef enum Phase { PHASE_DOWN, PHASE_FAILED, PHASE_UP, PHASE_GOING_DOWN } Phase;
+
+static Phase phase_of(const PlanInput *in) {
+        if (!in->runtime)
+                return PHASE_DOWN;
+        switch (in->runtime->active) {
+        case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING:
+                return PHASE_UP;
+        case ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_MAINTENANCE:
+                return PHASE_GOING_DOWN;
+        case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
+                return in->was_reset ? PHASE_DOWN : PHASE_FAILED;
+        default:
+                return PHASE_DOWN;
+        }
+}
+
+static bool is_activating(const PlanInput *in) {
+        return in->runtime && in->runtime->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING &&
+               !streq(in->runtime->sub, "auto-restart");
+}
+
+static bool invocation_is_known(const uint8_t id[16]) {
+        static const uint8_t none[16];
+
+        return memcmp(id, none, 16) != 0;
+}
+
+// Whether the run that is up now is the one from before the pending one.
+static bool is_old_run(const PlanInput *in) {
+        return invocation_is_known(in->held->invocation_id) &&
+               memcmp(in->held->invocation_id, in->runtime->invocation_id, 16) == 0;
+}
+
+static bool is_new_run(const PlanInput *in) {
+        return invocation_is_known(in->runtime->invocation_id) && !is_old_run(in);
+}
+
+static bool was_launched(const PlanInput *in) {
+        return in->held && in->held->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
+// Whether the order asks for a run that the record does not know yet.
+static bool asks_for_a_run(const PlanWanted *w, const LedgerRecord *h) {
+        return w->start_rev > h->start_rev || w->restart_rev > h->restart_rev;
+}
+
+// What the recorded run came to, whoever leads.
+static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
+        const LedgerRecord *h = in->held;
+        const PlanWanted *w = in->wanted;
+
+        if (!was_launched(in) || in->stopping || h->pending || in->was_reset || in->busy != PLAN_NOTHING)
+                return;
+        if (w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED || asks_for_a_run(w, h)))
+                return;
+        res->judged = true;
+        if (h->done)
+                res->outcome = ARGOSY__OUTCOME__KIND__DONE;
+        else if (h->failed)
+                res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
+        else if (phase == PHASE_FAILED && in->oneshot)
+                res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
+        else if (phase == PHASE_DOWN && in->oneshot && !h->interrupted)
+                res->outcome = ARGOSY__OUTCOME__KIND__DONE;
+        else if (phase == PHASE_DOWN)
+                res->drift = !(w && w->over);
+}
+
+static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
+        if (!in->held)
+                res->step = PLAN_FORGET;
+        else if (phase == PHASE_UP || phase == PHASE_GOING_DOWN)
+                res->step = PLAN_STOP;
+        else if (phase == PHASE_FAILED)
+                res->step = PLAN_RESET_FAILED;
+        else if (in->file_present)
+                res->step = PLAN_REMOVE;
+        else
+                res->step = PLAN_FORGET;
+}
+
+// The unit has to leave the state `launched`: once, when the order first says so.
+static bool must_stop(const PlanInput *in) {
+        const PlanWanted *w = in->wanted;
+
+        return w->target != ARGOSY__TARGET__TARGET_LAUNCHED && in->held &&
+               (was_launched(in) || w->stop_rev > in->held->stop_rev);
+}
+
+static bool must_start(const PlanInput *in) {
+        const PlanWanted *w = in->wanted;
+
+        if (w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return false;
+        if (in->held && in->held->pending)
+                return true;
+        if (was_launched(in))
+                return asks_for_a_run(w, in->held);
+        return !w->over;
+}
+
+static bool must_restart(const PlanInput *in) {
+        if (!was_launched(in))
+                return false;
+        return in->wanted->restart_rev > in->held->restart_rev || (in->held->pending && is_old_run(in));
+}
+
+// New content for a unit that is ours: make it leave systemd's memory, then write.
+static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) {
+        bool launched = in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        switch (phase) {
+        case PHASE_GOING_DOWN:
+                return;
+        case PHASE_UP:
+                if (in->oneshot && in->wanted->restart_rev <= in->held->restart_rev)
+                        return;
+                res->step = PLAN_STOP;
+                res->owe_run = true;
+                return;
+        case PHASE_FAILED:
+                res->step = PLAN_RESET_FAILED;
+                res->owe_run = launched && was_launched(in) && !in->oneshot;
+                return;
+        case PHASE_DOWN:
+                res->step = PLAN_WRITE;
+                return;
+        }
+}
+
+// The file is in place, but systemd still has the old content in memory.
+static void plan_stale(const PlanInput *in, PlanResult *res) {
+        uint64_t pinned_us = in->stale_since_us + PLAN_UNLOAD_GRACE_US;
+
+        if (in->now_us < pinned_us) {
+                res->step = PLAN_WAIT;
+                res->wait_until_us = pinned_us;
+        } else {
+                res->step = PLAN_RELOAD;
+        }
+}
+
+// The wanted content is not what is installed, or not what is loaded. Returns true if that decides the step.
+static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
+        const PlanWanted *w = in->wanted;
+        bool installed = in->held && in->file_present && hash_equal(&in->held->spec, &w->spec);
+
+        if (!in->held) {
+                if (phase == PHASE_DOWN || phase == PHASE_FAILED)
+                        res->step = PLAN_WRITE;
+                else
+                        res->refused = res->answered = true;
+                return true;
+        }
+        if (installed && !in->stale)
+                return false;
+        res->file_stale = in->runtime && in->runtime->loaded;
+        if (phase == PHASE_UP && w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return false; // something else started it: replaced once it is down
+        if (installed && phase == PHASE_DOWN)
+                plan_stale(in, res);
+        else
+                plan_replacement(in, phase, res);
+        return true;
+}
+
+static void settle(const PlanInput *in, PlanResult *res) {
+        if (!in->parsed && !res->file_stale) {
+                res->step = PLAN_LOAD;
+                return;
+        }
+        res->settled = res->answered = true;
+}
+
+static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
+        if (!must_start(in)) {
+                if (phase != PHASE_GOING_DOWN)
+                        settle(in, res);
+                return;
+        }
+        switch (phase) {
+        case PHASE_GOING_DOWN:
+                return;
+        case PHASE_FAILED:
+                if (in->held->pending && in->unwatched && is_new_run(in))
+                        res->fulfilled = res->settled = res->answered = true;
+                else
+                        res->step = PLAN_RESET_FAILED; // also clears the start limit
+                return;
+        case PHASE_DOWN:
+                res->step = in->oneshot && in->held->pending && in->unwatched ? PLAN_LOOK_BACK : PLAN_START;
+                return;
+        case PHASE_UP:
+                break;
+        }
+        if (must_restart(in)) {
+                res->step = PLAN_RESTART;
+        } else if (in->held->pending) {
+                res->fulfilled = true;
+                res->settled = res->answered = !is_activating(in);
+        } else if (is_activating(in)) {
+                res->step = PLAN_START; // joins the job that is under way, to know its end
+        } else {
+                res->settled = res->answered = true;
+        }
+}
+
+static void plan_loaded(const PlanInput *in, Phase phase, PlanResult *res) {
+        if (must_stop(in) && phase == PHASE_UP)
+                res->step = PLAN_STOP;
+        else if (must_stop(in) && phase == PHASE_GOING_DOWN)
+                res->step = PLAN_STOP; // joins the job that is under way
+        else if (phase != PHASE_GOING_DOWN)
+                settle(in, res);
+}
+
+// A step under way is waited for, but a stop overtakes a start: systemd cancels the start.
+static void plan_while_busy(const PlanInput *in, PlanResult *res) {
+        const PlanWanted *w = in->wanted;
+        bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART;
+
+        if (starting && w && (w->remove || must_stop(in)))
+                res->step = PLAN_STOP;
+}
+
+PlanResult plan_unit(const PlanInput *in) {
+        PlanResult res = {.step = PLAN_NOTHING};
+        Phase phase = phase_of(in);
+
+        judge_run(in, phase, &res);
+        if (!in->wanted || in->stopping)
+                return res;
+        if (in->busy != PLAN_NOTHING) {
+                plan_while_busy(in, &res);
+                return res;
+        }
+        if (in->retry_us > in->now_us) {
+                res.step = PLAN_WAIT;
+                res.wait_until_us = in->retry_us;
+                res.answered = true;
+                return res;
+        }
+        if (in->wanted->remove) {
+                plan_removal(in, phase, &res);
+                return res;
+        }
+        // A stop comes before new content: what is to be down anyway is replaced when it is.
+        if (must_stop(in) && (phase == PHASE_UP || phase == PHASE_GOING_DOWN)) {
+                res.step = PLAN_STOP;
+                return res;
+        }
+        if (plan_file(in, phase, &res))
+                return res;
+        if (in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                plan_launched(in, phase, &res);
+        else
+                plan_loaded(in, phase, &res);
+        return res;
+}
+
+uint64_t plan_backoff_us(unsigned failures) {
+        unsigned doublings = MIN_OF(failures ? failures - 1 : 0, 6U);
+
+        return MIN_OF(USEC_PER_SEC << doublings, 60 * USEC_PER_SEC);
+}
+
+const char *plan_step_to_string(PlanStep step) {
+        static const char *const names[] = {
+                [PLAN_NOTHING] = "nothing",
+                [PLAN_WAIT] = "wait",
+                [PLAN_WRITE] = "write",
+                [PLAN_LOAD] = "load",
+                [PLAN_RESET_FAILED] = "reset-failed",
+                [PLAN_RELOAD] = "reload",
+                [PLAN_START] = "start",
+                [PLAN_RESTART] = "restart",
+                [PLAN_STOP] = "stop",
+                [PLAN_LOOK_BACK] = "look-back",
+                [PLAN_REMOVE] = "remove",
+                [PLAN_FORGET] = "forget",
+        };
+
+        assert((size_t) step < ELEMENTSOF(names));
+        return names[step];
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The next step for one unit of this host: a pure function of what is wanted, what is recorded, and what
+// systemd does.
+//
+// The driver calls plan_unit() whenever one of these changed, carries out the one step that it answers, and
+// calls again. Nothing is remembered between calls but what the input shows, so a crash between any two
+// steps is just another input.
+//
+// The rules:
+//
+//   start        start_rev, restart_rev and stop_rev are compared with those of the record ("a start is a
+//   number"). A start is written to
+//                the record together with `pending` before systemd hears of it, so it is carried out once,
+//                whatever crashes.
+//   drift        launched, our start was carried out, and the unit is inactive now although nobody asked
+//   argosy: it was stopped by hand
+//                or ended by itself. It is left alone; the next explicit start brings it back. A unit that
+//                was started by something else while it is only `loaded` (a timer, a dependency) is left
+//                alone too and is not drift.
+//   outcome      only a one-shot (Type=oneshot without RemainAfterExit=) ends for good: DONE when it ended
+//   without failing, FAILED when
+//                it failed. Other units that end by themselves run again after a reboot or a move. An end
+//                during shutdown, or of a start that somebody cancelled, is no outcome.
+//   new content  an active unit is stopped, the file replaced, the unit started again; systemd reads the new
+//   file only if it
+//                really dropped the unit in between. What stays in its memory (pinned by a timer, a target)
+//                needs a reload. A one-shot that is running is left to finish first, unless a restart is
+//                asked for. A unit that was stopped by hand stays stopped.
+//   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
+//   starts again with a new start,
+//                or with new content unless it is a one-shot.
+//   removal      stop, remove the files, forget.
+//   foreign      a name with a file that is not ours, or active without being ours, is never touched: the
+//   order is refused.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+#include "ledger.h"
+#include "systemd-manager.h"
+
+enum {
+        PLAN_UNLOAD_GRACE_US =
+                250 * 1000, // how long an inactive unit may stay in memory before we call it pinned
+};
+
+typedef enum PlanStep {
+        PLAN_NOTHING, // until something changes
+        PLAN_WAIT,    // until wait_until_us, or until something changes
+        PLAN_WRITE,   // record and write the wanted content
+        PLAN_LOAD,    // let systemd parse it
+        PLAN_RESET_FAILED,
+        PLAN_RELOAD,  // daemon-reload: the unit is pinned with old content
+        PLAN_START,   // record all numbers of the order and `pending`, then start
+        PLAN_RESTART, // same, restart
+        PLAN_STOP,
+        PLAN_LOOK_BACK, // find out whether a one-shot ran while nobody watched
+        PLAN_REMOVE,    // remove the files
+        PLAN_FORGET,    // drop the record, report `gone`
+} PlanStep;
+
+// A UnitOrder, decoded.
+typedef struct PlanWanted {
+        bool remove;
+        Argosy__Target target;
+        Hash spec;
+        uint64_t revision, start_rev, restart_rev, stop_rev;
+        bool over; // the cluster knows an outcome of the run start_rev
+} PlanWanted;
+
+typedef struct PlanInput {
+        const PlanWanted *wanted;   // NULL: no leader has said anything yet; nothing is done, only looked at
+        const LedgerRecord *held;   // NULL: not ours so far
+        const UnitRuntime *runtime; // NULL: not in systemd's memory
+        bool file_present;          // the files that the record names are in place
+        bool stale;                 // systemd has the content from before the last write in memory
+        uint64_t stale_since_us;    // boot time of that write
+        bool parsed;                // systemd has answered for the installed content
+        bool oneshot;               // Type=oneshot without RemainAfterExit=
+        bool unwatched;             // a pending run may have ended while we were not there to see it
+        bool was_reset;             // ResetFailed succeeded, and the unit did not change since
+        bool stopping;              // the manager is shutting down
+        PlanStep busy;              // the step under way; PLAN_NOTHING: none
+        uint64_t retry_us; // boot time before which nothing is tried again after a failed step; 0: free
+        uint64_t now_us;   // boot time
+} PlanInput;
+
+typedef struct PlanResult {
+        PlanStep step;
+        uint64_t wait_until_us;
+        bool owe_run;   // with PLAN_STOP: record `pending` first, the unit is to come back with new content
+        bool fulfilled; // the pending run was seen: record that
+        bool settled;   // all that the order asks was carried out: record its numbers, report its revision
+        bool answered;  // report its revision (settled, or an error that is being retried)
+        bool drift;
+        bool file_stale;               // what runs differs from what is wanted
+        bool refused;                  // the name is active here and not ours: the node is not eligible
+        bool judged;                   // drift and outcome say something; otherwise keep what was known
+        Argosy__Outcome__Kind outcome; // how the recorded run ended for good: record it as done or failed
+} PlanResult;
+
+PlanResult plan_unit(const PlanInput *in);
+
+// Back-off of a unit whose steps fail: 1 s, doubled for each failure up to a minute.
+uint64_t plan_backoff_us(unsigned failures);
+const char *plan_step_to_string(PlanStep step);

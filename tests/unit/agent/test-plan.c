@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rules of plan.h as tables. Every row is one situation and the step that it must lead to. The defaults
+// are those of the quiet case: the order's numbers are revision 10, start 7, restart 5, stop 3, the record
+// knows all of them, the content is the wanted one, the unit is active with a run that the record knows.
+#include "test.h"
+
+#include "clock.h"
+#include "plan.h"
+
+typedef enum Is {
+        ACTIVE,
+        GONE,
+        DEAD,
+        FAILED,
+        STARTING,
+        STOPPING,
+        AUTO_RESTART
+} Is; // GONE: not in systemd's memory; DEAD: inactive, but loaded
+
+typedef struct Row {
+        const char *story;
+        // the order
+        bool no_order, remove, loaded_only, new_content, over;
+        unsigned start, restart, stop; // 0: the default
+        // the record
+        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted;
+        // the world
+        Is is;
+        bool other_run; // the run in systemd's memory is not the recorded one
+        bool no_file, stale, pinned_long, not_parsed, oneshot, unwatched, was_reset, shutdown, failing;
+        PlanStep busy;
+        // what must come out
+        PlanStep step;
+        bool owe_run, fulfilled, settled, answered, drift, file_stale, refused;
+        Argosy__Outcome__Kind outcome;
+} Row;
+
+#define DONE ARGOSY__OUTCOME__KIND__DONE
+#define LOST ARGOSY__OUTCOME__KIND__FAILED
+
+static const uint64_t now_us = 1000 * USEC_PER_SEC;
+
+static UnitRuntime runtime_of(const Row *row) {
+        static const struct {
+                Argosy__ActiveState active;
+                const char *sub;
+        } states[] = {
+                [ACTIVE] = {ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running"},
+                [GONE] = {ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead"},
+                [DEAD] = {ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead"},
+                [FAILED] = {ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, "failed"},
+                [STARTING] = {ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start"},
+                [STOPPING] = {ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, "stop-sigterm"},
+                [AUTO_RESTART] = {ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "auto-restart"},
+        };
+        UnitRuntime rt = {.load = ARGOSY__LOAD_STATE__LOAD_LOADED,
+                          .active = states[row->is].active,
+                          .loaded = row->is != GONE};
+
+        snprintf(rt.sub, sizeof(rt.sub), "%s", states[row->is].sub);
+        if (rt.loaded)
+                memset(rt.invocation_id, row->other_run ? 2 : 1, 16);
+        return rt;
+}
+
+static PlanResult outcome_of(const Row *row) {
+        UnitRuntime rt = runtime_of(row);
+        PlanWanted wanted = {
+                .remove = row->remove,
+                .target = row->loaded_only ? ARGOSY__TARGET__TARGET_LOADED : ARGOSY__TARGET__TARGET_LAUNCHED,
+                .spec.bytes = {row->new_content ? 2 : 1},
+                .revision = 10,
+                .start_rev = row->start ?: 7,
+                .restart_rev = row->restart ?: 5,
+                .stop_rev = row->stop ?: 3,
+                .over = row->over,
+        };
+        LedgerRecord held = {
+                .name = "web.service",
+                .spec.bytes = {1},
+                .revision = 9,
+                .start_rev = 7,
+                .restart_rev = 5,
+                .stop_rev = 3,
+                .target = row->was_loaded_only ? ARGOSY__TARGET__TARGET_LOADED
+                                               : ARGOSY__TARGET__TARGET_LAUNCHED,
+                .done = row->done,
+                .failed = row->failed_before,
+                .pending = row->pending,
+                .interrupted = row->interrupted,
+        };
+        PlanInput in = {
+                .wanted = row->no_order ? NULL : &wanted,
+                .held = row->no_record ? NULL : &held,
+                .runtime = row->is == GONE ? NULL : &rt,
+                .file_present = !row->no_file && !row->no_record,
+                .stale = row->stale,
+                .stale_since_us = row->pinned_long ? now_us - PLAN_UNLOAD_GRACE_US : now_us - 1000,
+                .parsed = !row->not_parsed && !row->no_record,
+                .oneshot = row->oneshot,
+                .unwatched = row->unwatched,
+                .was_reset = row->was_reset,
+                .stopping = row->shutdown,
+                .busy = row->busy,
+                .retry_us = row->failing ? now_us + 5 : 0,
+                .now_us = now_us,
+        };
+
+        memset(held.invocation_id, 1, 16);
+        if (row->written_only)
+                held = (LedgerRecord){.name = "web.service", .spec.bytes = {1}};
+        return plan_unit(&in);
+}
+
+static void check_row(const Row *row) {
+        PlanResult res = outcome_of(row);
+
+        if (res.step != row->step)
+                fail_msg("%s: %s instead of %s", row->story, plan_step_to_string(res.step),
+                         plan_step_to_string(row->step));
+#define CHECK(field)                 \
+        if (res.field != row->field) \
+        fail_msg("%s: " #field " is %i", row->story, (int) res.field)
+        CHECK(owe_run);
+        CHECK(fulfilled);
+        CHECK(settled);
+        CHECK(drift);
+        CHECK(file_stale);
+        CHECK(refused);
+        CHECK(outcome);
+#undef CHECK
+        if (res.answered != (row->settled || row->answered))
+                fail_msg("%s: answered is %i", row->story, res.answered);
+}
+
+#define CHECK_ROWS(rows)                              \
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) \
+        check_row(&(rows)[i])
+
+static void a_new_unit_is_written_parsed_and_started(void **state) {
+        static const Row rows[] = {
+                {"nothing of it is here yet", .no_record = true, .is = GONE, .step = PLAN_WRITE},
+                {"written, to be launched: systemd parses it when it starts it", .written_only = true,
+                 .not_parsed = true, .is = GONE, .step = PLAN_START},
+                {"written, to be loaded only", .written_only = true, .not_parsed = true, .loaded_only = true,
+                 .is = GONE, .step = PLAN_LOAD},
+                {"parsed, to be loaded only", .written_only = true, .loaded_only = true, .is = GONE,
+                 .settled = true},
+                {"its file was lost under us", .no_file = true, .is = GONE, .drift = true,
+                 .step = PLAN_WRITE},
+                {"a name that is active here and not ours", .no_record = true, .is = ACTIVE, .refused = true,
+                 .answered = true},
+                {"a stub that failed once, without a file: the write looks for somebody else's file",
+                 .no_record = true, .is = FAILED, .step = PLAN_WRITE},
+                {"its run ended for good elsewhere", .no_record = true, .over = true, .is = GONE,
+                 .step = PLAN_WRITE},
+                {"its run ended for good elsewhere, file written", .written_only = true, .over = true,
+                 .is = GONE, .settled = true},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_start_is_a_number(void **state) {
+        static const Row rows[] = {
+                {"runs as it should", .is = ACTIVE, .settled = true},
+                {"explicit start of a running unit has nothing to do", .start = 8, .is = ACTIVE,
+                 .settled = true},
+                {"explicit start while something else starts it: wait for the same job", .start = 8,
+                 .is = STARTING, .step = PLAN_START},
+                {"explicit start of a unit that was stopped by hand", .start = 8, .is = GONE,
+                 .step = PLAN_START},
+                {"the same start delivered again after a stop by hand", .is = GONE, .settled = true,
+                 .drift = true},
+                {"explicit start while it goes down: first let it", .start = 8, .is = STOPPING},
+                {"explicit start of a failed unit forgets the failure", .start = 8, .is = FAILED,
+                 .step = PLAN_RESET_FAILED},
+                {"and then starts it, although systemd has not told about the reset yet", .start = 8,
+                 .is = FAILED, .was_reset = true, .step = PLAN_START},
+                {"a failed unit is reported, not started again", .is = FAILED, .settled = true},
+                {"systemd restarts it by its own rules", .is = AUTO_RESTART, .settled = true},
+                {"an older start number asks for nothing", .start = 6, .is = GONE, .settled = true,
+                 .drift = true},
+                {"launched again after it was only loaded", .was_loaded_only = true, .is = GONE,
+                 .step = PLAN_START},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_restart_is_a_number(void **state) {
+        static const Row rows[] = {
+                {"running", .restart = 6, .is = ACTIVE, .step = PLAN_RESTART},
+                {"stopped by hand", .restart = 6, .is = GONE, .step = PLAN_START},
+                {"failed", .restart = 6, .is = FAILED, .step = PLAN_RESET_FAILED},
+                {"the same restart again", .restart = 5, .is = ACTIVE, .settled = true},
+                {"placed here for the first time: old restarts are not repeated", .written_only = true,
+                 .restart = 6, .is = GONE, .step = PLAN_START},
+                {"a finished one-shot", .restart = 6, .oneshot = true, .done = true, .is = GONE,
+                 .step = PLAN_START},
+                {"a running one-shot", .restart = 6, .oneshot = true, .is = STARTING, .step = PLAN_RESTART},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void stopping_happens_once(void **state) {
+        static const Row rows[] = {
+                {"it was launched", .loaded_only = true, .is = ACTIVE, .step = PLAN_STOP},
+                {"it is going down already: wait for the same job", .loaded_only = true, .is = STOPPING,
+                 .step = PLAN_STOP},
+                {"it is down", .loaded_only = true, .is = GONE, .settled = true},
+                {"it failed", .loaded_only = true, .is = FAILED, .settled = true},
+                {"started by a timer while only loaded: left alone", .loaded_only = true,
+                 .was_loaded_only = true, .is = ACTIVE, .settled = true},
+                {"explicit stop of that", .loaded_only = true, .was_loaded_only = true, .stop = 4,
+                 .is = ACTIVE, .step = PLAN_STOP},
+                {"a stop overtakes a start", .loaded_only = true, .is = STARTING, .busy = PLAN_START,
+                 .step = PLAN_STOP},
+                {"a removal overtakes a restart", .remove = true, .is = STARTING, .busy = PLAN_RESTART,
+                 .step = PLAN_STOP},
+                {"a stop under way is waited for", .loaded_only = true, .is = STOPPING, .busy = PLAN_STOP},
+                {"a stop comes before new content", .loaded_only = true, .new_content = true, .is = ACTIVE,
+                 .step = PLAN_STOP},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void only_oneshots_end_for_good(void **state) {
+        static const Row rows[] = {
+                {"a one-shot ended well", .oneshot = true, .is = GONE, .settled = true, .outcome = DONE},
+                {"and is still in memory", .oneshot = true, .is = DEAD, .settled = true, .outcome = DONE},
+                {"a one-shot failed", .oneshot = true, .is = FAILED, .settled = true, .outcome = LOST},
+                {"it stays failed when somebody resets it", .oneshot = true, .failed_before = true,
+                 .is = GONE, .settled = true, .outcome = LOST},
+                {"it stays done when somebody runs it again by hand", .oneshot = true, .done = true,
+                 .is = STARTING, .settled = true, .outcome = DONE},
+                {"told again to a leader that has not noted it", .oneshot = true, .done = true, .is = GONE,
+                 .settled = true, .outcome = DONE},
+                {"judged also when nobody leads", .no_order = true, .oneshot = true, .is = GONE,
+                 .outcome = DONE},
+                {"a one-shot that somebody cancelled", .oneshot = true, .interrupted = true, .is = GONE,
+                 .settled = true, .drift = true},
+                {"a one-shot runs", .oneshot = true, .is = STARTING, .settled = true},
+                {"asked for again", .oneshot = true, .done = true, .start = 8, .is = GONE,
+                 .step = PLAN_START},
+                {"a service that ended by itself is drift, not done", .is = GONE, .settled = true,
+                 .drift = true},
+                {"a service that failed is not over", .is = FAILED, .settled = true},
+                {"a clean end during shutdown is no outcome", .oneshot = true, .shutdown = true, .is = GONE},
+                {"a stop during shutdown is no drift", .shutdown = true, .is = GONE},
+                {"nothing is started during shutdown", .shutdown = true, .start = 8, .is = GONE},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_crash_between_any_two_steps_starts_once(void **state) {
+        static const Row rows[] = {
+                {"start recorded, systemd never heard of it", .pending = true, .unwatched = true, .is = GONE,
+                 .step = PLAN_START},
+                {"start recorded and carried out", .pending = true, .unwatched = true, .is = ACTIVE,
+                 .other_run = true, .fulfilled = true, .settled = true},
+                {"it is still starting", .pending = true, .unwatched = true, .is = STARTING,
+                 .other_run = true, .fulfilled = true},
+                {"it started and failed", .pending = true, .unwatched = true, .is = FAILED,
+                 .other_run = true, .fulfilled = true, .settled = true},
+                {"it failed before, the start was never heard", .pending = true, .unwatched = true,
+                 .is = FAILED, .step = PLAN_RESET_FAILED},
+                {"restart recorded, the old run is still up", .pending = true, .unwatched = true,
+                 .is = ACTIVE, .step = PLAN_RESTART},
+                {"a one-shot may have run unseen", .pending = true, .unwatched = true, .oneshot = true,
+                 .is = GONE, .step = PLAN_LOOK_BACK},
+                {"it did not", .pending = true, .oneshot = true, .is = GONE, .step = PLAN_START},
+                {"a one-shot that ended while nobody watched", .unwatched = true, .oneshot = true,
+                 .is = GONE, .settled = true, .outcome = DONE},
+                {"nobody leads: nothing is done", .no_order = true, .pending = true, .unwatched = true,
+                 .is = GONE},
+                {"stopped for new content, not written yet", .pending = true, .unwatched = true,
+                 .new_content = true, .is = GONE, .step = PLAN_WRITE},
+                {"stopped for new content, written, not started", .pending = true, .unwatched = true,
+                 .is = GONE, .step = PLAN_START},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void new_content_needs_a_unit_that_left_memory(void **state) {
+        static const Row rows[] = {
+                {"active: stop it first", .new_content = true, .is = ACTIVE, .step = PLAN_STOP,
+                 .owe_run = true, .file_stale = true},
+                {"going down: wait", .new_content = true, .pending = true, .is = STOPPING,
+                 .file_stale = true},
+                {"down: write", .new_content = true, .pending = true, .is = GONE, .step = PLAN_WRITE},
+                {"written and gone from memory: start", .pending = true, .is = GONE, .step = PLAN_START},
+                {"written, still in memory: give it a moment", .pending = true, .stale = true, .is = DEAD,
+                 .step = PLAN_WAIT, .file_stale = true},
+                {"pinned: reload", .pending = true, .stale = true, .pinned_long = true, .is = DEAD,
+                 .step = PLAN_RELOAD, .file_stale = true},
+                {"failed: forget the failure, then run the new content", .new_content = true, .is = FAILED,
+                 .step = PLAN_RESET_FAILED, .owe_run = true, .file_stale = true},
+                {"failed one-shot: new content, no new run", .new_content = true, .oneshot = true,
+                 .is = FAILED, .step = PLAN_RESET_FAILED, .outcome = LOST, .file_stale = true},
+                {"stopped by hand: new content, stays stopped", .new_content = true, .is = GONE,
+                 .drift = true, .step = PLAN_WRITE},
+                {"and is parsed once to see errors", .not_parsed = true, .is = GONE, .drift = true,
+                 .step = PLAN_LOAD},
+                {"a running one-shot finishes first", .new_content = true, .oneshot = true, .is = STARTING,
+                 .file_stale = true},
+                {"also when the new one is to run as well", .new_content = true, .oneshot = true, .start = 8,
+                 .is = STARTING, .file_stale = true},
+                {"unless a restart was asked for", .new_content = true, .oneshot = true, .restart = 6,
+                 .is = STARTING, .step = PLAN_STOP, .owe_run = true, .file_stale = true},
+                {"only loaded, but a timer runs it: replaced once it is down", .new_content = true,
+                 .loaded_only = true, .was_loaded_only = true, .is = ACTIVE, .settled = true,
+                 .file_stale = true},
+                {"only loaded and down", .new_content = true, .loaded_only = true, .was_loaded_only = true,
+                 .is = GONE, .step = PLAN_WRITE},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void what_is_not_wanted_leaves_no_trace(void **state) {
+        static const Row rows[] = {
+                {"active", .remove = true, .is = ACTIVE, .step = PLAN_STOP},
+                {"going down", .remove = true, .is = STOPPING, .step = PLAN_STOP},
+                {"failed", .remove = true, .is = FAILED, .step = PLAN_RESET_FAILED},
+                {"down", .remove = true, .is = GONE, .step = PLAN_REMOVE},
+                {"files removed", .remove = true, .no_file = true, .is = GONE, .step = PLAN_FORGET},
+                {"never ours: nothing is touched", .remove = true, .no_record = true, .is = ACTIVE,
+                 .step = PLAN_FORGET},
+                {"no leader has spoken yet: everything stays", .no_order = true, .is = ACTIVE},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_failing_step_waits_and_is_reported(void **state) {
+        static const Row rows[] = {
+                {"no room for the file", .no_record = true, .failing = true, .is = GONE, .step = PLAN_WAIT,
+                 .answered = true},
+                {"a stop that systemd refuses", .loaded_only = true, .failing = true, .is = ACTIVE,
+                 .step = PLAN_WAIT, .answered = true},
+                {"a step is under way", .start = 8, .busy = PLAN_WRITE, .is = GONE},
+        };
+
+        CHECK_ROWS(rows);
+        assert_int_equal(plan_backoff_us(1), USEC_PER_SEC);
+        assert_int_equal(plan_backoff_us(2), 2 * USEC_PER_SEC);
+        assert_int_equal(plan_backoff_us(7), 60 * USEC_PER_SEC);
+        assert_int_equal(plan_backoff_us(4000000000U), 60 * USEC_PER_SEC);
+}
+
+// Whatever the input, a unit that is up is stopped only if the order says so: removal, not launched any
+// more, or new content.
+static void a_healthy_unit_is_never_stopped_for_other_reasons(void **state) {
+        static const Is up[] = {ACTIVE, STARTING, AUTO_RESTART};
+        unsigned n = 0;
+
+        for (unsigned bits = 0; bits < 1U << 12; bits++)
+                for (size_t i = 0; i < ELEMENTSOF(up); i++) {
+                        Row row = {
+                                .is = up[i],
+                                .no_order = bits & 1,
+                                .over = bits & 2,
+                                .start = bits & 4 ? 8 : 6,
+                                .no_record = bits & 8,
+                                .was_loaded_only = bits & 16,
+                                .pending = bits & 32,
+                                .oneshot = bits & 64,
+                                .unwatched = bits & 128,
+                                .not_parsed = bits & 256,
+                                .shutdown = bits & 512,
+                                .failing = bits & 1024,
+                                .other_run = bits & 2048,
+                        };
+                        PlanStep step = outcome_of(&row).step;
+
+                        assert_true(step != PLAN_STOP && step != PLAN_REMOVE && step != PLAN_FORGET &&
+                                    step != PLAN_RELOAD);
+                        n++;
+                }
+        assert_int_equal(n, 3 << 12);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_new_unit_is_written_parsed_and_started),
+                cmocka_unit_test(a_start_is_a_number),
+                cmocka_unit_test(a_restart_is_a_number),
+                cmocka_unit_test(stopping_happens_once),
+                cmocka_unit_test(only_oneshots_end_for_good),
+                cmocka_unit_test(a_crash_between_any_two_steps_starts_once),
+                cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
+                cmocka_unit_test(what_is_not_wanted_leaves_no_trace),
+                cmocka_unit_test(a_failing_step_waits_and_is_reported),
+                cmocka_unit_test(a_healthy_unit_is_never_stopped_for_other_reasons),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -43,6 +43,10 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata);
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term);
 void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
+// The labels of the configuration have changed: told to the leader with a new Attach. Copied.
+void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
+void agent_systemd_stats(const Agent *a, SystemdStats *ret);
+
 // Local answers that need no leader: rows of this host's units; stop of local units; status and journal of one unit.
 void agent_local_units(Agent *a, Argosy__Response *ret);
 typedef void (*AgentReply)(const Argosy__Response *response, void *userdata); // response->final on the last one

@@ -10,5 +10,7 @@
 
 // CLOCK_BOOTTIME: grows while the machine is suspended. Leases and everything that is compared with a lease use it.
 uint64_t clock_boot_us(void);
+// CLOCK_MONOTONIC: stops while suspended; for systemd's protocols only.
+uint64_t clock_monotonic_us(void);
 // CLOCK_REALTIME, for people and for records that outlive a boot.
 uint64_t clock_wall_us(void);

@@ -14,6 +14,10 @@ uint64_t clock_boot_us(void) {
         return read_us(CLOCK_BOOTTIME);
 }
 
+uint64_t clock_monotonic_us(void) {
+        return read_us(CLOCK_MONOTONIC);
+}
+
 uint64_t clock_wall_us(void) {
         return read_us(CLOCK_REALTIME);
 }

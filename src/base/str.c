@@ -20,6 +20,17 @@ bool str_has_prefix(const char *s, const char *prefix) {
         return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool str_copy(char *ret, size_t size, const char *s) {
+        size_t len = strlen(s);
+
+        if (len >= size) {
+                *ret = 0;
+                return false;
+        }
+        memcpy(ret, s, len + 1);
+        return true;
+}
+
 bool str_has_suffix(const char *s, const char *suffix) {
         size_t a = strlen(s), b = strlen(suffix);
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The local socket: clients on this machine, frames of Request in and Response out. It knows connections, limits and who asks for
+// what; it does not know what a request means. One client's mistake ends that client's connection and nothing else.
+
+#include <uv.h>
+
+#include "argosy.pb-c.h"
+
+typedef struct LocalApi LocalApi;
+typedef struct ApiCall ApiCall; // one request of one client, until its final response or its end
+
+enum {
+        API_CLIENTS_MAX = 256,           // connections; more are closed at once
+        API_CALLS_MAX = 64,              // unanswered requests per connection; more are answered with EBUSY
+        API_QUEUE_MAX = 8 * 1024 * 1024, // bytes a client may leave unread; beyond it it is cut off
+};
+
+typedef struct LocalApiOps {
+        // A new request. The receiver answers with api_call_respond(), now or later, until a response with `final`. `request` is borrowed.
+        void (*request)(ApiCall *call, const Argosy__Request *request, void *userdata);
+        // The client has gone or cancelled: the call is dead after this returns and must not be touched again.
+        void (*cancelled)(ApiCall *call, void *userdata);
+} LocalApiOps;
+
+// fd: a listening unix socket, taken over.
+int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdata, LocalApi **ret);
+// Ends all connections (flushing what is queued). Calls are dropped without `cancelled`.
+void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata);
+
+// Sends one response; its id is filled in. With `final` set the call is gone when this returns.
+void api_call_respond(ApiCall *call, Argosy__Response *response);
+// A final response that only carries an error. `status` is a positive errno value.
+void api_call_fail(ApiCall *call, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// For the receiver's own bookkeeping.
+void api_call_set_data(ApiCall *call, void *data);
+void *api_call_data(const ApiCall *call);

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The local socket.
+//
+//   accepted -> Client -> frame -> ApiCall -> ops->request ... api_call_respond() -> frame to the client
+//
+// lifetime      born                         dies
+// Client        accepted                     its stream's `closed`
+// ApiCall       a frame with a request       final response, cancel, or with its Client
+//
+// Whoever may connect is decided by the socket's mode and group (0660 root:argosy); there is no finer right on this socket.
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "frame.h"
+#include "list.h"
+#include "local-api.h"
+#include "log.h"
+#include "stream.h"
+
+typedef struct Client {
+        LocalApi *api;
+        Stream *stream;
+        ListNode link;
+        ListNode calls;
+        size_t n_calls;
+} Client;
+
+struct ApiCall {
+        Client *client;
+        ListNode link;
+        uint64_t id;
+        void *data;
+};
+
+struct LocalApi {
+        const LocalApiOps *ops;
+        void *userdata;
+        Listener *listener;
+        ListNode clients;
+        size_t n_clients;
+        bool closing, listener_closed;
+        void (*closed)(void *userdata);
+        void *closed_data;
+};
+
+static void call_free(ApiCall *call) {
+        list_unlink(&call->link);
+        call->client->n_calls--;
+        free(call);
+}
+
+static void maybe_closed(LocalApi *a) {
+        if (!a->closing || !a->listener_closed || a->n_clients > 0)
+                return;
+        if (a->closed)
+                a->closed(a->closed_data);
+        free(a);
+}
+
+static void cancel_call(ApiCall *call) {
+        LocalApi *a = call->client->api;
+
+        if (!a->closing)
+                a->ops->cancelled(call, a->userdata);
+        call_free(call);
+}
+
+static void client_send(Client *c, const Argosy__Response *response) {
+        if (stream_queued(c->stream) > API_QUEUE_MAX) {
+                stream_close(c->stream, -ENOBUFS, false);
+                return;
+        }
+        (void) stream_send(c->stream, &response->base); // an error means that it is closing: `closed` follows
+}
+
+void api_call_respond(ApiCall *call, Argosy__Response *response) {
+        response->id = call->id;
+        client_send(call->client, response);
+        if (response->final)
+                call_free(call);
+}
+
+void api_call_fail(ApiCall *call, int status, const char *format, ...) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        char message[1024];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(message, sizeof(message), format, ap);
+        va_end(ap);
+        response.final = true;
+        response.status = status;
+        response.message = message;
+        api_call_respond(call, &response);
+}
+
+void api_call_set_data(ApiCall *call, void *data) {
+        call->data = data;
+}
+
+void *api_call_data(const ApiCall *call) {
+        return call->data;
+}
+
+static void on_cancel_request(Client *c, uint64_t id) {
+        list_foreach_safe(n, &c->calls) {
+                ApiCall *call = CONTAINER_OF(n, ApiCall, link);
+
+                if (call->id == id) {
+                        cancel_call(call);
+                        return;
+                }
+        }
+}
+
+static int refuse(Client *c, uint64_t id, int status, const char *why) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        response.id = id;
+        response.final = true;
+        response.status = status;
+        response.message = (char *) why;
+        client_send(c, &response);
+        return 0;
+}
+
+static int on_request(Client *c, const Argosy__Request *request) {
+        LocalApi *a = c->api;
+        ApiCall *call;
+
+        if (request->what_case == ARGOSY__REQUEST__WHAT__NOT_SET) {
+                if (request->cancel_id == 0)
+                        return refuse(c, request->id, EOPNOTSUPP, "this daemon does not know that request; is it older than argosyctl?");
+                on_cancel_request(c, request->cancel_id);
+                return 0;
+        }
+        if (c->n_calls >= API_CALLS_MAX)
+                return refuse(c, request->id, EBUSY, "too many unanswered requests on this connection");
+        call = calloc(1, sizeof(*call));
+        if (!call)
+                return -ENOMEM;
+        call->client = c;
+        call->id = request->id;
+        list_append(&c->calls, &call->link);
+        c->n_calls++;
+        a->ops->request(call, request, a->userdata);
+        return 0;
+}
+
+static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        Client *c = userdata;
+        Argosy__Request *request;
+        int r;
+
+        request = argosy__request__unpack(NULL, len, payload);
+        if (!request)
+                return -EBADMSG;
+        r = on_request(c, request);
+        argosy__request__free_unpacked(request, NULL);
+        return r;
+}
+
+static void on_closed(Stream *s, int error, void *userdata) {
+        Client *c = userdata;
+        LocalApi *a = c->api;
+
+        if (error == -EBADMSG || error == -EMSGSIZE)
+                log_warning("A local client (pid %i, uid %u) sent something that is not a request; its connection was closed.",
+                            (int) stream_peer(s)->pid, (unsigned) stream_peer(s)->uid);
+        else if (error == -ENOBUFS)
+                log_warning("A local client (pid %i) does not read its answers; its connection was closed.", (int) stream_peer(s)->pid);
+        list_foreach_safe(n, &c->calls)
+                cancel_call(CONTAINER_OF(n, ApiCall, link));
+        list_unlink(&c->link);
+        a->n_clients--;
+        free(c);
+        maybe_closed(a);
+}
+
+static const StreamOps client_ops = {.frame = on_frame, .closed = on_closed};
+
+static void on_accepted(Listener *l, Stream *s, void *userdata) {
+        LocalApi *a = userdata;
+        Client *c = NULL;
+
+        if (a->n_clients < API_CLIENTS_MAX)
+                c = calloc(1, sizeof(*c));
+        if (!c) {
+                stream_close(s, -EBUSY, false);
+                return;
+        }
+        c->api = a;
+        c->stream = s;
+        list_init(&c->calls);
+        list_append(&a->clients, &c->link);
+        a->n_clients++;
+        stream_set_owner(s, &client_ops, c);
+        stream_set_frames(s, FRAME_MAX_LOCAL);
+}
+
+static void on_listener_closed(Listener *l, void *userdata) {
+        LocalApi *a = userdata;
+
+        a->listener_closed = true;
+        maybe_closed(a);
+}
+
+static const ListenerOps listener_ops = {.accepted = on_accepted, .closed = on_listener_closed};
+
+int local_api_new(uv_loop_t *loop, int fd, const LocalApiOps *ops, void *userdata, LocalApi **ret) {
+        LocalApi *a = calloc(1, sizeof(*a));
+        int r;
+
+        if (!a)
+                return -ENOMEM;
+        a->ops = ops;
+        a->userdata = userdata;
+        list_init(&a->clients);
+        r = listener_new_unix(loop, fd, &listener_ops, a, &a->listener);
+        if (r < 0) {
+                free(a);
+                return r;
+        }
+        *ret = a;
+        return 0;
+}
+
+void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata) {
+        a->closing = true;
+        a->closed = closed;
+        a->closed_data = userdata;
+        list_foreach_safe(n, &a->clients)
+                stream_close(CONTAINER_OF(n, Client, link)->stream, 0, true);
+        listener_close(a->listener);
+}

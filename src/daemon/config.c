@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "config.h"
+#include "fileio.h"
+#include "ini.h"
+#include "log.h"
+#include "str.h"
+#include "unit-file.h"
+
+enum { CONFIG_FILE_MAX = 1024 * 1024, CONFIG_LABELS_MAX = 64 };
+
+typedef enum KeyType { KEY_NAME, KEY_ADDRESS, KEY_NUMBER, KEY_ODD, KEY_SPAN, KEY_LABELS } KeyType;
+
+// The one table of all keys. Defaults are written as a user would write them.
+static const struct ConfigKey {
+        const char *section, *key;
+        KeyType type;
+        size_t offset;
+        const char *fallback;
+        uint64_t min, max;
+        const char *help;
+} config_keys[] = {
+        {"Node", "Name", KEY_NAME, offsetof(Config, name), "", 0, 0, "name of this host, for people (default: its host name)"},
+        {"Node", "Address", KEY_ADDRESS, offsetof(Config, address), "", 0, 0,
+         "IP address that other hosts reach this one at (default: that of the first network interface)"},
+        {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 1, 65535, "TCP port for everything between hosts"},
+        {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0, "k=v ..., matched by MachineMetadata= of units"},
+        {"Cluster", "LeaseSec", KEY_SPAN, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC, 3600 * USEC_PER_SEC,
+         "a host not heard of for so long is lost and its units move"},
+        {"Cluster", "HeartbeatSec", KEY_SPAN, offsetof(Config, heartbeat_us), "1", 50 * USEC_PER_MSEC, 600 * USEC_PER_SEC,
+         "how often a host tells the leader that it lives"},
+        {"Cluster", "ElectionTimeoutSec", KEY_SPAN, offsetof(Config, election_us), "0.6", 100 * USEC_PER_MSEC, 60 * USEC_PER_SEC,
+         "a voter that hears nothing from the leader for once to twice this long calls an election"},
+        {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 3, "how many hosts keep the log: 1 or 3"},
+        {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7, "3 errors ... 6 information, 7 debugging"},
+};
+
+static void labels_clear(Config *c) {
+        for (size_t i = 0; i < c->n_labels; i++)
+                argosy__label__free_unpacked(c->labels[i], NULL);
+        free(c->labels);
+        c->labels = NULL;
+        c->n_labels = 0;
+}
+
+void config_done(Config *c) {
+        labels_clear(c);
+        free(c->name);
+        free(c->address);
+        *c = (Config){};
+}
+
+static Argosy__Label *label_new(const char *key, const char *value) {
+        Argosy__Label *l = malloc(sizeof(*l));
+
+        if (!l)
+                return NULL;
+        argosy__label__init(l);
+        l->key = strdup(key);
+        l->value = strdup(value);
+        if (l->key && l->value)
+                return l;
+        argosy__label__free_unpacked(l, NULL);
+        return NULL;
+}
+
+// A later value for the same key replaces the earlier one.
+static int label_put(Config *c, const char *key, const char *value) {
+        Argosy__Label **grown, *l = label_new(key, value);
+
+        if (!l)
+                return -ENOMEM;
+        for (size_t i = 0; i < c->n_labels; i++)
+                if (streq(c->labels[i]->key, key)) {
+                        argosy__label__free_unpacked(c->labels[i], NULL);
+                        c->labels[i] = l;
+                        return 0;
+                }
+        grown = reallocarray(c->labels, c->n_labels + 1, sizeof(*grown));
+        if (!grown) {
+                argosy__label__free_unpacked(l, NULL);
+                return -ENOMEM;
+        }
+        c->labels = grown;
+        c->labels[c->n_labels++] = l;
+        return 0;
+}
+
+// "rack=a zone=b"; several lines accumulate, an empty one resets. 1: a word is not a label.
+static int assign_labels(Config *c, const char *value) {
+        _cleanup_free_ char *copy = strdup(value);
+        char *save = NULL;
+        int bad = 0, r;
+
+        if (!copy)
+                return -ENOMEM;
+        if (!*value)
+                labels_clear(c);
+        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+                char *eq = strchr(word, '=');
+
+                if (eq)
+                        *eq = 0;
+                if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) || c->n_labels >= CONFIG_LABELS_MAX) {
+                        bad = 1;
+                        continue;
+                }
+                r = label_put(c, word, eq + 1);
+                if (r < 0)
+                        return r;
+        }
+        return bad;
+}
+
+static bool address_is_numeric(const char *s) {
+        struct in6_addr any;
+
+        return inet_pton(AF_INET, s, &any) == 1 || inet_pton(AF_INET6, s, &any) == 1;
+}
+
+static int assign_string(char **where, const char *value) {
+        char *s = strdup(value);
+
+        if (!s)
+                return -ENOMEM;
+        free(*where);
+        *where = s;
+        return 0;
+}
+
+// 0: taken, 1: not a value of that key, -ENOMEM.
+static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
+        void *where = (char *) c + k->offset;
+        uint64_t n;
+
+        switch (k->type) {
+        case KEY_NAME:
+                return *value && !label_is_valid(value) ? 1 : assign_string(where, value);
+        case KEY_ADDRESS:
+                return *value && !address_is_numeric(value) ? 1 : assign_string(where, value);
+        case KEY_NUMBER:
+        case KEY_ODD:
+                if (!parse_u64(value, k->max, &n) || n < k->min || (k->type == KEY_ODD && n % 2 == 0))
+                        return 1;
+                *(uint64_t *) where = n;
+                return 0;
+        case KEY_SPAN:
+                if (!parse_span_us(value, &n) || n < k->min || n > k->max)
+                        return 1;
+                *(uint64_t *) where = n;
+                return 0;
+        case KEY_LABELS:
+                return assign_labels(c, value);
+        }
+        return 1;
+}
+
+static int on_assign(const char *path, unsigned line, const char *section, const char *key, const char *value, void *userdata) {
+        Config *c = userdata;
+
+        for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
+                const struct ConfigKey *k = &config_keys[i];
+                int r;
+
+                if (!streq(k->section, section) || !streq(k->key, key))
+                        continue;
+                r = *value || k->type == KEY_LABELS ? assign_key(c, k, value) : assign_key(c, k, k->fallback);
+                if (r > 0)
+                        log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line, key, value);
+                return r < 0 ? r : 0;
+        }
+        log_warning("%s:%u: unknown key %s= in [%s], ignored.", path, line, key, section);
+        return 0;
+}
+
+static void on_warn(const char *path, unsigned line, const char *what, void *userdata) {
+        log_warning("%s:%u: %s, ignored.", path, line, what);
+}
+
+static int load_file(const char *path, Config *c) {
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        r = file_read(AT_FDCWD, path, CONFIG_FILE_MAX, &text);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0) {
+                log_error("Cannot read %s: %s", path, strerror(-r));
+                return r;
+        }
+        return ini_parse(path, (char *) text.data, text.len, on_assign, on_warn, c);
+}
+
+// ---- drop-ins
+
+typedef struct DropIn {
+        char *name, *path;
+} DropIn;
+
+static int dropin_compare(const void *a, const void *b) {
+        return strcmp(((const DropIn *) a)->name, ((const DropIn *) b)->name);
+}
+
+// Adds the *.conf of one directory; a name that is known already is taken over by this directory.
+static int collect_dropins(const char *dir, DropIn **list, size_t *n) {
+        DIR *d = opendir(dir);
+        int r = 0;
+
+        if (!d)
+                return errno == ENOENT ? 0 : -errno;
+        for (struct dirent *e; r == 0 && (e = readdir(d));) {
+                DropIn *grown;
+                size_t i;
+                char *path;
+
+                if (e->d_name[0] == '.' || !str_has_suffix(e->d_name, ".conf"))
+                        continue;
+                path = str_printf("%s/%s", dir, e->d_name);
+                if (!path) {
+                        r = -ENOMEM;
+                        break;
+                }
+                for (i = 0; i < *n && !streq((*list)[i].name, e->d_name); i++)
+                        ;
+                if (i < *n) {
+                        free((*list)[i].path);
+                        (*list)[i].path = path;
+                        continue;
+                }
+                grown = reallocarray(*list, *n + 1, sizeof(DropIn));
+                if (!grown) {
+                        free(path);
+                        r = -ENOMEM;
+                        break;
+                }
+                *list = grown;
+                grown[*n] = (DropIn){.name = strdup(e->d_name), .path = path};
+                (*n)++;
+                if (!grown[*n - 1].name)
+                        r = -ENOMEM;
+        }
+        closedir(d);
+        return r;
+}
+
+static bool is_masked(const char *path) {
+        char target[16] = "";
+
+        return readlink(path, target, sizeof(target) - 1) > 0 && streq(target, "/dev/null");
+}
+
+static int load_dropins(const char *root, Config *c) {
+        static const char *const dirs[] = {"/usr/lib/argosy", "/usr/local/lib/argosy", "/run/argosy", "/etc/argosy"};
+        DropIn *list = NULL;
+        size_t n = 0;
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(dirs); i++) {
+                _cleanup_free_ char *dir = str_printf("%s%s/argosy.conf.d", root, dirs[i]);
+
+                r = dir ? collect_dropins(dir, &list, &n) : -ENOMEM;
+        }
+        if (n > 0)
+                qsort(list, n, sizeof(DropIn), dropin_compare);
+        for (size_t i = 0; i < n; i++) {
+                if (r >= 0 && !is_masked(list[i].path))
+                        r = load_file(list[i].path, c);
+                free(list[i].name);
+                free(list[i].path);
+        }
+        free(list);
+        return r;
+}
+
+static int default_name(Config *c) {
+        char host[256] = "";
+
+        if (*c->name)
+                return 0;
+        if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
+                strcpy(host, "localhost");
+        return assign_string(&c->name, host);
+}
+
+int config_load(const char *root, Config *ret) {
+        _cleanup_free_ char *main_file = str_printf("%s/etc/argosy/argosy.conf", root);
+        Config c = {};
+        int r = main_file ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(config_keys); i++)
+                r = assign_key(&c, &config_keys[i], config_keys[i].fallback);
+        if (r >= 0)
+                r = load_file(main_file, &c);
+        if (r >= 0)
+                r = load_dropins(root, &c);
+        if (r >= 0)
+                r = default_name(&c);
+        if (r >= 0 && c.heartbeat_us * 2 > c.lease_us) {
+                log_warning("HeartbeatSec= must be at most half of LeaseSec=, using a quarter of LeaseSec=.");
+                c.heartbeat_us = c.lease_us / 4;
+        }
+        if (r < 0) {
+                config_done(&c);
+                return r;
+        }
+        *ret = c;
+        return 0;
+}
+
+char *config_describe(void) {
+        _cleanup_buf_ Buf out = {};
+        const char *section = "";
+
+        for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
+                const struct ConfigKey *k = &config_keys[i];
+
+                if (!streq(section, k->section) && buf_printf(&out, "  [%s]\n", k->section) < 0)
+                        return NULL;
+                section = k->section;
+                if (buf_printf(&out, "    %s=%-*s %s\n", k->key, (int) (22 - strlen(k->key)), k->fallback, k->help) < 0)
+                        return NULL;
+        }
+        return buf_take_string(&out);
+}

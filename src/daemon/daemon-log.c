@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The replicated log of this host, where it is a voter.
+//
+//   committed batch -> apply() -> ClusterState -> Leader (which turns what is dirty into orders)
+//   role(LEADER)    -> [first batch of a new or recovered cluster] -> lead(): leader, then mesh, then by the mesh the agent
+//   StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open -> StoreOpened
+//   StoreClose      -> close, empty the log, forget the CA key
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "agent.h"
+#include "clock.h"
+#include "cluster-state.h"
+#include "daemon.h"
+#include "fileio.h"
+#include "leader.h"
+#include "log.h"
+#include "mesh.h"
+#include "router.h"
+#include "state-dir.h"
+#include "str.h"
+#include "tls-context.h"
+
+static void lead_if_ready(Daemon *d);
+
+// ---- what the log says about hosts, told to those who must know
+
+void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation) {
+        Argosy__PeersFile next = *d->peers;
+        _cleanup_free_ uint8_t *a = NULL, *b = NULL;
+        size_t a_len, b_len;
+        Argosy__PeersFile *kept;
+        int r;
+
+        next.voters = (Argosy__Voter **) voters;
+        next.n_voters = n_voters;
+        next.generation = MAX_OF(generation, d->peers->generation);
+        a_len = argosy__peers_file__get_packed_size(d->peers);
+        b_len = argosy__peers_file__get_packed_size(&next);
+        a = malloc(a_len + 1);
+        b = malloc(b_len + 1);
+        if (!a || !b) {
+                daemon_fail(d, strerror(ENOMEM));
+                return;
+        }
+        argosy__peers_file__pack(d->peers, a);
+        argosy__peers_file__pack(&next, b);
+        if (a_len == b_len && memcmp(a, b, a_len) == 0)
+                return;
+        r = state_dir_save_peers(d->state_dir, &next);
+        if (r < 0) // not fatal: the old list is only less fresh; the next change tries again
+                log_error("Cannot write %s/peers: %s", d->state_dir, strerror(-r));
+        kept = argosy__peers_file__unpack(NULL, b_len, b);
+        if (!kept) {
+                daemon_fail(d, strerror(ENOMEM));
+                return;
+        }
+        argosy__peers_file__free_unpacked(d->peers, NULL);
+        d->peers = kept;
+}
+
+// Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the peers file.
+static void publish_voters(Daemon *d) {
+        size_t n_hosts, n = 0;
+        const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);
+        _cleanup_free_ MeshPeer *peers = calloc(n_hosts + 1, sizeof(*peers));
+        _cleanup_free_ Argosy__Voter *voters = calloc(n_hosts + 1, sizeof(*voters));
+        _cleanup_free_ Argosy__Voter **pointers = calloc(n_hosts + 1, sizeof(*pointers));
+
+        if (!peers || !voters || !pointers) {
+                daemon_fail(d, strerror(ENOMEM));
+                return;
+        }
+        for (size_t i = 0; i < n_hosts; i++) {
+                const Argosy__HostRecord *h = hosts[i].record;
+
+                if (h->role != ARGOSY__HOST_ROLE__ROLE_VOTER)
+                        continue;
+                peers[n] = (MeshPeer){.host = h->host, .port = (uint16_t) h->port, .raft_id = h->raft_id};
+                strncpy(peers[n].address, h->address, sizeof(peers[n].address) - 1);
+                if (!hash_from_bytes(h->key_pin.data, h->key_pin.len, &peers[n].pin))
+                        continue;
+                argosy__voter__init(&voters[n]);
+                voters[n].host = h->host;
+                voters[n].address = h->address;
+                voters[n].port = h->port;
+                voters[n].key_pin = h->key_pin;
+                voters[n].raft_id = h->raft_id;
+                pointers[n] = &voters[n];
+                n++;
+        }
+        if (n == 0)
+                return; // before the first batch
+        (void) mesh_set_voters(d->mesh, peers, n);
+        daemon_update_peers(d, pointers, n, cluster_state_cluster(d->state)->generation);
+}
+
+// ---- StoreOps
+
+static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
+        Daemon *d = userdata;
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, data);
+        int r;
+
+        if (!batch)
+                return -EBADMSG;
+        r = cluster_state_apply(d->state, batch);
+        argosy__log_batch__free_unpacked(batch, NULL);
+        if (r < 0)
+                return r;
+        if (cluster_state_take_hosts_changed(d->state))
+                publish_voters(d);
+        leader_on_applied(d->leader, index);
+        return 0;
+}
+
+static int on_snapshot(Buf *ret, void *userdata) {
+        Daemon *d = userdata;
+
+        return cluster_state_encode(d->state, ret);
+}
+
+static int on_restore(const uint8_t *data, size_t len, void *userdata) {
+        Daemon *d = userdata;
+        int r;
+
+        r = cluster_state_restore(d->state, data, len);
+        if (r < 0)
+                return r;
+        (void) cluster_state_take_hosts_changed(d->state);
+        publish_voters(d);
+        return 0;
+}
+
+static uint32_t host_of_raft_id(Daemon *d, uint32_t raft_id) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(d->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                if (raft_id > 0 && hosts[i].record->raft_id == raft_id)
+                        return hosts[i].record->host;
+        return 0;
+}
+
+static void stop_leading(Daemon *d, uint64_t term, uint32_t leader_host) {
+        bool was = d->leading;
+
+        d->leading = false;
+        if (was)
+                leader_set_leading(d->leader, false, term);
+        mesh_set_leading(d->mesh, false, term, leader_host);
+}
+
+static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
+        Daemon *d = userdata;
+
+        d->store_role = role;
+        d->store_term = leader.term;
+        if (role == STORE_LEADER)
+                lead_if_ready(d);
+        else if (role != STORE_STALLED || d->leading) // stalled: nobody can be told anything that lasts
+                stop_leading(d, leader.term, role == STORE_FOLLOWER ? host_of_raft_id(d, leader.raft_id) : 0);
+        daemon_status(d);
+}
+
+static void on_fatal(const char *why, void *userdata) {
+        daemon_fail(userdata, why);
+}
+
+static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin, void *userdata) {
+        Daemon *d = userdata;
+        const Argosy__HostRecord *h = cluster_state_find_host(d->state, host_of_raft_id(d, raft_id));
+
+        if (h) {
+                *ret_port = (uint16_t) h->port;
+                return str_copy(ret_address, size, h->address) && hash_from_bytes(h->key_pin.data, h->key_pin.len, ret_pin);
+        }
+        for (size_t i = 0; i < d->peers->n_voters; i++) { // before this log says anything
+                const Argosy__Voter *v = d->peers->voters[i];
+
+                if (v->raft_id != raft_id)
+                        continue;
+                *ret_port = (uint16_t) v->port;
+                return str_copy(ret_address, size, v->address) && hash_from_bytes(v->key_pin.data, v->key_pin.len, ret_pin);
+        }
+        return false;
+}
+
+static const StoreOps store_ops = {
+        .apply = on_apply,
+        .snapshot = on_snapshot,
+        .restore = on_restore,
+        .role = on_role,
+        .fatal = on_fatal,
+        .resolve = on_resolve,
+};
+
+// ---- the batch that comes before leading: a new cluster's first, or a recovered one's new generation
+
+static void init_cluster(Daemon *d, Argosy__ClusterRecord *c) {
+        argosy__cluster_record__init(c);
+        c->cluster_id = d->peers->cluster_id;
+        c->generation = d->peers->generation;
+        c->feature_level = FEATURE_LEVEL;
+        c->ca_cert = (ProtobufCBinaryData){d->identity.ca_cert.len, d->identity.ca_cert.data};
+        c->voters_wanted = (uint32_t) d->config.voters;
+}
+
+static int submit_batch(Daemon *d, Argosy__LogOp **ops, size_t n, StoreDone done) {
+        Argosy__LogBatch batch = ARGOSY__LOG_BATCH__INIT;
+        _cleanup_free_ uint8_t *packed = NULL;
+        size_t len;
+
+        batch.ops = ops;
+        batch.n_ops = n;
+        batch.at_us = clock_wall_us();
+        len = argosy__log_batch__get_packed_size(&batch);
+        packed = malloc(len);
+        if (!packed)
+                return -ENOMEM;
+        argosy__log_batch__pack(&batch, packed);
+        return store_submit(d->store, packed, len, done, d);
+}
+
+static void on_init_done(StoreOutcome outcome, uint64_t index, void *userdata) {
+        Daemon *d = userdata;
+
+        d->init_in_flight = false;
+        if (outcome == STORE_COMMITTED)
+                lead_if_ready(d);
+        else if (outcome == STORE_NO_SPACE)
+                log_error("The disk under %s is full: this host cannot lead.", d->state_dir);
+}
+
+// A fresh cluster: its record and this host.
+static int submit_first_batch(Daemon *d) {
+        Argosy__ClusterRecord cluster;
+        Argosy__HostRecord host = ARGOSY__HOST_RECORD__INIT;
+        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
+        Argosy__LogOp op_cluster = ARGOSY__LOG_OP__INIT, op_host = ARGOSY__LOG_OP__INIT, *ops[] = {&op_cluster, &op_host};
+
+        init_cluster(d, &cluster);
+        op_cluster.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
+        op_cluster.cluster = &cluster;
+        node.manager = (char *) "system";
+        host.host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id};
+        host.machine_id = d->machine_id_hex;
+        host.name = d->config.name;
+        host.address = d->config.address;
+        host.port = (uint32_t) d->config.port;
+        host.key_pin = (ProtobufCBinaryData){HASH_SIZE, d->identity.pin.bytes};
+        host.role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+        host.n_labels = d->config.n_labels;
+        host.labels = d->config.labels;
+        host.n_nodes = 1;
+        host.nodes = nodes;
+        host.raft_id = d->peers->raft_id;
+        op_host.op_case = ARGOSY__LOG_OP__OP_HOST;
+        op_host.host = &host;
+        return submit_batch(d, ops, 2, on_init_done);
+}
+
+// After `cluster recover`: the new generation; every other host is a spare until it is made a voter again.
+static int submit_recovery(Daemon *d) {
+        size_t n_hosts, n = 0;
+        const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);
+        _cleanup_free_ Argosy__LogOp *ops = calloc(n_hosts + 1, sizeof(*ops));
+        _cleanup_free_ Argosy__LogOp **pointers = calloc(n_hosts + 1, sizeof(*pointers));
+        _cleanup_free_ Argosy__HostRecord *records = calloc(n_hosts + 1, sizeof(*records));
+        Argosy__ClusterRecord cluster = *cluster_state_cluster(d->state);
+
+        if (!ops || !pointers || !records)
+                return -ENOMEM;
+        cluster.generation = d->peers->generation;
+        argosy__log_op__init(&ops[0]);
+        ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
+        ops[0].cluster = &cluster;
+        pointers[n++] = &ops[0];
+        for (size_t i = 0; i < n_hosts; i++) {
+                if (hosts[i].record->host == d->peers->host)
+                        continue;
+                records[n] = *hosts[i].record;
+                records[n].role = ARGOSY__HOST_ROLE__ROLE_SPARE;
+                records[n].raft_id = 0;
+                argosy__log_op__init(&ops[n]);
+                ops[n].op_case = ARGOSY__LOG_OP__OP_HOST;
+                ops[n].host = &records[n];
+                pointers[n] = &ops[n];
+                n++;
+        }
+        log_notice("Raising the cluster generation to %llu: this host was recovered alone.", (unsigned long long) cluster.generation);
+        return submit_batch(d, pointers, n, on_init_done);
+}
+
+// The leader's own configuration says how many voters there are to be.
+static int submit_voters_wanted(Daemon *d) {
+        Argosy__ClusterRecord cluster = *cluster_state_cluster(d->state);
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT, *ops[] = {&op};
+
+        cluster.voters_wanted = (uint32_t) d->config.voters;
+        op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
+        op.cluster = &cluster;
+        return submit_batch(d, ops, 1, on_init_done);
+}
+
+static void lead_if_ready(Daemon *d) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(d->state);
+        int r;
+
+        if (d->store_role != STORE_LEADER || d->leading || d->init_in_flight || d->store_closing)
+                return;
+        if (!cluster)
+                r = submit_first_batch(d);
+        else if (cluster->generation < d->peers->generation)
+                r = submit_recovery(d);
+        else if (cluster->voters_wanted != d->config.voters)
+                r = submit_voters_wanted(d);
+        else {
+                d->leading = true;
+                leader_set_leading(d->leader, true, d->store_term);
+                mesh_set_leading(d->mesh, true, d->store_term, d->peers->host);
+                daemon_status(d);
+                return;
+        }
+        d->init_in_flight = r == 0;
+        if (r < 0 && r != -EAGAIN)
+                daemon_fail(d, strerror(-r));
+}
+
+// ---- the leader's way out
+
+static int leader_to_host(uint32_t host, const Argosy__ToHost *message, void *userdata) {
+        return mesh_to_host(((Daemon *) userdata)->mesh, host, message);
+}
+
+static void leader_drop_host(uint32_t host, void *userdata) {
+        mesh_drop_host(((Daemon *) userdata)->mesh, host);
+}
+
+static const Identity *leader_identity(void *userdata) {
+        return &((Daemon *) userdata)->identity;
+}
+
+static int leader_member_add(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
+        return store_member_add(((Daemon *) userdata)->store, raft_id, done, data);
+}
+
+static int leader_member_remove(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
+        return store_member_remove(((Daemon *) userdata)->store, raft_id, done, data);
+}
+
+static int leader_transfer(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
+        return store_transfer(((Daemon *) userdata)->store, raft_id, done, data);
+}
+
+static int leader_submit(const void *bytes, size_t len, StoreDone done, void *data, void *userdata) {
+        return store_submit(((Daemon *) userdata)->store, bytes, len, done, data);
+}
+
+static int leader_barrier(StoreDone done, void *data, void *userdata) {
+        return store_barrier(((Daemon *) userdata)->store, done, data);
+}
+
+static void leader_stats(StoreStats *ret, void *userdata) {
+        store_stats(((Daemon *) userdata)->store, ret);
+}
+
+static const LeaderOps leader_ops = {
+        .to_host = leader_to_host,
+        .drop_host = leader_drop_host,
+        .identity = leader_identity,
+        .member_add = leader_member_add,
+        .member_remove = leader_member_remove,
+        .transfer = leader_transfer,
+        .submit = leader_submit,
+        .barrier = leader_barrier,
+        .stats = leader_stats,
+};
+
+// ---- opening and closing
+
+int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
+        StoreConfig config = {
+                .loop = d->loop,
+                .dir = d->log_dir,
+                .raft_id = d->peers->raft_id,
+                .bootstrap = bootstrap,
+                .election_ms = (unsigned) (d->config.election_us / USEC_PER_MSEC),
+                .heartbeat_ms = (unsigned) (d->config.election_us / USEC_PER_MSEC / 3),
+                .tls = d->tls,
+        };
+        LeaderConfig leader = {
+                .loop = d->loop,
+                .self = d->peers->host,
+                .lease_ms = (unsigned) (d->config.lease_us / USEC_PER_MSEC),
+                .beat_ms = (unsigned) (d->config.heartbeat_us / USEC_PER_MSEC),
+        };
+        int r;
+
+        d->state = leader.state = cluster_state_new();
+        if (!d->state)
+                return -ENOMEM;
+        r = leader_new(&leader, &leader_ops, d, &d->leader);
+        if (r < 0)
+                return r;
+        mesh_set_raft_id(d->mesh, d->peers->raft_id);
+        r = store_open(&config, &store_ops, d, &d->store, ret_why);
+        if (r < 0)
+                return r;
+        d->store_role = STORE_FOLLOWER;
+        return 0;
+}
+
+typedef struct LogClose {
+        Daemon *daemon;
+        void (*closed)(Daemon *d);
+} LogClose;
+
+static void on_leader_closed(void *userdata) {
+        LogClose *c = userdata;
+        Daemon *d = c->daemon;
+        void (*closed)(Daemon *) = c->closed;
+
+        free(c);
+        d->leader = NULL;
+        d->state = cluster_state_free(d->state);
+        d->store_closing = false;
+        closed(d);
+}
+
+static void on_store_closed(void *userdata) {
+        LogClose *c = userdata;
+
+        c->daemon->store = NULL;
+        leader_close(c->daemon->leader, on_leader_closed, c);
+}
+
+void daemon_log_close(Daemon *d, void (*closed)(Daemon *d)) {
+        LogClose *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                abort(); // 16 bytes at the end of a process
+        *c = (LogClose){d, closed};
+        if (d->leading)
+                stop_leading(d, d->store_term, 0);
+        d->store_closing = true;
+        if (d->store)
+                store_close(d->store, on_store_closed, c);
+        else
+                on_store_closed(c);
+}
+
+// ---- becoming a voter, and no longer being one
+
+static void answer_store_open(Daemon *d, uint32_t raft_id, const char *error) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+
+        opened.raft_id = raft_id;
+        opened.error = (char *) error;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_STORE_OPENED;
+        message.store_opened = &opened;
+        (void) mesh_to_leader(d->mesh, &message); // lost with the link: the leader asks again
+}
+
+// Makes the disk ready for a log of this raft id: the CA key, no older log, the number in the peers file. In this order: a
+// raft id in the peers file promises that the rest is there.
+static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        Argosy__PeersFile peers = *d->peers;
+        int r;
+
+        r = identity_install_ca_key(&d->identity, message->ca_key.data, message->ca_key.len);
+        if (r >= 0)
+                r = identity_save(d->state_dir, &d->identity);
+        if (r >= 0)
+                r = dir_empty(AT_FDCWD, d->log_dir);
+        if (r >= 0) {
+                peers.raft_id = message->raft_id;
+                peers.generation = MAX_OF(peers.generation, message->generation);
+                r = state_dir_save_peers(d->state_dir, &peers);
+        }
+        if (r >= 0) {
+                d->peers->raft_id = peers.raft_id;
+                d->peers->generation = peers.generation;
+        }
+        return r;
+}
+
+static void open_for(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        r = prepare_log(d, message);
+        if (r >= 0)
+                r = daemon_log_open(d, false, &why);
+        if (r < 0) {
+                log_error("Cannot become a voter: %s", why ?: strerror(-r));
+                answer_store_open(d, message->raft_id, why ?: strerror(-r));
+                daemon_fail(d, "the log of a new voter could not be opened");
+                return;
+        }
+        log_notice("This host is becoming a voter (raft id %u).", message->raft_id);
+        answer_store_open(d, message->raft_id, "");
+}
+
+static void on_closed_for_reopen(Daemon *d) {
+        Argosy__ToHost *waiting = TAKE_PTR(d->store_open_waiting);
+
+        if (!waiting)
+                return;
+        open_for(d, waiting->store_open);
+        argosy__to_host__free_unpacked(waiting, NULL);
+}
+
+static Argosy__ToHost *to_host_copy(const Argosy__ToHost *m) {
+        size_t len = argosy__to_host__get_packed_size(m);
+        _cleanup_free_ uint8_t *packed = malloc(len + 1);
+
+        if (!packed)
+                return NULL;
+        argosy__to_host__pack(m, packed);
+        return argosy__to_host__unpack(NULL, len, packed);
+}
+
+void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        Argosy__ToHost whole = ARGOSY__TO_HOST__INIT;
+
+        if (d->store && d->peers->raft_id == message->raft_id) {
+                answer_store_open(d, message->raft_id, ""); // asked again: the first answer was lost
+                return;
+        }
+        if (!d->store && !d->store_closing) {
+                open_for(d, message);
+                return;
+        }
+        if (d->store_open_waiting)
+                argosy__to_host__free_unpacked(d->store_open_waiting, NULL);
+        whole.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
+        whole.store_open = (Argosy__ToHost__StoreOpen *) message;
+        d->store_open_waiting = to_host_copy(&whole);
+        if (!d->store_closing)
+                daemon_log_close(d, on_closed_for_reopen);
+}
+
+static void on_closed_for_good(Daemon *d) {
+        Argosy__PeersFile peers = *d->peers;
+        int r;
+
+        if (d->store_open_waiting) { // asked back meanwhile
+                on_closed_for_reopen(d);
+                return;
+        }
+        peers.raft_id = 0;
+        r = state_dir_save_peers(d->state_dir, &peers);
+        if (r >= 0) {
+                d->peers->raft_id = 0;
+                r = dir_empty(AT_FDCWD, d->log_dir);
+        }
+        buf_done(&d->identity.ca_key);
+        if (r >= 0)
+                r = identity_save(d->state_dir, &d->identity);
+        if (r < 0)
+                log_error("Cannot clear the log under %s: %s", d->state_dir, strerror(-r));
+        mesh_set_raft_id(d->mesh, 0);
+        log_notice("This host is no longer a voter.");
+        daemon_status(d);
+}
+
+void daemon_log_on_store_close(Daemon *d, uint32_t raft_id) {
+        if (!d->store || d->store_closing || d->peers->raft_id != raft_id)
+                return; // an older order, or obeyed already
+        daemon_log_close(d, on_closed_for_good);
+}

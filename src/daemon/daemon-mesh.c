@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who may connect, and messages from other hosts on their way to leader, agent and router.
+
+#include <errno.h>
+
+#include "agent.h"
+#include "clock.h"
+#include "cluster-state.h"
+#include "daemon.h"
+#include "join-server.h"
+#include "join.h"
+#include "leader.h"
+#include "log.h"
+#include "mesh.h"
+#include "router.h"
+#include "str.h"
+#include "stream.h"
+#include "tls-context.h"
+
+// The host that a public key belongs to, 0 if to nobody. The replicated state decides where there is one; before it says anything, and on
+// hosts without a log, the voters of the peers file are known.
+static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
+        bool has_state = d->state && cluster_state_cluster(d->state);
+
+        *ret_raft_id = 0;
+        if (has_state) {
+                const Argosy__HostRecord *h = cluster_state_find_host_by_pin(d->state, pin);
+
+                if (!h)
+                        return 0;
+                *ret_raft_id = h->raft_id;
+                return h->host;
+        }
+        for (size_t i = 0; i < d->peers->n_voters; i++) {
+                const Argosy__Voter *v = d->peers->voters[i];
+
+                if (v->key_pin.len == HASH_SIZE && memcmp(v->key_pin.data, pin->bytes, HASH_SIZE) == 0) {
+                        *ret_raft_id = v->raft_id;
+                        return v->host;
+                }
+        }
+        return 0;
+}
+
+bool daemon_judge(const Hash *pin, const char *alpn, void *userdata) {
+        uint32_t raft_id, host = host_of_pin(userdata, pin, &raft_id);
+
+        return host > 0 && (!streq(alpn, ALPN_RAFT) || raft_id > 0);
+}
+
+static void on_accepted(Listener *l, Stream *s, void *userdata) {
+        Daemon *d = userdata;
+        const StreamPeer *peer = stream_peer(s);
+        uint32_t raft_id = 0, host = 0;
+
+        if (streq(peer->alpn, ALPN_JOIN)) {
+                join_server_accept(d->join_server, s);
+                return;
+        }
+        host = host_of_pin(d, &peer->pin, &raft_id);
+        if (host == 0 || !d->store || d->store_closing)
+                stream_close(s, -EACCES, false); // revoked since the handshake, or we are no voter: it finds the others
+        else if (streq(peer->alpn, ALPN_RAFT))
+                store_accept(d->store, s, raft_id);
+        else
+                mesh_accept(d->mesh, s, host);
+}
+
+static void on_refused(Listener *l, const StreamPeer *peer, const char *why, void *userdata) {
+        log_info("A connection from %s was refused: %s", peer->address, why);
+}
+
+static void on_listener_closed(Listener *l, void *userdata) {
+        Daemon *d = userdata;
+
+        d->listener = NULL;
+        d->closing--;
+}
+
+static const ListenerOps listener_ops = {.accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
+
+int daemon_listen(Daemon *d, char **ret_why) {
+        int r = listener_new_tcp(d->loop, (uint16_t) d->config.port, d->tls, &listener_ops, d, &d->listener);
+
+        if (r < 0)
+                *ret_why = str_printf("Cannot listen on port %u: %s", (unsigned) d->config.port, strerror(-r));
+        return r;
+}
+
+// ---- MeshOps
+
+const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
+        const Argosy__HostRecord *h = d->state ? cluster_state_find_host(d->state, host) : NULL;
+
+        if (h)
+                (void) snprintf(buf, size, "%s", h->name);
+        else
+                (void) snprintf(buf, size, "host %u", host);
+        return buf;
+}
+
+static void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
+        Daemon *d = userdata;
+        char name[64];
+
+        if (leader == 0 && d->known_leader != 0)
+                log_warning("No leader can be reached; units go on running.");
+        else if (leader != 0 && leader != d->known_leader)
+                log_info("The leader is %s (term %llu).", daemon_host_name(d, leader, name, sizeof(name)), (unsigned long long) term);
+        if (leader == 0 && d->known_leader != 0)
+                d->leader_seen_us = clock_boot_us();
+        d->known_leader = leader;
+        agent_on_leader(d->agent, leader, term);
+        router_on_leader_changed(d->router);
+        daemon_status(d);
+}
+
+static void on_to_host(const Argosy__ToHost *m, void *userdata) {
+        Daemon *d = userdata;
+
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_FORWARD_REPLY:
+                if (m->forward_reply->response)
+                        router_on_forward_reply(d->router, m->forward_reply->id, m->forward_reply->response);
+                break;
+        case ARGOSY__TO_HOST__MSG_STORE_OPEN:
+                daemon_log_on_store_open(d, m->store_open);
+                break;
+        case ARGOSY__TO_HOST__MSG_STORE_CLOSE:
+                daemon_log_on_store_close(d, m->store_close->raft_id);
+                break;
+        case ARGOSY__TO_HOST__MSG_REMOVED:
+                log_notice("This host was removed from the cluster: %s", m->removed->why);
+                join_reset(d, m->removed->why, NULL, NULL);
+                break;
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+                if (m->welcome->generation > d->peers->generation)
+                        daemon_update_peers(d, d->peers->voters, d->peers->n_voters, m->welcome->generation);
+                agent_on_message(d->agent, m);
+                break;
+        default:
+                agent_on_message(d->agent, m);
+        }
+}
+
+static void on_to_leader(uint32_t host, const Argosy__ToVoter *m, void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->leading)
+                leader_on_message(d->leader, host, m);
+}
+
+static void on_host_link(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->leader)
+                leader_on_host_link(d->leader, host, hello);
+}
+
+static void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdata) {
+        Daemon *d = userdata;
+        _cleanup_free_ MeshPeer *peers = NULL;
+
+        if ((d->state && cluster_state_cluster(d->state)) || n == 0)
+                return; // our own log knows better
+        peers = calloc(n, sizeof(*peers));
+        if (!peers)
+                return;
+        for (size_t i = 0; i < n; i++) {
+                peers[i] = (MeshPeer){.host = voters[i]->host, .port = (uint16_t) voters[i]->port, .raft_id = voters[i]->raft_id};
+                if (!str_copy(peers[i].address, sizeof(peers[i].address), voters[i]->address) ||
+                    !hash_from_bytes(voters[i]->key_pin.data, voters[i]->key_pin.len, &peers[i].pin))
+                        return; // not a list that a member would send
+        }
+        daemon_update_peers(d, voters, n, 0);
+        (void) mesh_set_voters(d->mesh, peers, n);
+}
+
+static void on_link_failed(uint32_t host, const char *why, void *userdata) {
+        char name[64];
+
+        log_host(LOG_INFO, daemon_host_name(userdata, host, name, sizeof(name)), "Link to %s: %s", name, why);
+}
+
+static const MeshOps mesh_ops = {
+        .leader_changed = on_leader_changed,
+        .to_host = on_to_host,
+        .to_leader = on_to_leader,
+        .host_link = on_host_link,
+        .voters_told = on_voters_told,
+        .link_failed = on_link_failed,
+};
+
+int daemon_mesh_open(Daemon *d) {
+        MeshConfig config = {
+                .loop = d->loop,
+                .self = d->peers->host,
+                .tls = d->tls,
+                .cluster_id = d->peers->cluster_id.data,
+                .generation = d->peers->generation,
+        };
+        int r;
+
+        memcpy(config.boot_id, d->boot_id, sizeof(config.boot_id));
+        r = mesh_new(&config, &mesh_ops, d, &d->mesh);
+        if (r < 0)
+                return r;
+        on_voters_told(d->peers->voters, d->peers->n_voters, d);
+        return 0;
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Start:  configuration -> state directory (a fresh host makes itself the first of a new cluster) -> mesh -> log, if a voter -> agent ->
+//         local socket, port -> READY
+// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> the loop runs out -> exit, or execute ourselves again
+//
+// Nothing here stops a unit: units belong to systemd, and this process may come and go.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-id128.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "clock.h"
+#include "cluster-state.h"
+#include "daemon.h"
+#include "fileio.h"
+#include "join-server.h"
+#include "join.h"
+#include "local-api.h"
+#include "log.h"
+#include "mesh.h"
+#include "router.h"
+#include "run.h"
+#include "state-dir.h"
+#include "str.h"
+#include "stream.h"
+#include "tls-context.h"
+
+enum {
+        END_DEADLINE_MS = 4000,      // an orderly end takes no longer; the kernel closes the rest
+        TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
+        SLOW_TURN_US = 10000,        // a turn of the loop is never to be longer
+};
+
+// Application id of the host id: sd_id128_get_machine_app_specific() makes of it and the machine id something that does not give the machine
+// id away. Random, fixed for ever.
+static const sd_id128_t application_id = SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
+
+void daemon_status(Daemon *d) {
+        const char *role = d->leading ? "leader" : d->store ? "voter" : "spare";
+        char name[64];
+        size_t n_hosts = 0;
+
+        if (d->state)
+                (void) cluster_state_hosts(d->state, &n_hosts);
+        if (d->leading)
+                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %zu units here", n_hosts, n_hosts == 1 ? "" : "s",
+                                  (unsigned long long) d->store_term, agent_n_units(d->agent));
+        else if (d->known_leader)
+                (void) sd_notifyf(0, "STATUS=%s, the leader is %s; %zu units here", role,
+                                  daemon_host_name(d, d->known_leader, name, sizeof(name)), agent_n_units(d->agent));
+        else
+                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %zu units here", role, agent_n_units(d->agent));
+}
+
+// ---- requests of local clients
+
+static void on_route_answer(const Argosy__Response *response, void *userdata) {
+        Argosy__Response copy = *response;
+
+        if (copy.final)
+                api_call_set_data(userdata, NULL);
+        api_call_respond(userdata, &copy);
+}
+
+static void on_api_request(ApiCall *call, const Argosy__Request *request, void *userdata) {
+        Daemon *d = userdata;
+        Route *route;
+        int r = router_submit(d->router, request, on_route_answer, call, &route);
+
+        if (r < 0)
+                api_call_fail(call, -r, "%s", r == -EBUSY ? "too many requests at the moment" : strerror(-r));
+        else
+                api_call_set_data(call, route);
+}
+
+static void on_api_cancelled(ApiCall *call, void *userdata) {
+        Route *route = api_call_data(call);
+
+        if (route)
+                router_cancel(route);
+}
+
+static const LocalApiOps api_ops = {.request = on_api_request, .cancelled = on_api_cancelled};
+
+// ---- the agent's words
+
+static int agent_send(const Argosy__ToVoter *message, void *userdata) {
+        return mesh_to_leader(((Daemon *) userdata)->mesh, message);
+}
+
+static void on_agent_fatal(const char *why, void *userdata) {
+        daemon_fail(userdata, why);
+}
+
+static void on_agent_attached(bool attached, void *userdata) {
+        Daemon *d = userdata;
+
+        d->attached = attached;
+        daemon_status(d);
+}
+
+static void on_agent_stopping(void *userdata) {
+        log_info("The machine is shutting down.");
+}
+
+static const AgentOps agent_ops = {
+        .send = agent_send,
+        .fatal = on_agent_fatal,
+        .attached = on_agent_attached,
+        .stopping = on_agent_stopping,
+};
+
+// ---- end
+
+static void close_handles(Daemon *d);
+
+static void on_closed(void *userdata) {
+        ((Daemon *) userdata)->closing--;
+}
+
+static void on_agent_closed(void *userdata) {
+        Daemon *d = userdata;
+
+        d->closing--;
+        d->agent = NULL;
+}
+
+static void on_mesh_closed(void *userdata) {
+        Daemon *d = userdata;
+
+        d->closing--;
+        d->mesh = NULL;
+}
+
+static void on_log_closed(Daemon *d) {
+        d->closing--;
+        mesh_close(d->mesh, on_mesh_closed, d);
+        d->closing++;
+        close_handles(d);
+}
+
+static void close_all(Daemon *d) {
+        if (d->join_server) {
+                join_server_close(TAKE_PTR(d->join_server));
+                router_close(TAKE_PTR(d->router));
+                d->closing++;
+                local_api_close(TAKE_PTR(d->api), on_closed, d);
+                d->closing++;
+                listener_close(d->listener);
+        }
+        d->closing++;
+        agent_close(d->agent, on_agent_closed, d);
+        d->closing++;
+        daemon_log_close(d, on_log_closed);
+}
+
+static void on_deadline(uv_timer_t *timer) {
+        Daemon *d = timer->data;
+
+        if (d->transferring) { // nobody took over in time
+                d->transferring = false;
+                close_all(d);
+                uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+                return;
+        }
+        log_warning("The orderly end takes too long; ending at once.");
+        uv_stop(d->loop);
+}
+
+static void on_transferred(int error, void *userdata) {
+        Daemon *d = userdata;
+
+        if (!d->transferring)
+                return;
+        d->transferring = false;
+        close_all(d);
+        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+}
+
+void daemon_end(Daemon *d, DaemonEnd how) {
+        if (d->end != DAEMON_RUNNING)
+                return;
+        d->end = how;
+        (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
+        agent_goodbye(d->agent, agent_is_stopping(d->agent));
+        uv_timer_start(&d->deadline, on_deadline, TRANSFER_DEADLINE_MS, 0);
+        d->transferring = true;
+        if (!d->leading || d->peers->n_voters < 2 || store_transfer(d->store, 0, on_transferred, d) < 0)
+                on_transferred(0, d);
+}
+
+void daemon_fail(Daemon *d, const char *why) {
+        log_error("Fatal: %s", why);
+        (void) sd_notifyf(0, "STATUS=Failed: %s", why);
+        if (d->end == DAEMON_RUNNING)
+                d->end = DAEMON_FAILED;
+        fflush(NULL);
+        _exit(EXIT_FAILURE); // no orderly end: what failed may be the disk or memory itself; systemd starts us again
+}
+
+// ---- signals, watchdog, the loop's own health
+
+static void on_terminate(uv_signal_t *signal, int number) {
+        daemon_end(signal->data, DAEMON_EXIT);
+}
+
+static void on_hangup(uv_signal_t *signal, int number) {
+        Daemon *d = signal->data;
+        Config next;
+        int r;
+
+        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) clock_monotonic_us());
+        r = config_load("", &next);
+        if (r < 0)
+                log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
+        else {
+                if (!*next.address) {
+                        free(next.address);
+                        next.address = strdup(d->config.address);
+                }
+                if (next.port != d->config.port || next.election_us != d->config.election_us)
+                        log_notice("Port= and ElectionTimeoutSec= change with the next restart of argosyd.");
+                config_done(&d->config);
+                d->config = next;
+                log_set_level((int) d->config.log_level);
+                agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels, d->config.n_labels);
+                log_info("The configuration was read again.");
+        }
+        (void) sd_notify(0, "READY=1");
+        daemon_status(d);
+}
+
+// For people who wonder, and for the benchmarks: one line of counters in the journal.
+static void on_usr1(uv_signal_t *signal, int number) {
+        Daemon *d = signal->data;
+        SystemdStats stats = {};
+
+        agent_systemd_stats(d->agent, &stats);
+        log_info("Counters: calls=%llu signals=%llu resyncs=%llu checks=%llu discrepancies=%llu jobs=%llu turn_max_us=%llu slow_turns=%llu",
+                 (unsigned long long) stats.calls, (unsigned long long) stats.signals, (unsigned long long) stats.resyncs,
+                 (unsigned long long) stats.check_rounds, (unsigned long long) stats.discrepancies, (unsigned long long) stats.jobs,
+                 (unsigned long long) d->turn_max_us, (unsigned long long) d->turns_over_10ms);
+        d->turn_max_us = 0;
+}
+
+static void on_watchdog(uv_timer_t *timer) {
+        (void) sd_notify(0, "WATCHDOG=1");
+}
+
+static void on_turn_begin(uv_check_t *check) {
+        ((Daemon *) check->data)->turn_began_us = clock_boot_us();
+}
+
+static void on_turn_end(uv_prepare_t *prepare) {
+        Daemon *d = prepare->data;
+        uint64_t took;
+
+        if (d->turn_began_us == 0)
+                return;
+        took = clock_boot_us() - d->turn_began_us;
+        d->turn_max_us = MAX_OF(d->turn_max_us, took);
+        if (took > SLOW_TURN_US) {
+                d->turns_over_10ms++;
+                log_debug("One turn of the loop took %llu ms.", (unsigned long long) (took / USEC_PER_MSEC));
+        }
+}
+
+static void watch_signal(Daemon *d, uv_signal_t *signal, uv_signal_cb cb, int number) {
+        uv_signal_init(d->loop, signal);
+        signal->data = d;
+        uv_signal_start(signal, cb, number);
+        uv_unref((uv_handle_t *) signal);
+}
+
+static void open_handles(Daemon *d) {
+        uint64_t watchdog_us = 0;
+
+        watch_signal(d, &d->sigterm, on_terminate, SIGTERM);
+        watch_signal(d, &d->sigint, on_terminate, SIGINT);
+        watch_signal(d, &d->sighup, on_hangup, SIGHUP);
+        watch_signal(d, &d->sigusr1, on_usr1, SIGUSR1);
+        uv_timer_init(d->loop, &d->watchdog);
+        uv_timer_init(d->loop, &d->deadline);
+        uv_prepare_init(d->loop, &d->turn_end);
+        uv_check_init(d->loop, &d->turn_begin);
+        d->watchdog.data = d->deadline.data = d->turn_end.data = d->turn_begin.data = d;
+        uv_unref((uv_handle_t *) &d->watchdog);
+        uv_unref((uv_handle_t *) &d->deadline);
+        uv_unref((uv_handle_t *) &d->turn_end);
+        uv_unref((uv_handle_t *) &d->turn_begin);
+        uv_prepare_start(&d->turn_end, on_turn_end);
+        uv_check_start(&d->turn_begin, on_turn_begin);
+        if (sd_watchdog_enabled(0, &watchdog_us) > 0)
+                uv_timer_start(&d->watchdog, on_watchdog, 0, watchdog_us / USEC_PER_MSEC / 3);
+}
+
+static void close_handles(Daemon *d) {
+        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,   (uv_handle_t *) &d->sighup,
+                                  (uv_handle_t *) &d->sigusr1,  (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
+                                  (uv_handle_t *) &d->turn_begin};
+
+        for (size_t i = 0; i < ELEMENTSOF(handles); i++)
+                uv_close(handles[i], NULL);
+}
+
+// ---- start
+
+// What others reach us at when nobody configured it: the first address that is neither loopback nor link-local. IPv4 first.
+static int find_address(Config *c) {
+        uv_interface_address_t *list = NULL;
+        char text[INET6_ADDRSTRLEN] = "";
+        int n = 0;
+
+        if (*c->address)
+                return 0;
+        if (uv_interface_addresses(&list, &n) == 0)
+                for (int family = AF_INET; !*text; family = AF_INET6) {
+                        for (int i = 0; i < n && !*text; i++) {
+                                const struct sockaddr_in6 *six = &list[i].address.address6;
+
+                                if (list[i].is_internal || list[i].address.address4.sin_family != family)
+                                        continue;
+                                if (family == AF_INET)
+                                        uv_ip4_name(&list[i].address.address4, text, sizeof(text));
+                                else if (!IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
+                                        uv_ip6_name(six, text, sizeof(text));
+                        }
+                        if (family == AF_INET6)
+                                break;
+                }
+        uv_free_interface_addresses(list, n);
+        free(c->address);
+        c->address = strdup(*text ? text : "127.0.0.1");
+        return c->address ? 0 : -ENOMEM;
+}
+
+static int find_ids(Daemon *d, char **ret_why) {
+        sd_id128_t machine, host, boot;
+        int r;
+
+        r = sd_id128_get_machine(&machine);
+        if (r >= 0)
+                r = sd_id128_get_machine_app_specific(application_id, &host);
+        if (r >= 0)
+                r = sd_id128_get_boot(&boot);
+        if (r < 0) {
+                *ret_why = str_printf("This machine has no machine id: %s", strerror(-r));
+                return r;
+        }
+        memcpy(d->host_id, host.bytes, sizeof(d->host_id));
+        memcpy(d->boot_id, boot.bytes, sizeof(d->boot_id));
+        sd_id128_to_string(host, d->host_id_hex);
+        sd_id128_to_string(machine, d->machine_id_hex);
+        return 0;
+}
+
+static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
+        int r;
+
+        if (mkdir(d->state_dir, 0700) < 0 && errno != EEXIST) {
+                r = -errno;
+                *ret_why = str_printf("Cannot make %s: %s", d->state_dir, strerror(-r));
+                return r;
+        }
+        r = state_dir_settle(d->state_dir, ret_why);
+        if (r < 0)
+                return r;
+        r = state_dir_load(d->state_dir, &d->identity, &d->peers, ret_why);
+        *ret_fresh = r == -ENOENT;
+        if (!*ret_fresh)
+                return r;
+        log_notice("This is a fresh host: making it the first of a new cluster.");
+        r = state_dir_create(d->state_dir, d->config.name, d->config.address, (uint16_t) d->config.port, ret_why);
+        if (r < 0)
+                return r;
+        return state_dir_load(d->state_dir, &d->identity, &d->peers, ret_why);
+}
+
+static int open_agent(Daemon *d, char **ret_why) {
+        AgentConfig config = {
+                .loop = d->loop,
+                .state_dir = d->state_dir,
+                .runtime_dir = d->runtime_dir,
+                .unit_dir = d->unit_dir,
+                .systemd = {.loop = d->loop, .fd = -1},
+                .host_name = d->config.name,
+                .address = d->config.address,
+                .port = (uint16_t) d->config.port,
+                .labels = (const Argosy__Label *const *) d->config.labels,
+                .n_labels = d->config.n_labels,
+        };
+
+        return agent_new(&config, &agent_ops, d, &d->agent, ret_why);
+}
+
+static int open_socket(Daemon *d, char **ret_why) {
+        _cleanup_free_ char *path = str_printf("%s/argosy.sock", d->runtime_dir);
+        int r, fd = -1;
+
+        if (!path)
+                return -ENOMEM;
+        if (sd_listen_fds(0) > 0) {
+                fd = SD_LISTEN_FDS_START;
+                r = sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0);
+                if (r <= 0) {
+                        *ret_why = str_printf("The socket from systemd is not a listening unix socket.");
+                        return r < 0 ? r : -EINVAL;
+                }
+                r = fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+        } else
+                r = listener_bind_unix(path, 0660, (gid_t) -1, &fd);
+        if (r >= 0) {
+                d->socket_fd = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+                r = d->socket_fd < 0 ? -errno : 0;
+        }
+        if (r >= 0)
+                r = local_api_new(d->loop, fd, &api_ops, d, &d->api);
+        if (r < 0)
+                *ret_why = str_printf("Cannot listen on %s: %s", path, strerror(-r));
+        return r;
+}
+
+// A voter without its log has lost it: to start an empty one would forget what it voted for and acknowledged.
+static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
+        if (fresh || d->peers->raft_id == 0 || store_exists(d->log_dir))
+                return 0;
+        if (d->peers->raft_id == 1 && d->peers->n_voters == 1)
+                return 0; // first host, stopped between state_dir_create() and the log's first write
+        *ret_why = str_printf("The log under %s is missing although this host is a voter. Restore it, or remove this host from the cluster on another "
+                              "one ('argosyctl cluster remove %s'), move %s away, and join again.",
+                              d->log_dir, d->config.name, d->state_dir);
+        return -EBADMSG;
+}
+
+static int start(Daemon *d, char **ret_why) {
+        bool fresh;
+        int r;
+
+        r = find_address(&d->config);
+        if (r >= 0)
+                r = find_ids(d, ret_why);
+        if (r >= 0)
+                r = load_state(d, &fresh, ret_why);
+        if (r >= 0)
+                r = refuse_lost_log(d, fresh, ret_why);
+        if (r >= 0)
+                r = tls_context_new(&d->identity, daemon_judge, d, &d->tls);
+        if (r >= 0)
+                r = router_new(d, &d->router);
+        if (r >= 0)
+                r = join_server_new(d, &d->join_server);
+        if (r >= 0)
+                r = open_agent(d, ret_why);
+        if (r >= 0)
+                r = daemon_mesh_open(d);
+        if (r >= 0 && d->peers->raft_id > 0)
+                r = daemon_log_open(d, d->peers->raft_id == 1 && d->peers->host == 1, ret_why);
+        if (r >= 0)
+                r = daemon_listen(d, ret_why);
+        if (r >= 0)
+                r = open_socket(d, ret_why);
+        return r;
+}
+
+// The same program with the same arguments, which then finds the new identity. The local socket goes along, so that no client is refused.
+static void execute_again(Daemon *d, char **argv) {
+        char pid[16];
+
+        if (d->socket_fd >= 0 && dup2(d->socket_fd, SD_LISTEN_FDS_START) == SD_LISTEN_FDS_START) {
+                if (d->socket_fd == SD_LISTEN_FDS_START)
+                        (void) fcntl(SD_LISTEN_FDS_START, F_SETFD, 0);
+                snprintf(pid, sizeof(pid), "%i", (int) getpid());
+                setenv("LISTEN_PID", pid, 1);
+                setenv("LISTEN_FDS", "1", 1);
+        }
+        execv("/proc/self/exe", argv);
+        log_error("Cannot execute argosyd again: %s", strerror(errno));
+}
+
+int daemon_run(const RunOptions *options, char **argv) {
+        _cleanup_free_ char *why = NULL;
+        static Daemon daemon; // handles inside must outlive the loop
+        Daemon *d = &daemon;
+        int r;
+
+        d->loop = uv_default_loop();
+        d->state_dir = options->state_dir;
+        d->runtime_dir = options->runtime_dir;
+        d->unit_dir = options->unit_dir;
+        d->socket_fd = -1;
+        d->log_dir = str_printf("%s/log", d->state_dir);
+        d->leader_seen_us = clock_boot_us();
+        r = d->log_dir ? config_load("", &d->config) : -ENOMEM;
+        if (r >= 0) {
+                log_set_level(options->debug ? LOG_DEBUG : (int) d->config.log_level);
+                open_handles(d);
+                r = start(d, &why);
+        }
+        if (r < 0) {
+                log_error("%s", why ?: strerror(-r));
+                (void) sd_notifyf(0, "STATUS=Failed: %s\nERRNO=%i", why ?: strerror(-r), -r);
+                return r == -EBADMSG ? EX_CONFIG : EXIT_FAILURE; // what is damaged needs a person: no restart helps
+        }
+        log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host, d->config.address, (unsigned) d->config.port);
+        (void) sd_notify(0, "READY=1");
+        daemon_status(d);
+        uv_run(d->loop, UV_RUN_DEFAULT);
+        if (d->end == DAEMON_RESTART)
+                execute_again(d, argv);
+        tls_context_unref(d->tls);
+        return d->end == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The one place that knows everyone. Daemon ties the rooms together and decides nothing about units: it opens the log where this host is a
+// voter, tells mesh, leader and agent who leads, and hands messages to whom they are for. Private to src/daemon.
+//
+//   daemon.c         start, signals, orderly end
+//   daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
+//   daemon-mesh.c    messages from the mesh; who may connect
+//   router.c         requests: to the leader wherever it is, or to this host's agent
+//   join.c           this host joins another cluster, or leaves
+//   join-server.c    a stranger asks to join
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "argosy.pb-c.h"
+#include "config.h"
+#include "identity.h"
+#include "store.h"
+#include "uvx.h"
+
+typedef struct Agent Agent;
+typedef struct ClusterState ClusterState;
+typedef struct JoinServer JoinServer;
+typedef struct Leader Leader;
+typedef struct Listener Listener;
+typedef struct LocalApi LocalApi;
+typedef struct Mesh Mesh;
+typedef struct Router Router;
+typedef struct TlsContext TlsContext;
+
+typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
+
+typedef struct Daemon {
+        uv_loop_t *loop;
+        const char *state_dir, *runtime_dir, *unit_dir; // from the command line or the defaults
+        char *log_dir;
+        uint8_t host_id[16];     // application-specific machine id
+        uint8_t boot_id[16];
+        char host_id_hex[33], machine_id_hex[33];
+        Config config;
+        Identity identity;
+        Argosy__PeersFile *peers;
+        TlsContext *tls;
+        Listener *listener;
+        LocalApi *api;
+        JoinServer *join_server;
+        Router *router;
+        Mesh *mesh;
+        Agent *agent;
+        int socket_fd; // a second descriptor of the local socket, handed on over a restart of ourselves
+
+        // Where this host is a voter, or becoming one; else NULL.
+        Store *store;
+        ClusterState *state;
+        Leader *leader;
+        uint64_t store_term;
+        StoreRole store_role;
+        bool leading;            // told to mesh, agent and leader
+        bool init_in_flight;     // the batch that must come before leading
+        bool store_closing;
+        Argosy__ToHost *store_open_waiting; // StoreOpen that waits until the previous log is closed
+
+        uint32_t known_leader;   // host number, 0: nobody
+        uint64_t leader_seen_us; // boot clock: when there was one last
+        bool attached;
+        bool joining;            // join.c is at work: one at a time
+
+        uv_signal_t sigterm, sigint, sighup, sigusr1;
+        uv_timer_t watchdog, deadline;
+        uv_prepare_t turn_end;   // these two measure how long one turn of the loop takes
+        uv_check_t turn_begin;
+        uint64_t turn_began_us, turn_max_us;
+        uint64_t turns_over_10ms;
+        DaemonEnd end;
+        bool transferring;
+        int closing;             // objects that have not called back yet
+} Daemon;
+
+// daemon.c
+// Begins the orderly end, once. RESTART: this process executes itself again with the new identity.
+void daemon_end(Daemon *d, DaemonEnd how);
+void daemon_fail(Daemon *d, const char *why);
+void daemon_status(Daemon *d); // tells systemd our role
+
+// daemon-log.c
+int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why);
+void daemon_log_close(Daemon *d, void (*closed)(Daemon *d));
+void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message);
+void daemon_log_on_store_close(Daemon *d, uint32_t raft_id);
+// Writes the peers file if what the log (or the leader) says about the cluster differs from it.
+void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation);
+
+// daemon-mesh.c
+int daemon_mesh_open(Daemon *d);
+int daemon_listen(Daemon *d, char **ret_why);
+bool daemon_judge(const Hash *pin, const char *alpn, void *userdata);
+const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// accept -> one JoinRequest within the rate -> Request.Join through the router to the leader -> JoinReply -> close
+//
+// Whatever goes wrong on the way, the stream's `closed` or the timer ends it; nothing here survives JOIN_TIMEOUT_MS.
+
+#include <errno.h>
+
+#include "clock.h"
+#include "daemon.h"
+#include "frame.h"
+#include "join-server.h"
+#include "list.h"
+#include "log.h"
+#include "router.h"
+#include "stream.h"
+
+typedef struct Joiner {
+        JoinServer *server;
+        Stream *stream;
+        ListNode link;
+        Route *route;
+        uint64_t began_us;
+        bool asked;
+} Joiner;
+
+struct JoinServer {
+        Daemon *daemon;
+        ListNode joiners;
+        size_t n_joiners;
+        double allowance; // token bucket
+        uint64_t allowance_us;
+        uv_timer_t timer; // runs only while there are joiners
+        bool timer_closed;
+};
+
+static void maybe_free(JoinServer *server) {
+        if (server->timer_closed && server->n_joiners == 0)
+                free(server);
+}
+
+static bool within_rate(JoinServer *j, uint64_t now) {
+        j->allowance += (double) (now - j->allowance_us) / (double) USEC_PER_SEC * JOIN_RATE_PER_SEC;
+        j->allowance_us = now;
+        if (j->allowance > JOIN_BURST)
+                j->allowance = JOIN_BURST;
+        if (j->allowance < 1)
+                return false;
+        j->allowance -= 1;
+        return true;
+}
+
+static void reply(Joiner *j, Argosy__JoinReply *message) {
+        (void) stream_send(j->stream, &message->base);
+        stream_close(j->stream, 0, true);
+}
+
+static void refuse(Joiner *j, const char *why) {
+        Argosy__JoinReply message = ARGOSY__JOIN_REPLY__INIT;
+
+        message.error = (char *) why;
+        log_notice("A host at %s asked to join and was refused: %s", stream_peer(j->stream)->address, why);
+        reply(j, &message);
+}
+
+static void on_answer(const Argosy__Response *response, void *userdata) {
+        Joiner *j = userdata;
+
+        j->route = NULL;
+        if (response->status != 0 || response->what_case != ARGOSY__RESPONSE__WHAT_JOIN)
+                refuse(j, *response->message ? response->message : "the leader gave no answer");
+        else if (*response->join->error)
+                refuse(j, response->join->error);
+        else
+                reply(j, response->join);
+}
+
+static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        Joiner *j = userdata;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Join join = ARGOSY__REQUEST__JOIN__INIT;
+        int r;
+
+        if (j->asked)
+                return -EBADMSG;
+        j->asked = true;
+        if (!within_rate(j->server, clock_boot_us())) {
+                refuse(j, "too many join requests at the moment; try again in some seconds");
+                return 0;
+        }
+        join.join = argosy__join_request__unpack(NULL, len, payload);
+        if (!join.join)
+                return -EBADMSG;
+        join.peer_address = (char *) stream_peer(s)->address;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
+        request.join = &join;
+        r = router_submit(j->server->daemon->router, &request, on_answer, j, &j->route);
+        argosy__join_request__free_unpacked(join.join, NULL);
+        return r;
+}
+
+static void on_closed(Stream *s, int error, void *userdata) {
+        Joiner *j = userdata;
+        JoinServer *server = j->server;
+
+        if (error == -EBADMSG || error == -EMSGSIZE)
+                log_notice("A host at %s sent something that is not a join request; its connection was closed.", stream_peer(s)->address);
+        if (j->route)
+                router_cancel(j->route);
+        list_unlink(&j->link);
+        server->n_joiners--;
+        free(j);
+        if (server->n_joiners == 0 && !server->timer_closed)
+                uv_timer_stop(&server->timer);
+        maybe_free(server);
+}
+
+static const StreamOps joiner_ops = {.frame = on_frame, .closed = on_closed};
+
+static void on_timer(uv_timer_t *timer) {
+        JoinServer *server = timer->data;
+        uint64_t now = clock_boot_us();
+
+        list_foreach_safe(n, &server->joiners) {
+                Joiner *j = CONTAINER_OF(n, Joiner, link);
+
+                if (now - j->began_us > JOIN_TIMEOUT_MS * USEC_PER_MSEC)
+                        stream_close(j->stream, -ETIMEDOUT, false);
+        }
+}
+
+void join_server_accept(JoinServer *server, Stream *stream) {
+        Joiner *j = NULL;
+
+        if (server->n_joiners < JOIN_STREAMS_MAX)
+                j = calloc(1, sizeof(*j));
+        if (!j) {
+                stream_close(stream, -EBUSY, false);
+                return;
+        }
+        j->server = server;
+        j->stream = stream;
+        j->began_us = clock_boot_us();
+        list_append(&server->joiners, &j->link);
+        if (server->n_joiners++ == 0)
+                uv_timer_start(&server->timer, on_timer, 1000, 1000);
+        stream_set_owner(stream, &joiner_ops, j);
+        stream_set_frames(stream, FRAME_MAX_JOIN);
+}
+
+int join_server_new(Daemon *d, JoinServer **ret) {
+        JoinServer *server = calloc(1, sizeof(*server));
+
+        if (!server)
+                return -ENOMEM;
+        server->daemon = d;
+        server->allowance = JOIN_BURST;
+        server->allowance_us = clock_boot_us();
+        list_init(&server->joiners);
+        uv_timer_init(d->loop, &server->timer);
+        server->timer.data = server;
+        *ret = server;
+        return 0;
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+        JoinServer *server = handle->data;
+
+        server->timer_closed = true;
+        maybe_free(server);
+}
+
+void join_server_close(JoinServer *server) {
+        list_foreach_safe(n, &server->joiners) {
+                Joiner *j = CONTAINER_OF(n, Joiner, link);
+
+                j->route = NULL; // the router is closing too
+                stream_close(j->stream, 0, false);
+        }
+        uv_close((uv_handle_t *) &server->timer, on_timer_closed);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// This host changes its membership: `cluster join` and `cluster leave`, and being removed.
+// All of them end with a new identity in the state directory and a restart of this process.
+
+#include "argosy.pb-c.h"
+
+typedef struct Daemon Daemon;
+typedef void (*JoinDone)(const Argosy__Response *response, void *userdata);
+
+// Exactly one response, later. When it says success the daemon is about to restart.
+void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata);
+// Forget the cluster: stop and remove our units, then become a fresh host. `done` may be NULL.
+void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The quorum is lost for good: this host's copy of the log becomes the cluster. The log's configuration is rewritten to this one server and
+// the generation in the peers file is raised; at the next start the host leads alone, writes the new generation into the log and makes the
+// others voters again as they come back. Their agents obey nothing of the old generation any more.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "run.h"
+#include "state-dir.h"
+#include "store.h"
+#include "str.h"
+
+// Whether a daemon answers on the local socket of this runtime directory.
+static bool daemon_is_running(const char *runtime_dir) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct ucred peer = {};
+        socklen_t len = sizeof(peer);
+        bool running;
+
+        if (fd < 0)
+                return false;
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s/argosy.sock", runtime_dir);
+        running = connect(fd, (struct sockaddr *) &address, sizeof(address)) == 0 &&
+                  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid != 1; // 1: systemd's socket, nobody behind it
+        close(fd);
+        return running;
+}
+
+static int fail(const char *format, const char *a, const char *b) {
+        fputs("argosyd: ", stderr);
+        fprintf(stderr, format, a, b);
+        fputc('\n', stderr);
+        return EXIT_FAILURE;
+}
+
+int recover_run(const RunOptions *options) {
+        _cleanup_free_ char *why = NULL, *log_dir = str_printf("%s/log", options->state_dir);
+        Argosy__PeersFile *peers = NULL;
+        Identity identity = {};
+        int r;
+
+        if (!log_dir)
+                return EXIT_FAILURE;
+        if (daemon_is_running(options->runtime_dir))
+                return fail("argosyd is running%s%s; stop argosyd.socket and argosyd.service first", "", "");
+        r = state_dir_settle(options->state_dir, &why);
+        if (r >= 0)
+                r = state_dir_load(options->state_dir, &identity, &peers, &why);
+        if (r < 0)
+                return fail("cannot recover: %s%s", why ?: "", why ? "" : strerror(-r));
+        if (peers->raft_id == 0 || identity.ca_key.len == 0)
+                return fail("this host is not a voter and holds no copy of the log; recover on one that was%s%s", "", "");
+        r = store_recover(log_dir, peers->raft_id, &why);
+        if (r < 0)
+                return fail("cannot recover %s: %s", log_dir, why ?: strerror(-r));
+        peers->generation++;
+        while (peers->n_voters > 1) // only ourselves until the log says more
+                for (size_t i = 0; i < peers->n_voters; i++)
+                        if (peers->voters[i]->host != peers->host) {
+                                argosy__voter__free_unpacked(peers->voters[i], NULL);
+                                peers->voters[i] = peers->voters[--peers->n_voters];
+                                break;
+                        }
+        r = state_dir_save_peers(options->state_dir, peers);
+        if (r < 0)
+                return fail("cannot write %s: %s", options->state_dir, strerror(-r));
+        printf("This host is the only voter now, cluster generation %llu. Start argosyd; the other hosts become spares and voters again by "
+               "themselves. What other voters had acknowledged and this host had not received is lost.\n",
+               (unsigned long long) peers->generation);
+        argosy__peers_file__free_unpacked(peers, NULL);
+        identity_done(&identity);
+        return EXIT_SUCCESS;
+}

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where a route can be:
+//
+//   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, again when a leader appears, until its deadline
+//   HERE      at the leader in this process       (cancel token)
+//   AWAY      at the leader elsewhere             (forward id)
+//   LOCAL     at this host's agent, or joining    (cancel token)
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent.h"
+#include "clock.h"
+#include "cluster-state.h"
+#include "daemon.h"
+#include "join.h"
+#include "leader.h"
+#include "list.h"
+#include "map.h"
+#include "mesh.h"
+#include "router.h"
+
+typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
+
+struct Route {
+        Router *router;
+        ListNode link;
+        RoutePlace place;
+        Argosy__Request *request;
+        RouteRespond respond; // NULL: cancelled by its owner, only waiting for a callback
+        void *userdata;
+        uint64_t id;          // key in `by_id`
+        uint64_t cancel;
+        uint64_t deadline_us; // while WAITING
+        bool answered;        // at least one response has gone out
+        bool in_call;         // inside leader_request() or agent_call(): free after it returns
+        bool done;
+};
+
+struct Router {
+        Daemon *daemon;
+        ListNode routes;
+        size_t n_routes;
+        Map by_id;
+        uint64_t last_id;
+        Drain drain;
+        uv_timer_t timer;
+};
+
+static void arm_timer(Router *r);
+
+static void route_free(Route *route) {
+        Router *r = route->router;
+
+        list_unlink(&route->link);
+        r->n_routes--;
+        (void) map_take(&r->by_id, &route->id, sizeof(route->id));
+        argosy__request__free_unpacked(route->request, NULL);
+        free(route);
+}
+
+// Hands one response on. The route may be gone afterwards if it is final.
+static void route_respond(Route *route, const Argosy__Response *response) {
+        RouteRespond respond = route->respond;
+        void *userdata = route->userdata;
+
+        route->answered = true;
+        if (response->final) {
+                route->done = true;
+                route->respond = NULL;
+                if (!route->in_call)
+                        route_free(route);
+        }
+        if (respond)
+                respond(response, userdata);
+}
+
+static void route_fail(Route *route, int status, const char *format, ...) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        char message[512];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(message, sizeof(message), format, ap);
+        va_end(ap);
+        response.final = true;
+        response.status = status;
+        response.message = message;
+        route_respond(route, &response);
+}
+
+// ---- answers
+
+static void on_answer(const Argosy__Response *response, void *userdata) {
+        route_respond(userdata, response);
+}
+
+// From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next leader is asked.
+static void on_leader_answer(const Argosy__Response *response, void *userdata) {
+        Route *route = userdata;
+
+        if (response->final && response->status == EAGAIN && route->place == ROUTE_HERE) {
+                route->place = ROUTE_WAITING;
+                route->cancel = 0;
+                arm_timer(route->router);
+                return; // leadership changes follow: router_on_leader_changed() or the deadline
+        }
+        route_respond(route, response);
+}
+
+void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *response) {
+        Route *route = map_find(&r->by_id, &id, sizeof(id));
+
+        if (!route || route->place != ROUTE_AWAY)
+                return; // cancelled meanwhile
+        if (response->final && response->status == EAGAIN) {
+                route->place = ROUTE_WAITING; // it no longer leads: as above
+                arm_timer(r);
+                return;
+        }
+        route_respond(route, response);
+}
+
+// ---- where to
+
+static bool is_local(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_VERSION:
+        case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
+        case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE:
+                return true;
+        default:
+                return false;
+        }
+}
+
+static bool is_read(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
+        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
+        case ARGOSY__REQUEST__WHAT_LIST_NODES:
+        case ARGOSY__REQUEST__WHAT_CAT:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
+                return true;
+        default:
+                return false;
+        }
+}
+
+static void answer_version(Route *route) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Version version = ARGOSY__RESPONSE__VERSION__INIT;
+
+        version.version = (char *) ARGOSY_VERSION;
+        version.feature_level = FEATURE_LEVEL;
+        response.final = true;
+        response.what_case = ARGOSY__RESPONSE__WHAT_VERSION;
+        response.version = &version;
+        route_respond(route, &response);
+}
+
+static void answer_local_units(Route *route) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        agent_local_units(route->router->daemon->agent, &response);
+        response.final = true;
+        route_respond(route, &response);
+}
+
+static void dispatch_local(Route *route) {
+        Daemon *d = route->router->daemon;
+        const Argosy__Request *q = route->request;
+        int r;
+
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_VERSION:
+                answer_version(route);
+                return;
+        case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
+                answer_local_units(route);
+                return;
+        case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
+                route->place = ROUTE_LOCAL;
+                join_start(d, q->cluster_join, on_answer, route);
+                return;
+        case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE: // by force; else router_submit() made a ClusterRemove of it
+                route->place = ROUTE_LOCAL;
+                join_reset(d, "asked to leave by force", on_answer, route);
+                return;
+        default:
+                route->place = ROUTE_LOCAL;
+                route->in_call = true;
+                r = agent_call(d->agent, 0, q, on_answer, route, &route->cancel);
+                route->in_call = false;
+                if (route->done)
+                        route_free(route);
+                else if (r < 0)
+                        route_fail(route, -r, "%s", strerror(-r));
+        }
+}
+
+static void dispatch_here(Route *route) {
+        int r;
+
+        route->place = ROUTE_HERE;
+        route->in_call = true;
+        r = leader_request(route->router->daemon->leader, route->request, on_leader_answer, route, &route->cancel);
+        route->in_call = false;
+        if (route->done)
+                route_free(route);
+        else if (r == -EAGAIN)
+                route->place = ROUTE_WAITING;
+        else if (r < 0)
+                route_fail(route, -r, "%s", strerror(-r));
+}
+
+static void dispatch_away(Route *route) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+
+        forward.id = route->id;
+        forward.request = route->request;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
+        message.forward = &forward;
+        if (mesh_to_leader(route->router->daemon->mesh, &message) == 0)
+                route->place = ROUTE_AWAY;
+}
+
+static void dispatch(Route *route) {
+        Daemon *d = route->router->daemon;
+
+        if (is_local(route->request))
+                dispatch_local(route);
+        else if (d->leading)
+                dispatch_here(route);
+        else if (d->known_leader != 0)
+                dispatch_away(route);
+}
+
+// ---- without a leader
+
+// A reading request is answered from what is known here, with its age.
+static void on_stale_answer(const Argosy__Response *response, void *userdata) {
+        Route *route = userdata;
+        Daemon *d = route->router->daemon;
+        Argosy__Response aged = *response;
+
+        aged.no_leader = true;
+        aged.stale_ms = (clock_boot_us() - d->leader_seen_us) / USEC_PER_MSEC;
+        route_respond(route, &aged);
+}
+
+static void answer_stale(Route *route) {
+        Daemon *d = route->router->daemon;
+
+        if (d->leader) {
+                route->in_call = true;
+                leader_answer_stale(d->leader, route->request, on_stale_answer, route);
+                route->in_call = false;
+                if (route->done)
+                        route_free(route);
+                return;
+        }
+        if (route->request->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS) {
+                Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+                agent_local_units(d->agent, &response);
+                response.final = true;
+                response.message = (char *) "no leader can be reached: only this host's units are shown";
+                on_stale_answer(&response, route);
+                return;
+        }
+        route_fail(route, EHOSTUNREACH, "no leader can be reached for %u s, and this host keeps no copy of the cluster's state",
+                   (unsigned) ((clock_boot_us() - d->leader_seen_us) / USEC_PER_SEC));
+}
+
+static void on_deadline(Route *route) {
+        Daemon *d = route->router->daemon;
+
+        if (is_read(route->request)) {
+                answer_stale(route);
+                return;
+        }
+        route_fail(route, ETIMEDOUT, "no leader can be reached for %.1f s; nothing was changed by this request as far as this host knows",
+                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
+}
+
+static void on_timer(uv_timer_t *timer);
+
+// One timer for the earliest deadline of all that wait; there are few, and only while nobody leads.
+static void arm_timer(Router *r) {
+        uint64_t now = clock_boot_us(), next = UINT64_MAX;
+
+        list_foreach(n, &r->routes) {
+                Route *route = CONTAINER_OF(n, Route, link);
+
+                if (route->place == ROUTE_WAITING)
+                        next = MIN_OF(next, route->deadline_us);
+        }
+        if (next == UINT64_MAX)
+                uv_timer_stop(&r->timer);
+        else
+                uv_timer_start(&r->timer, on_timer, next <= now ? 0 : (next - now) / USEC_PER_MSEC + 1, 0);
+}
+
+static void on_timer(uv_timer_t *timer) {
+        Router *r = timer->data;
+        uint64_t now = clock_boot_us();
+
+        list_foreach_safe(n, &r->routes) {
+                Route *route = CONTAINER_OF(n, Route, link);
+
+                if (route->place == ROUTE_WAITING && route->deadline_us <= now)
+                        on_deadline(route);
+        }
+        arm_timer(r);
+}
+
+static void on_drain(void *userdata) {
+        Router *r = userdata;
+
+        list_foreach_safe(n, &r->routes) {
+                Route *route = CONTAINER_OF(n, Route, link);
+
+                if (route->place == ROUTE_WAITING)
+                        dispatch(route);
+        }
+        arm_timer(r);
+}
+
+void router_on_leader_changed(Router *r) {
+        uint64_t now = clock_boot_us();
+
+        list_foreach_safe(n, &r->routes) {
+                Route *route = CONTAINER_OF(n, Route, link);
+
+                if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE)
+                        continue;
+                if (route->answered && route->request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
+                        route_fail(route, ECONNRESET, "the leader changed while the journal was being read");
+                        continue;
+                }
+                if (route->place == ROUTE_HERE && route->cancel && r->daemon->leader)
+                        leader_cancel(r->daemon->leader, route->cancel);
+                route->cancel = 0;
+                route->place = ROUTE_WAITING;
+                route->deadline_us = MAX_OF(route->deadline_us, now + ROUTER_READ_MS * USEC_PER_MSEC);
+        }
+        drain_mark(&r->drain);
+}
+
+// ---- life
+
+static uint64_t waiting_time_ms(const Argosy__Request *q) {
+        if (q->timeout_ms > 0)
+                return q->timeout_ms;
+        return is_read(q) ? ROUTER_READ_MS : ROUTER_CHANGE_MS;
+}
+
+// `cluster leave` is `cluster remove` of ourselves, asked of the leader; the answer comes from there, and ToHost.Removed does the rest.
+static int translate_leave(Daemon *d, Argosy__Request *q) {
+        Argosy__Request__ClusterRemove *remove;
+
+        if (q->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->cluster_leave->force)
+                return 0;
+        remove = malloc(sizeof(*remove));
+        if (!remove)
+                return -ENOMEM;
+        argosy__request__cluster_remove__init(remove);
+        remove->host = strdup(d->host_id_hex);
+        protobuf_c_message_free_unpacked(&q->cluster_leave->base, NULL);
+        q->what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        q->cluster_remove = remove;
+        return remove->host ? 0 : -ENOMEM;
+}
+
+static Argosy__Request *request_copy(const Argosy__Request *q) {
+        size_t len = argosy__request__get_packed_size(q);
+        _cleanup_free_ uint8_t *packed = malloc(len + 1);
+
+        if (!packed)
+                return NULL;
+        argosy__request__pack(q, packed);
+        return argosy__request__unpack(NULL, len, packed);
+}
+
+int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata, Route **ret) {
+        Route *route;
+        int k;
+
+        if (r->n_routes >= ROUTER_ROUTES_MAX)
+                return -EBUSY;
+        route = calloc(1, sizeof(*route));
+        if (!route)
+                return -ENOMEM;
+        route->router = r;
+        route->respond = respond;
+        route->userdata = userdata;
+        route->id = ++r->last_id;
+        list_append(&r->routes, &route->link);
+        r->n_routes++;
+        route->request = request_copy(request);
+        k = route->request ? translate_leave(r->daemon, route->request) : -ENOMEM;
+        if (k >= 0)
+                k = map_add(&r->by_id, &route->id, sizeof(route->id), route);
+        if (k < 0) {
+                route_free(route);
+                return k;
+        }
+        route->deadline_us = clock_boot_us() + waiting_time_ms(route->request) * USEC_PER_MSEC;
+        drain_mark(&r->drain);
+        *ret = route;
+        return 0;
+}
+
+void router_cancel(Route *route) {
+        Daemon *d = route->router->daemon;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__ForwardCancel cancel = ARGOSY__TO_VOTER__FORWARD_CANCEL__INIT;
+
+        route->respond = NULL;
+        switch (route->place) {
+        case ROUTE_HERE:
+                if (route->cancel && d->leader)
+                        leader_cancel(d->leader, route->cancel);
+                break;
+        case ROUTE_AWAY:
+                cancel.id = route->id;
+                message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL;
+                message.forward_cancel = &cancel;
+                (void) mesh_to_leader(d->mesh, &message); // no link: nothing to cancel
+                break;
+        case ROUTE_LOCAL:
+                if (!route->cancel)
+                        return; // a join or leave goes on without its asker and ends in route_respond()
+                agent_cancel(d->agent, route->cancel);
+                break;
+        case ROUTE_WAITING:
+                break;
+        }
+        route_free(route);
+}
+
+int router_new(Daemon *d, Router **ret) {
+        Router *r = calloc(1, sizeof(*r));
+        int k;
+
+        if (!r)
+                return -ENOMEM;
+        r->daemon = d;
+        list_init(&r->routes);
+        k = drain_init(&r->drain, d->loop, on_drain, r);
+        if (k < 0) {
+                free(r);
+                return k;
+        }
+        uv_timer_init(d->loop, &r->timer);
+        r->timer.data = r;
+        *ret = r;
+        return 0;
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+        Router *r = handle->data;
+
+        map_done(&r->by_id);
+        free(r);
+}
+
+static void on_drain_closed(uv_handle_t *handle) {
+        Router *r = CONTAINER_OF((uv_idle_t *) handle, Router, drain.idle);
+
+        uv_close((uv_handle_t *) &r->timer, on_timer_closed);
+}
+
+void router_close(Router *r) {
+        list_foreach_safe(n, &r->routes)
+                route_free(CONTAINER_OF(n, Route, link));
+        drain_close(&r->drain, on_drain_closed);
+}

@@ -1,40 +1,97 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What argosy needs to know about a unit file: its own options in [X-Argosy] and [X-Fleet], and the few of systemd's that
-// change how it is run. Everything else is systemd's business and passes through untouched. Pure.
+// What argosy needs to know about a unit file: its own options in [X-Argosy] and [X-Fleet], and the few of
+// systemd's that change how it is run. Everything else is systemd's business and passes through untouched.
+// Pure; one thread.
+//
+// A UnitFile is what all units with this content share and is parsed once per content. Options may hold
+// specifiers, so what they mean is a question about one name: unit_file_expand() answers it. A file without
+// specifiers in its own options (nearly every file) has one answer for all names, made once and shared by
+// reference.
+//
+//      [X-Argosy] and [X-Fleet]        both may be present; they count as one section
+//      MachineID=ID                    32 hex digits: only the machine with this id. Given twice, the first
+//      counts in [X-Fleet],
+//                                      and two different ones are refused in [X-Argosy]
+//      MachineMetadata=KEY=VALUE ...   values of one key: any of them; different keys: all of them; lines do
+//      not matter.
+//                                      Words may be quoted: "a=b" "c=d"
+//      Global=BOOLEAN                  on every machine that fits; not together with MachineID=
+//      X-ConditionMachineID=, X-ConditionMachineMetadata=   [X-Fleet] only, old names of the first two
+//
+// An empty assignment undoes the ones before it. Specifiers in the first two: %n (name), %N (name without
+// its type), %p (part before '@'), %i (instance), %%; any other is refused. Any other key in these two
+// sections is refused too.
 
 #include <stdbool.h>
 
-#include "hash.h"
 #include "unit-name.h"
 
-enum { UNIT_FILE_MAX = 256 * 1024 }; // bytes; larger files are refused
+enum {
+        UNIT_FILE_MAX = 256 * 1024, // bytes; larger files are refused
+        UNIT_FILE_VALUES_MAX = 256, // values of MachineID= and MachineMetadata= in one file
+        LABEL_MAX = 63,             // bytes of a label's key, and of its value
+};
 
 typedef struct LabelMatch { // one key; any of the values will do
         char *key;
-        char **values; // NULL-terminated
+        char **values; // NULL-terminated, at least one, no two equal
 } LabelMatch;
 
-typedef struct UnitFile {
-        bool global;          // Global=
-        char *machine_id;     // MachineID=, 32 hex digits (or a prefix of >= 8?: no, whole), lower case; NULL if none
-        LabelMatch *labels;   // MachineMetadata=: all keys must match
+// Where a unit may run.
+typedef struct UnitOptions {
+        unsigned refs;
+        bool global;
+        char *machine_id;   // 32 hex digits in lower case, or NULL
+        LabelMatch *labels; // all must match; sorted by key, values too
         size_t n_labels;
-        char *description;    // [Unit] Description=, never NULL (empty if none)
-        bool oneshot;         // [Service] Type=oneshot
-        bool remain;          // RemainAfterExit=yes
-        bool has_slice;       // [Service]... Slice= is set
-        bool has_weights;     // CPUWeight=, IOWeight=, CPUShares=... set
-        bool has_install;     // an [Install] section
+        char *key; // equal for options that admit the same machines; "" if they admit every one. Says
+                   // nothing about `global`
+} UnitOptions;
+
+typedef struct UnitFile {
+        bool global;       // Global=
+        bool oneshot;      // [Service] is Type=oneshot, also when only implied by having neither Type=,
+                           // ExecStart= nor BusName=
+        bool remain;       // [Service] RemainAfterExit=
+        bool has_slice;    // Slice= is set
+        bool has_weights;  // CPU or IO weights (or the shares of old) are set
+        bool has_install;  // there is an [Install] section
+        char *description; // [Unit] Description= as written, "" if none; see unit_file_describe()
+
+        // Private: options as written, and their meaning if it is the same for all names.
+        struct RawOption *raw;
+        size_t n_raw;
+        UnitOptions *common; // NULL: depends on the name
 } UnitFile;
 
-// Reads `content` (need not be NUL-terminated) of the unit `name`. `path` is only for messages and may be NULL.
-// 0 and *ret (free with unit_file_free()); -EINVAL and *ret_why = "path:line: reason" (malloc'd); -ENOMEM.
-// Specifiers %n %N %p %i in argosy's own options are expanded for `name`.
-int unit_file_parse(const char *name, const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why);
+// Reads `content` (need not be NUL-terminated). `path` is for messages: a file's path or a unit's name.
+// 0 and *ret (free with unit_file_free()); -EINVAL and, if wanted, *ret_why = "PATH:LINE: reason"
+// (malloc'd); -ENOMEM.
+//
+// Refused: empty content (systemd takes that for masked), more than UNIT_FILE_MAX bytes, a NUL byte, a
+// section header without its
+// ']' (systemd refuses the file too), and what is wrong inside argosy's own sections. Other lines that
+// systemd would only warn about are left to systemd.
+int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
+                    char **ret_why) _warn_unused_;
 UnitFile *unit_file_free(UnitFile *f);
 DEFINE_CLEANUP(UnitFile *, unit_file_free)
 
+// What the file's options mean for the unit `name` (any valid name; %i is empty for templates and plain
+// names). `path` as above. 0 and a reference in *ret; -EINVAL and, if wanted, *ret_why, only if the file has
+// specifiers; -ENOMEM.
+int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
+                     char **ret_why) _warn_unused_;
+UnitOptions *unit_options_unref(UnitOptions *o);
+DEFINE_CLEANUP(UnitOptions *, unit_options_unref)
+
+// The description with the specifiers above expanded and everything else as written. A new string; NULL: out
+// of memory.
+char *unit_file_describe(const UnitFile *f, const char *name);
+
 // [A-Za-z0-9._/-]{1,63}
 bool label_is_valid(const char *key_or_value);
+// "key=value" -> both parts (malloc'd). -EINVAL: no '=', or a part is not valid. -ENOMEM.
+int label_parse(const char *word, char **ret_key, char **ret_value) _warn_unused_;

@@ -1,33 +1,57 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Names of units: "web.service", "web@.service" (template), "web@1.service" (instance). Pure.
+// Names of units: "web.service" (plain), "web@.service" (template), "web@1.service" (instance of it). Pure.
 
 #include <stdbool.h>
 
 #include "macro.h"
 
-enum { UNIT_NAME_MAX = 255 }; // bytes without the NUL, systemd's limit (man systemd.unit)
+enum {
+        UNIT_NAME_MAX = 255,           // bytes without the NUL, systemd's limit (systemd.unit(5))
+        UNIT_NAME_ARGUMENT_MAX = 4096, // bytes of one argument with ranges
+};
 
-typedef enum UnitNameKind { UNIT_NAME_INVALID, UNIT_NAME_PLAIN, UNIT_NAME_TEMPLATE, UNIT_NAME_INSTANCE } UnitNameKind;
+typedef enum UnitNameKind {
+        UNIT_NAME_INVALID,
+        UNIT_NAME_PLAIN,
+        UNIT_NAME_TEMPLATE,
+        UNIT_NAME_INSTANCE,
+} UnitNameKind;
 
-// Whether `name` is a unit name that argosy manages: systemd's characters, a type out of service socket target timer path
-// mount automount slice? no: see unit_name_type_ok(). On UNIT_NAME_INVALID *ret_why (may be NULL) is a static sentence.
+// What kind of name it is, or UNIT_NAME_INVALID with *ret_why (may be NULL) a static phrase that fits behind
+// "NAME: ".
+//
+// Valid: letters, digits and ":-_.\", one '@' that is not the first character (an instance may hold more of
+// them), at most UNIT_NAME_MAX bytes, and a type out of service, socket, target, timer, path, mount,
+// automount, swap, slice. Only the first five have templates. Scopes and devices are made by programs and by
+// the kernel, not from files.
 UnitNameKind unit_name_kind(const char *name, const char **ret_why);
-// Names that argosy never touches on any node: argosyd*, argosy.*, argosy-*, systemd-*, dbus*, and user@ and session scopes.
+// Names that argosy manages on no node, because the machine or argosy itself depends on them: argosyd*,
+// argosy.*, argosy-*, argosy@*, systemd-*, dbus*, user@*, user-*, and the root slice, root mount and the
+// slices user, system and machine.
 bool unit_name_is_reserved(const char *name);
+
 // "web@1.service" -> "web@.service". `name` must be an instance. NULL: out of memory.
 char *unit_name_template(const char *name);
-// The part between '@' and the last '.', empty for others. Points into `name`; *ret_len bytes.
+// The part between the first '@' and the suffix, empty for a template or a plain name. Points into `name`;
+// *ret_len bytes.
 const char *unit_name_instance(const char *name, size_t *ret_len);
-// The part before '@' or before the suffix. Points into `name`.
+// The part before the first '@', or before the suffix where there is none. Points into `name`; *ret_len
+// bytes.
 const char *unit_name_prefix(const char *name, size_t *ret_len);
-// ".service" etc., a pointer into `name`, or NULL.
+// ".service" etc. with the dot, a pointer into `name`; NULL if it ends in no type that systemd knows or ever
+// knew.
 const char *unit_name_suffix(const char *name);
 
-// Appends ".service" if there is no known suffix, as systemctl does. NULL: out of memory.
+// Appends ".service" if there is no known suffix, as systemctl does. Whether the result is valid is not
+// looked at. NULL: out of memory.
 char *unit_name_mangle(const char *arg);
 
-// Expands ranges "web@{1..100}" and "{a,b}" as bash does; numbers may be zero-padded. `emit` gets each name and may return
-// a negative errno to stop. -E2BIG beyond `max` names, -EINVAL for a malformed range. An argument without '{' is emitted as is.
-int unit_name_expand(const char *arg, size_t max, int (*emit)(void *userdata, const char *name), void *userdata);
+// Expands braces as bash does: "web@{1..100}", "{08..10}" (padded), "{a..e}", "{1..9..2}", "{a,b}", nested
+// and several. `emit` gets the names in order and may return a negative errno to stop, which is then
+// returned. -EINVAL: braces do not match, hold neither ',' nor a range, or the argument is longer than
+// UNIT_NAME_ARGUMENT_MAX. -E2BIG: more than `max` names; the first `max` were emitted. After an error names
+// may have been emitted already. An argument without braces is emitted as it is.
+int unit_name_expand(const char *arg, size_t max, int (*emit)(void *userdata, const char *name),
+                     void *userdata);

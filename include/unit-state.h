@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// States, targets and verbs as words. Load and active states are systemd's words exactly. Pure.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+
+// Never NULL; "unknown" for LOAD_UNKNOWN, ACTIVE_UNKNOWN and numbers that this version does not know.
+const char *load_state_to_string(Argosy__LoadState state);
+const char *active_state_to_string(Argosy__ActiveState state);
+// The unknown state for words that this version does not know.
+Argosy__LoadState load_state_from_string(const char *word);
+Argosy__ActiveState active_state_from_string(const char *word);
+
+// "inactive", "loaded", "launched"; "unknown" for other numbers.
+const char *target_to_string(Argosy__Target target);
+// False (and *ret untouched) if the word is none of the three.
+bool target_from_string(const char *word, Argosy__Target *ret);
+
+// "submit" ... "destroy"; "unknown" for VERB_NONE and other numbers.
+const char *verb_to_string(Argosy__Verb verb);

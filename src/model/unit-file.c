@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "unit-file.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "ini-reader.h"
+#include "specifier.h"
+#include "unit-options.h"
+
+enum { WORD_MAX = 256 }; // bytes of one word as written, more than any valid one needs
+
+typedef struct Parser {
+        UnitFile *file;
+        const char *path;
+        const IniLine *line;
+        char **ret_why;
+
+        unsigned global_line; // of the Global= that holds
+        bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot;
+        unsigned weights; // bit per entry of weight_keys
+} Parser;
+
+typedef int (*OptionParser)(Parser *p, bool fleet);
+
+static bool parse_boolean(const char *word, bool *ret) {
+        static const char *const yes[] = {"1", "yes", "y", "true", "t", "on"};
+        static const char *const no[] = {"0", "no", "n", "false", "f", "off"};
+
+        for (size_t i = 0; i < ELEMENTSOF(yes); i++)
+                if (strcasecmp(word, yes[i]) == 0)
+                        return *ret = true, true;
+        for (size_t i = 0; i < ELEMENTSOF(no); i++)
+                if (strcasecmp(word, no[i]) == 0)
+                        return *ret = false, true;
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ argosy's
+// own options
+
+// Of one kind, or of all with -1.
+static void drop_raw(UnitFile *f, int kind) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < f->n_raw; i++)
+                if (kind < 0 || (int) f->raw[i].kind == kind)
+                        free(f->raw[i].word);
+                else
+                        f->raw[kept++] = f->raw[i];
+        f->n_raw = kept;
+}
+
+static int add_raw(Parser *p, RawKind kind, bool fleet, const char *word) {
+        UnitFile *f = p->file;
+        RawOption *raw;
+        const char *bad;
+        bool depends;
+        char *copy;
+
+        if (strlen(word) > WORD_MAX)
+                return refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
+                              p->line->key, WORD_MAX);
+        if (specifier_check(word, &depends, &bad) < 0)
+                return refuse(p->ret_why, p->path, p->line->line,
+                              "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%i %%%%)", bad,
+                              p->line->key);
+        if (f->n_raw == UNIT_FILE_VALUES_MAX)
+                return refuse(p->ret_why, p->path, p->line->line, "more than %d values of placement options",
+                              UNIT_FILE_VALUES_MAX);
+        raw = realloc(f->raw, (f->n_raw + 1) * sizeof *raw);
+        if (!raw)
+                return -ENOMEM;
+        f->raw = raw;
+        copy = strdup(word);
+        if (!copy)
+                return -ENOMEM;
+        f->raw[f->n_raw++] = (RawOption){.kind = kind, .fleet = fleet, .line = p->line->line, .word = copy};
+        return 0;
+}
+
+// Splits at blanks outside of quotes and adds each word, without its quotes.
+static int add_words(Parser *p, RawKind kind, bool fleet) {
+        _cleanup_free_ char *copy = strdup(p->line->value);
+        char *from = copy;
+
+        if (!copy)
+                return -ENOMEM;
+        while (*(from += strspn(from, " \t\n\r"))) {
+                char *out = from, *word = from, quote = 0;
+                bool last;
+                int r;
+
+                for (; *from && (quote || !strchr(" \t\n\r", *from)); from++)
+                        if (quote ? *from == quote : (*from == '"' || *from == '\''))
+                                quote = quote ? 0 : *from;
+                        else
+                                *out++ = *from;
+                if (quote)
+                        return refuse(p->ret_why, p->path, p->line->line, "a quotation in %s= does not end",
+                                      p->line->key);
+                last = !*from;
+                *out = 0;
+                r = add_raw(p, kind, fleet, word);
+                if (r < 0 || last)
+                        return r;
+                from++;
+        }
+        return 0;
+}
+
+static int parse_words(Parser *p, RawKind kind, bool fleet) {
+        if (*p->line->value)
+                return add_words(p, kind, fleet);
+        drop_raw(p->file, kind);
+        return 0;
+}
+
+static int parse_machine_id(Parser *p, bool fleet) {
+        return parse_words(p, RAW_MACHINE_ID, fleet);
+}
+
+static int parse_metadata(Parser *p, bool fleet) {
+        return parse_words(p, RAW_METADATA, fleet);
+}
+
+static int parse_global(Parser *p, bool fleet) {
+        bool yes = false;
+
+        if (*p->line->value && !parse_boolean(p->line->value, &yes))
+                return refuse(p->ret_why, p->path, p->line->line, "Global=%.64s is neither yes nor no",
+                              p->line->value);
+        p->file->global = yes;
+        p->global_line = p->line->line;
+        return 0;
+}
+
+static int parse_unsupported(Parser *p, bool fleet) {
+        return refuse(p->ret_why, p->path, p->line->line, "%s= is not supported yet in this version",
+                      p->line->key);
+}
+
+static int parse_boot_id(Parser *p, bool fleet) {
+        return refuse(p->ret_why, p->path, p->line->line,
+                      "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
+}
+
+static const struct {
+        const char *key;
+        OptionParser parse;
+        bool fleet_only;
+} options[] = {
+        {"MachineID", parse_machine_id, false},
+        {"MachineMetadata", parse_metadata, false},
+        {"Global", parse_global, false},
+        {"MachineOf", parse_unsupported, false},
+        {"Conflicts", parse_unsupported, false},
+        {"Replaces", parse_unsupported, false},
+        {"X-ConditionMachineID", parse_machine_id, true},
+        {"X-ConditionMachineMetadata", parse_metadata, true},
+        {"X-ConditionMachineOf", parse_unsupported, true},
+        {"X-ConditionMachineBootID", parse_boot_id, true},
+        {"X-Conflicts", parse_unsupported, true},
+};
+
+static int on_own_line(Parser *p, bool fleet) {
+        if (p->line->kind == INI_GARBAGE)
+                return refuse(p->ret_why, p->path, p->line->line, "this line in [%s] is not KEY=VALUE",
+                              p->line->section);
+        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                if (streq(p->line->key, options[i].key) && (fleet || !options[i].fleet_only))
+                        return options[i].parse(p, fleet);
+        return refuse(p->ret_why, p->path, p->line->line, "unknown option %.64s= in [%s]", p->line->key,
+                      p->line->section);
+}
+
+// ------------------------------------------------------------------------------------------------ systemd's
+
+static const char *const weight_keys[] = {"CPUWeight",       "StartupCPUWeight",    "IOWeight",
+                                          "StartupIOWeight", "CPUShares",           "StartupCPUShares",
+                                          "BlockIOWeight",   "StartupBlockIOWeight"};
+
+static void on_type(Parser *p, const char *value) {
+        static const char *const known[] = {"simple", "exec",   "forking",       "oneshot",
+                                            "dbus",   "notify", "notify-reload", "idle"};
+
+        if (!*value)
+                p->has_type = false;
+        for (size_t i = 0; i < ELEMENTSOF(known); i++) // systemd ignores the others
+                if (streq(value, known[i])) {
+                        p->has_type = true;
+                        p->type_oneshot = streq(value, "oneshot");
+                }
+}
+
+static void on_service(Parser *p, const char *key, const char *value) {
+        if (streq(key, "Type"))
+                on_type(p, value);
+        else if (streq(key, "ExecStart"))
+                p->has_exec_start = *value;
+        else if (streq(key, "BusName"))
+                p->has_bus_name = *value;
+        else if (streq(key, "RemainAfterExit"))
+                parse_boolean(value, &p->file->remain);
+}
+
+// Settings of units with processes of their own.
+static void on_resources(Parser *p, const char *key, const char *value) {
+        if (streq(key, "Slice"))
+                p->file->has_slice = *value;
+        for (unsigned i = 0; i < ELEMENTSOF(weight_keys); i++)
+                if (streq(key, weight_keys[i]))
+                        p->weights = *value ? p->weights | 1U << i : p->weights & ~(1U << i);
+}
+
+static int on_assignment(Parser *p) {
+        const char *section = p->line->section, *key = p->line->key, *value = p->line->value;
+
+        if (streq(section, "Unit") && streq(key, "Description")) {
+                char *copy = strdup(value);
+
+                if (!copy)
+                        return -ENOMEM;
+                free(p->file->description);
+                p->file->description = copy;
+        }
+        if (streq(section, "Service"))
+                on_service(p, key, value);
+        if (streq(section, "Service") || streq(section, "Socket") || streq(section, "Mount") ||
+            streq(section, "Swap") || streq(section, "Slice"))
+                on_resources(p, key, value);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the file
+
+static int on_line(Parser *p) {
+        const char *section = p->line->section;
+
+        if (p->line->kind == INI_SECTION) {
+                p->has_service |= streq(section, "Service");
+                p->file->has_install |= streq(section, "Install");
+                return 0;
+        }
+        if (streq(section, "X-Argosy") || streq(section, "X-Fleet"))
+                return on_own_line(p, streq(section, "X-Fleet"));
+        return p->line->kind == INI_ASSIGNMENT ? on_assignment(p) : 0;
+}
+
+static int read_lines(Parser *p, const void *content, size_t len) {
+        _cleanup_(ini_reader_done) IniReader reader = {0};
+        IniLine line = {0};
+        int r = ini_reader_init(&reader, content, len);
+
+        if (r < 0)
+                return r;
+        p->line = &line;
+        while ((r = ini_reader_next(&reader, &line)) > 0) {
+                r = on_line(p);
+                if (r < 0)
+                        return r;
+        }
+        if (r == -EBADMSG)
+                return refuse(p->ret_why, p->path, line.line, "this section header does not end with ']'");
+        return r;
+}
+
+// What can only be said when all lines are known.
+static int finish(Parser *p) {
+        UnitFile *f = p->file;
+        bool depends = false;
+        const char *bad;
+        int r;
+
+        f->oneshot =
+                p->has_service && (p->has_type ? p->type_oneshot : !p->has_exec_start && !p->has_bus_name);
+        f->has_weights = p->weights != 0;
+        for (size_t i = 0; i < f->n_raw; i++) {
+                bool d;
+
+                if (f->global && f->raw[i].kind == RAW_MACHINE_ID)
+                        return refuse(p->ret_why, p->path, MAX_OF(f->raw[i].line, p->global_line),
+                                      "Global= and MachineID= exclude each other");
+                specifier_check(f->raw[i].word, &d, &bad);
+                depends |= d;
+        }
+        if (depends)
+                return 0;
+        r = unit_options_new(f->raw, f->n_raw, f->global, p->path, "", &f->common, p->ret_why);
+        drop_raw(f, -1); // nobody will ask again
+        return r;
+}
+
+static unsigned line_of(const char *content, size_t offset) {
+        unsigned line = 1;
+
+        for (size_t i = 0; i < offset; i++)
+                line += content[i] == '\n';
+        return line;
+}
+
+static int check_bytes(const char *path, const char *content, size_t len, char **ret_why) {
+        const char *nul;
+
+        if (len == 0)
+                return refuse(ret_why, path, 1, "the file is empty, which to systemd means masked");
+        nul = memchr(content, 0, MIN_OF(len, (size_t) UNIT_FILE_MAX));
+        if (nul)
+                return refuse(ret_why, path, line_of(content, (size_t) (nul - content)),
+                              "a NUL byte: this is not a unit file");
+        if (len > UNIT_FILE_MAX)
+                return refuse(ret_why, path, line_of(content, UNIT_FILE_MAX),
+                              "the file is larger than %d KiB", UNIT_FILE_MAX / 1024);
+        return 0;
+}
+
+int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret, char **ret_why) {
+        _cleanup_(unit_file_freep) UnitFile *f = NULL;
+        Parser p;
+        int r = check_bytes(path, content, len, ret_why);
+
+        if (r < 0)
+                return r;
+        f = calloc(1, sizeof *f);
+        if (!f)
+                return -ENOMEM;
+        f->description = strdup("");
+        if (!f->description)
+                return -ENOMEM;
+        p = (Parser){.file = f, .path = path, .ret_why = ret_why};
+        r = read_lines(&p, content, len);
+        if (r < 0)
+                return r;
+        r = finish(&p);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(f);
+        return 0;
+}
+
+UnitFile *unit_file_free(UnitFile *f) {
+        if (!f)
+                return NULL;
+        drop_raw(f, -1);
+        free(f->raw);
+        free(f->description);
+        unit_options_unref(f->common);
+        free(f);
+        return NULL;
+}
+
+int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
+                     char **ret_why) {
+        if (!f->common)
+                return unit_options_new(f->raw, f->n_raw, f->global, path, name, ret, ret_why);
+        f->common->refs++;
+        *ret = f->common;
+        return 0;
+}
+
+char *unit_file_describe(const UnitFile *f, const char *name) {
+        return specifier_expand(f->description, name);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "unit-name.h"
+
+#include "str.h"
+
+// What systemd knows, or knew once (busname, snapshot): a name that ends so is complete and gets no
+// ".service".
+static const struct UnitType {
+        const char *suffix;
+        const char *why_not; // NULL: argosy manages such units
+        bool templates;
+} types[] = {
+        {".service", NULL, true},
+        {".socket", NULL, true},
+        {".target", NULL, true},
+        {".timer", NULL, true},
+        {".path", NULL, true},
+        {".mount", NULL, false},
+        {".automount", NULL, false},
+        {".swap", NULL, false},
+        {".slice", NULL, false},
+        {".scope", "scopes are made by programs, not from unit files", false},
+        {".device", "devices are made by the kernel, not from unit files", false},
+        {".snapshot", "systemd has no snapshots any more", false},
+        {".busname", "systemd has no bus name units any more", false},
+};
+
+static const struct UnitType *type_of(const char *name) {
+        const char *dot = strrchr(name, '.');
+
+        for (size_t i = 0; dot && i < ELEMENTSOF(types); i++)
+                if (streq(dot, types[i].suffix))
+                        return &types[i];
+        return NULL;
+}
+
+// systemd's characters in a name, '@' included. Not isalnum(): that asks the locale.
+static bool is_name_char(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               (c && strchr(":-_.\\@", c));
+}
+
+static UnitNameKind invalid(const char **ret_why, const char *why) {
+        if (ret_why)
+                *ret_why = why;
+        return UNIT_NAME_INVALID;
+}
+
+UnitNameKind unit_name_kind(const char *name, const char **ret_why) {
+        const struct UnitType *type = type_of(name);
+        const char *at = strchr(name, '@');
+        size_t len = strnlen(name, UNIT_NAME_MAX + 1);
+
+        if (len == 0)
+                return invalid(ret_why, "a unit name cannot be empty");
+        if (len > UNIT_NAME_MAX)
+                return invalid(ret_why, "a unit name has at most 255 characters");
+        for (size_t i = 0; i < len; i++)
+                if (!is_name_char(name[i]))
+                        return invalid(ret_why, "a unit name consists of letters, digits and :-_.\\@");
+        if (!type)
+                return invalid(ret_why, "the name does not end in a unit type such as .service");
+        if (type->why_not)
+                return invalid(ret_why, type->why_not);
+        if (name[0] == '@' || streq(name, type->suffix))
+                return invalid(ret_why, "there is nothing before the '@' or the unit type");
+        if (!at)
+                return UNIT_NAME_PLAIN;
+        if (!type->templates)
+                return invalid(ret_why, "units of this type have no templates or instances");
+        return streq(at + 1, type->suffix) ? UNIT_NAME_TEMPLATE : UNIT_NAME_INSTANCE;
+}
+
+bool unit_name_is_reserved(const char *name) {
+        static const char *const prefixes[] = {"argosyd",  "argosy.", "argosy-", "argosy@",
+                                               "systemd-", "dbus",    "user@",   "user-"};
+        static const char *const names[] = {"-.slice", "-.mount", "user.slice", "system.slice",
+                                            "machine.slice"};
+
+        for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
+                if (str_has_prefix(name, prefixes[i]))
+                        return true;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (streq(name, names[i]))
+                        return true;
+        return false;
+}
+
+const char *unit_name_suffix(const char *name) {
+        return type_of(name) ? strrchr(name, '.') : NULL;
+}
+
+static size_t stem_len(const char *name) {
+        const char *suffix = unit_name_suffix(name);
+
+        return suffix ? (size_t) (suffix - name) : strlen(name);
+}
+
+const char *unit_name_prefix(const char *name, size_t *ret_len) {
+        size_t stem = stem_len(name);
+        const char *at = memchr(name, '@', stem);
+
+        *ret_len = at ? (size_t) (at - name) : stem;
+        return name;
+}
+
+const char *unit_name_instance(const char *name, size_t *ret_len) {
+        size_t stem = stem_len(name);
+        const char *at = memchr(name, '@', stem);
+
+        *ret_len = at ? stem - (size_t) (at - name) - 1 : 0;
+        return at ? at + 1 : name + stem;
+}
+
+char *unit_name_template(const char *name) {
+        size_t prefix;
+        const char *suffix = unit_name_suffix(name);
+
+        assert(suffix);
+        unit_name_prefix(name, &prefix);
+        return str_printf("%.*s@%s", (int) prefix, name, suffix);
+}
+
+char *unit_name_mangle(const char *arg) {
+        return type_of(arg) ? strdup(arg) : str_printf("%s.service", arg);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "unit-options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "buf.h"
+#include "specifier.h"
+#include "str.h"
+
+enum { MACHINE_ID_DIGITS = 32 };
+
+typedef struct Pair {
+        char *key, *value;
+} Pair;
+
+// Options while they are being evaluated.
+typedef struct Evaluation {
+        char *machine_id;
+        Pair *pairs;
+        size_t n_pairs;
+} Evaluation;
+
+int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
+        _cleanup_buf_ Buf text = {0};
+        char reason[512];
+        va_list ap;
+
+        if (!ret_why)
+                return -EINVAL;
+        va_start(ap, format);
+        vsnprintf(reason, sizeof reason, format, ap);
+        va_end(ap);
+        *ret_why = str_printf("%s:%u: %s", path, line, reason);
+        return *ret_why ? -EINVAL : -ENOMEM;
+}
+
+bool label_is_valid(const char *s) {
+        size_t len = strnlen(s, LABEL_MAX + 1);
+
+        if (len == 0 || len > LABEL_MAX)
+                return false;
+        for (; *s; s++)
+                if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+                      strchr("._/-", *s)))
+                        return false;
+        return true;
+}
+
+int label_parse(const char *word, char **ret_key, char **ret_value) {
+        const char *equals = strchr(word, '=');
+        _cleanup_free_ char *key = NULL, *value = NULL;
+
+        if (!equals)
+                return -EINVAL;
+        key = strndup(word, (size_t) (equals - word));
+        value = strdup(equals + 1);
+        if (!key || !value)
+                return -ENOMEM;
+        if (!label_is_valid(key) || !label_is_valid(value))
+                return -EINVAL;
+        *ret_key = TAKE_PTR(key);
+        *ret_value = TAKE_PTR(value);
+        return 0;
+}
+
+static void evaluation_done(Evaluation *e) {
+        free(e->machine_id);
+        for (size_t i = 0; i < e->n_pairs; i++) {
+                free(e->pairs[i].key);
+                free(e->pairs[i].value);
+        }
+        free(e->pairs);
+}
+
+static int add_machine_id(Evaluation *e, const RawOption *raw, const char *path, const char *word,
+                          char **ret_why) {
+        uint8_t id[MACHINE_ID_DIGITS / 2];
+        char hex[MACHINE_ID_DIGITS + 1];
+
+        if (!hex_decode(word, id, sizeof id))
+                return refuse(ret_why, path, raw->line,
+                              "MachineID=%s is not a machine id (32 hexadecimal digits)", word);
+        hex_encode(id, sizeof id, hex); // lower case
+        if (!e->machine_id) {
+                e->machine_id = strdup(hex);
+                return e->machine_id ? 0 : -ENOMEM;
+        }
+        if (!raw->fleet && !streq(e->machine_id, hex))
+                return refuse(ret_why, path, raw->line,
+                              "MachineID= names a second machine; a unit runs on one");
+        return 0;
+}
+
+static int add_label(Evaluation *e, const RawOption *raw, const char *path, const char *word,
+                     char **ret_why) {
+        Pair *p = &e->pairs[e->n_pairs];
+        int r = label_parse(word, &p->key, &p->value);
+
+        if (r == -EINVAL)
+                return refuse(ret_why, path, raw->line,
+                              "MachineMetadata=%s is not KEY=VALUE, each 1 to 63 letters, digits and ._/-",
+                              word);
+        if (r == 0)
+                e->n_pairs++;
+        return r;
+}
+
+static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const char *name,
+                    char **ret_why) {
+        _cleanup_free_ char *word = specifier_expand(raw->word, name);
+
+        if (!word)
+                return -ENOMEM;
+        return raw->kind == RAW_MACHINE_ID ? add_machine_id(e, raw, path, word, ret_why)
+                                           : add_label(e, raw, path, word, ret_why);
+}
+
+static int pair_compare(const void *a, const void *b) {
+        const Pair *x = a, *y = b;
+        int r = strcmp(x->key, y->key);
+
+        return r ? r : strcmp(x->value, y->value);
+}
+
+// The value of pairs[*i] and of those behind it with the same key; *i moves behind them. They are sorted.
+static int group_labels(Pair *pairs, size_t n, size_t *i, LabelMatch *ret) {
+        size_t start = *i, end = start, used = 0;
+
+        while (end < n && streq(pairs[end].key, pairs[start].key))
+                end++;
+        ret->values = calloc(end - start + 1, sizeof *ret->values);
+        if (!ret->values)
+                return -ENOMEM;
+        for (size_t k = start; k < end; k++)
+                if (used == 0 || !streq(ret->values[used - 1], pairs[k].value))
+                        ret->values[used++] = TAKE_PTR(pairs[k].value);
+        ret->key = TAKE_PTR(pairs[start].key);
+        *i = end;
+        return 0;
+}
+
+// One line per demand; the characters between the parts cannot occur in labels.
+static char *make_key(const UnitOptions *o) {
+        _cleanup_buf_ Buf key = {0};
+
+        if (o->machine_id && buf_printf(&key, "=%s\n", o->machine_id) < 0)
+                return NULL;
+        for (size_t i = 0; i < o->n_labels; i++) {
+                if (buf_printf(&key, "%s=", o->labels[i].key) < 0)
+                        return NULL;
+                for (char **v = o->labels[i].values; *v; v++)
+                        if (buf_printf(&key, "%s%s", *v, v[1] ? "|" : "\n") < 0)
+                                return NULL;
+        }
+        return buf_take_string(&key);
+}
+
+static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
+        _cleanup_(unit_options_unrefp) UnitOptions *o = calloc(1, sizeof *o);
+        int r;
+
+        if (!o)
+                return -ENOMEM;
+        o->refs = 1;
+        o->global = global;
+        o->machine_id = TAKE_PTR(e->machine_id);
+        o->labels = calloc(e->n_pairs ?: 1, sizeof *o->labels);
+        if (!o->labels)
+                return -ENOMEM;
+        if (e->n_pairs > 0)
+                qsort(e->pairs, e->n_pairs, sizeof *e->pairs, pair_compare);
+        for (size_t i = 0; i < e->n_pairs;) {
+                r = group_labels(e->pairs, e->n_pairs, &i, &o->labels[o->n_labels]);
+                if (r < 0)
+                        return r;
+                o->n_labels++;
+        }
+        o->key = make_key(o);
+        if (!o->key)
+                return -ENOMEM;
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
+                     UnitOptions **ret, char **ret_why) {
+        _cleanup_(evaluation_done) Evaluation e = {0};
+
+        e.pairs = calloc(n_raw ?: 1, sizeof *e.pairs);
+        if (!e.pairs)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_raw; i++) {
+                int r = evaluate(&e, &raw[i], path, name, ret_why);
+
+                if (r < 0)
+                        return r;
+        }
+        return options_from(&e, global, ret);
+}
+
+UnitOptions *unit_options_unref(UnitOptions *o) {
+        if (!o || --o->refs > 0)
+                return NULL;
+        for (size_t i = 0; i < o->n_labels; i++) {
+                for (char **v = o->labels[i].values; *v; v++)
+                        free(*v);
+                free(o->labels[i].values);
+                free(o->labels[i].key);
+        }
+        free(o->labels);
+        free(o->machine_id);
+        free(o->key);
+        free(o);
+        return NULL;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "unit-state.h"
+
+#include "macro.h"
+
+// Indexed by the numbers of the messages.
+static const char *const load_states[] = {
+        [ARGOSY__LOAD_STATE__LOAD_UNKNOWN] = "unknown",
+        [ARGOSY__LOAD_STATE__LOAD_STUB] = "stub",
+        [ARGOSY__LOAD_STATE__LOAD_LOADED] = "loaded",
+        [ARGOSY__LOAD_STATE__LOAD_NOT_FOUND] = "not-found",
+        [ARGOSY__LOAD_STATE__LOAD_BAD_SETTING] = "bad-setting",
+        [ARGOSY__LOAD_STATE__LOAD_ERROR] = "error",
+        [ARGOSY__LOAD_STATE__LOAD_MERGED] = "merged",
+        [ARGOSY__LOAD_STATE__LOAD_MASKED] = "masked",
+};
+
+static const char *const active_states[] = {
+        [ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN] = "unknown",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE] = "active",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING] = "reloading",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE] = "inactive",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_FAILED] = "failed",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING] = "activating",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING] = "deactivating",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_MAINTENANCE] = "maintenance",
+        [ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING] = "refreshing",
+};
+
+static const char *const targets[] = {
+        [ARGOSY__TARGET__TARGET_INACTIVE] = "inactive",
+        [ARGOSY__TARGET__TARGET_LOADED] = "loaded",
+        [ARGOSY__TARGET__TARGET_LAUNCHED] = "launched",
+};
+
+static const char *const verbs[] = {
+        [ARGOSY__VERB__VERB_NONE] = "unknown",  [ARGOSY__VERB__VERB_SUBMIT] = "submit",
+        [ARGOSY__VERB__VERB_LOAD] = "load",     [ARGOSY__VERB__VERB_START] = "start",
+        [ARGOSY__VERB__VERB_STOP] = "stop",     [ARGOSY__VERB__VERB_RESTART] = "restart",
+        [ARGOSY__VERB__VERB_UNLOAD] = "unload", [ARGOSY__VERB__VERB_DESTROY] = "destroy",
+};
+
+// Peers of a newer version may send numbers that are not in the table.
+static const char *word_of(const char *const *words, size_t n, unsigned number) {
+        return number < n ? words[number] : "unknown";
+}
+
+static unsigned number_of(const char *const *words, size_t n, const char *word) {
+        for (unsigned i = 0; i < n; i++)
+                if (streq(words[i], word))
+                        return i;
+        return (unsigned) n;
+}
+
+const char *load_state_to_string(Argosy__LoadState state) {
+        return word_of(load_states, ELEMENTSOF(load_states), (unsigned) state);
+}
+
+const char *active_state_to_string(Argosy__ActiveState state) {
+        return word_of(active_states, ELEMENTSOF(active_states), (unsigned) state);
+}
+
+Argosy__LoadState load_state_from_string(const char *word) {
+        unsigned i = number_of(load_states, ELEMENTSOF(load_states), word);
+
+        return i < ELEMENTSOF(load_states) ? (Argosy__LoadState) i : ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
+}
+
+Argosy__ActiveState active_state_from_string(const char *word) {
+        unsigned i = number_of(active_states, ELEMENTSOF(active_states), word);
+
+        return i < ELEMENTSOF(active_states) ? (Argosy__ActiveState) i
+                                             : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+}
+
+const char *target_to_string(Argosy__Target target) {
+        return word_of(targets, ELEMENTSOF(targets), (unsigned) target);
+}
+
+bool target_from_string(const char *word, Argosy__Target *ret) {
+        unsigned i = number_of(targets, ELEMENTSOF(targets), word);
+
+        if (i >= ELEMENTSOF(targets))
+                return false;
+        *ret = (Argosy__Target) i;
+        return true;
+}
+
+const char *verb_to_string(Argosy__Verb verb) {
+        return word_of(verbs, ELEMENTSOF(verbs), (unsigned) verb);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "buf.h"
+#include "unit-file.h"
+
+#define ID_A "0123456789abcdef0123456789abcdef"
+#define ID_B "00000000000000000000000000000001"
+
+static UnitFile *parse(const char *text) {
+        _cleanup_free_ char *why = NULL;
+        UnitFile *f = NULL;
+
+        if (unit_file_parse("x.service", text, strlen(text), &f, &why) < 0)
+                fail_msg("%s", why);
+        return f;
+}
+
+static UnitOptions *expand(const UnitFile *f, const char *name) {
+        _cleanup_free_ char *why = NULL;
+        UnitOptions *o = NULL;
+
+        if (unit_file_expand(f, name, name, &o, &why) < 0)
+                fail_msg("%s", why);
+        return o;
+}
+
+static void assert_key(const char *text, const char *name, const char *key) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, name);
+
+        assert_string_equal(o->key, key);
+}
+
+static void assert_refused(const char *text, size_t len, const char *expected) {
+        _cleanup_free_ char *why = NULL;
+        UnitFile *f = NULL;
+
+        assert_int_equal(unit_file_parse("/tmp/x.service", text, len, &f, &why), -EINVAL);
+        assert_null(f);
+        if (!strstr(why, expected))
+                fail_msg("\"%s\" does not say \"%s\"", why, expected);
+        assert_int_equal(unit_file_parse("/tmp/x.service", text, len, &f, NULL), -EINVAL);
+}
+
+static void a_file_without_options_runs_anywhere(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[Service]\nExecStart=/bin/true\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x.service");
+
+        assert_false(f->global || f->oneshot || f->remain || f->has_slice || f->has_weights ||
+                     f->has_install);
+        assert_string_equal(f->description, "");
+        assert_null(o->machine_id);
+        assert_int_equal(o->n_labels, 0);
+        assert_string_equal(o->key, "");
+}
+
+static void values_of_one_key_are_alternatives_and_keys_are_all_needed(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Fleet]\n"
+                                                       "MachineMetadata=\"region=us\" \"disk=ssd\"\n"
+                                                       "MachineMetadata=region=eu\n"
+                                                       "[X-Argosy]\n"
+                                                       "MachineMetadata=region=us\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x.service");
+
+        assert_int_equal(o->n_labels, 2);
+        assert_string_equal(o->labels[0].key, "disk");
+        assert_string_equal(o->labels[0].values[0], "ssd");
+        assert_null(o->labels[0].values[1]);
+        assert_string_equal(o->labels[1].key, "region");
+        assert_string_equal(o->labels[1].values[0], "eu");
+        assert_string_equal(o->labels[1].values[1], "us");
+        assert_null(o->labels[1].values[2]);
+}
+
+static void the_same_demand_has_the_same_key_however_it_is_written(void **state) {
+        static const char *const texts[] = {
+                "[X-Fleet]\nMachineMetadata=a=1\nMachineMetadata=b=2\nMachineMetadata=a=3\n",
+                "[X-Argosy]\nMachineMetadata= b=2  'a=3'\ta=1 a=1\n",
+                "[X-Fleet]\nX-ConditionMachineMetadata=\"a=3\" "
+                "\"b=2\"\n[X-Argosy]\nMachineMetadata=a=\"1\"\n",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                assert_key(texts[i], "x.service", "a=1|3\nb=2\n");
+        assert_key("[X-Fleet]\nMachineID=" ID_A "\nMachineMetadata=a=1\n", "x.service", "=" ID_A "\na=1\n");
+}
+
+static void an_empty_assignment_undoes_those_before_it(void **state) {
+        assert_key("[X-Argosy]\nMachineMetadata=a=1\nMachineID=" ID_A
+                   "\nMachineMetadata=\nMachineMetadata=b=2\n",
+                   "x.service", "=" ID_A "\nb=2\n");
+        assert_key("[X-Argosy]\nMachineID=" ID_A "\nMachineID=\nMachineID=" ID_B "\n", "x.service",
+                   "=" ID_B "\n");
+        {
+                _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Argosy]\nGlobal=yes\nGlobal=\n");
+
+                assert_false(f->global);
+        }
+}
+
+static void the_first_machine_counts_in_fleets_section(void **state) {
+        static const char two[] = "[X-Argosy]\nMachineID=" ID_A "\nMachineID=" ID_B "\n";
+
+        assert_key("[X-Fleet]\nMachineID=" ID_A "\nMachineID=" ID_B "\n", "x.service", "=" ID_A "\n");
+        assert_key("[X-Argosy]\nMachineID=" ID_A "\nMachineID=0123456789ABCDEF0123456789ABCDEF\n",
+                   "x.service", "=" ID_A "\n");
+        assert_refused(two, strlen(two), "/tmp/x.service:3: MachineID= names a second machine");
+}
+
+static void global_is_a_boolean_as_systemd_writes_it(void **state) {
+        static const char *const yes[] = {"yes", "true", "1", "on", "t", "Y"}, *const no[] = {"no", "False",
+                                                                                              "0", "off"};
+        char text[64];
+
+        for (size_t i = 0; i < ELEMENTSOF(yes); i++) {
+                snprintf(text, sizeof text, "[X-Fleet]\nGlobal=%s\n", yes[i]);
+                _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+                _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x.service");
+
+                assert_true(f->global && o->global);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(no); i++) {
+                snprintf(text, sizeof text, "[X-Fleet]\nGlobal=%s\n", no[i]);
+                _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+
+                assert_false(f->global);
+        }
+}
+
+static void specifiers_are_filled_in_per_name(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("[X-Argosy]\nMachineMetadata=rack=%i role=%p file=%p.%%\nMachineMetadata=\n"
+                      "MachineMetadata=rack=%i role=%p\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *one = expand(f, "web@r1.service"),
+                                                   *two = expand(f, "web@r2.service");
+
+        assert_string_equal(one->key, "rack=r1\nrole=web\n");
+        assert_string_equal(two->key, "rack=r2\nrole=web\n");
+        assert_key("[X-Argosy]\nMachineMetadata=name=%N all=%n\n", "web.service",
+                   "all=web.service\nname=web\n");
+}
+
+static void names_share_options_that_do_not_depend_on_them(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Argosy]\nMachineMetadata=rack=r1\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *one = expand(f, "web@1.service"),
+                                                   *two = expand(f, "web@2.service");
+
+        assert_ptr_equal(one, two);
+}
+
+static void what_an_instance_makes_of_an_option_is_checked_for_that_instance(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[Unit]\n[X-Argosy]\nMachineMetadata=rack=%i\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *good = expand(f, "web@a/b.service");
+        _cleanup_free_ char *why = NULL;
+        UnitOptions *bad = NULL;
+
+        assert_int_equal(unit_file_expand(f, "web@.service", "web@.service", &bad, &why), -EINVAL);
+        assert_null(bad);
+        assert_non_null(strstr(why, "web@.service:3: MachineMetadata=rack= is not KEY=VALUE"));
+}
+
+static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state) {
+        static const struct {
+                const char *text, *why;
+        } cases[] = {
+                {"[X-Argosy]\nColour=blue\n", ":2: unknown option Colour= in [X-Argosy]"},
+                {"[X-Fleet]\n\n# c\nmachineid=1\n", ":4: unknown option machineid= in [X-Fleet]"},
+                {"[X-Argosy]\nX-ConditionMachineID=" ID_A "\n", ":2: unknown option"},
+                {"[X-Fleet]\nMachineOf=a.service\n", ":2: MachineOf= is not supported yet"},
+                {"[X-Fleet]\nConflicts=a*\n", ":2: Conflicts= is not supported yet"},
+                {"[X-Fleet]\nReplaces=a\n", ":2: Replaces= is not supported yet"},
+                {"[X-Fleet]\nX-Conflicts=a\n", ":2: X-Conflicts= is not supported yet"},
+                {"[X-Fleet]\nX-ConditionMachineBootID=a\n", "use MachineID="},
+                {"[X-Argosy]\nGlobal=maybe\n", ":2: Global=maybe"},
+                {"[X-Argosy]\nGlobal\n", ":2: this line in [X-Argosy] is not KEY=VALUE"},
+                {"[X-Argosy]\n=yes\n", ":2: this line"},
+                {"[X-Argosy]\nMachineID=abc\n", ":2: MachineID=abc is not a machine id"},
+                {"[X-Argosy]\nMachineMetadata=a\n", ":2: MachineMetadata=a is not"},
+                {"[X-Argosy]\nMachineMetadata=\"a=b c\"\n", ":2: MachineMetadata=a=b c is not"},
+                {"[X-Argosy]\nMachineMetadata=\"\"\n", ":2: MachineMetadata= is not"},
+                {"[X-Argosy]\nMachineMetadata=\"a=b\n", ":2: a quotation"},
+                {"[X-Argosy]\nMachineMetadata=a=%q\n", ":2: \"%q\" in MachineMetadata= is not a specifier"},
+                {"[X-Argosy]\nMachineMetadata=a=%\n", ":2: \"%\" in"},
+                {"[X-Argosy]\nMachineMetadata=a=%%\n", ":2: MachineMetadata=a=% is not"},
+                {"[X-Fleet]\nMachineID=" ID_A "\n[Unit]\n[X-Argosy]\nGlobal=1\n",
+                 ":5: Global= and MachineID= exclude"},
+                {"[X-Fleet]\nGlobal=1\nMachineID=%i\n", ":3: Global= and MachineID= exclude"},
+                {"[X-Argosy]\nGlobal=yes \\\n  or no\n", ":2: Global=yes"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++)
+                assert_refused(cases[i].text, strlen(cases[i].text), cases[i].why);
+}
+
+static void label_words_use_a_small_alphabet(void **state) {
+        char longest[LABEL_MAX + 2];
+
+        memset(longest, 'x', sizeof longest);
+        longest[LABEL_MAX + 1] = 0;
+        assert_false(label_is_valid(longest));
+        longest[LABEL_MAX] = 0;
+        assert_true(label_is_valid(longest));
+        assert_true(label_is_valid("kernel.org/Zone-1_a"));
+        assert_false(label_is_valid(""));
+        assert_false(label_is_valid("a b"));
+        assert_false(label_is_valid("a=b"));
+        assert_false(label_is_valid("\xc3\xa9"));
+}
+
+static void the_number_of_values_is_limited(void **state) {
+        _cleanup_buf_ Buf text = {0};
+
+        assert_int_equal(buf_printf(&text, "[X-Argosy]\nMachineMetadata="), 0);
+        for (int i = 0; i <= UNIT_FILE_VALUES_MAX; i++)
+                assert_int_equal(buf_printf(&text, "a=%d ", i), 0);
+        assert_refused((const char *) text.data, text.len, ":2: more than 256 values");
+}
+
+static void what_is_no_unit_file_is_refused(void **state) {
+        static const char binary[] = "[Unit]\nDescription=a\0b\n";
+        _cleanup_free_ char *large = malloc(UNIT_FILE_MAX + 1);
+
+        assert_refused("", 0, "/tmp/x.service:1: the file is empty");
+        assert_refused(binary, sizeof binary - 1, "/tmp/x.service:2: a NUL byte");
+        memset(large, '\n', UNIT_FILE_MAX + 1);
+        assert_refused(large, UNIT_FILE_MAX + 1, "larger than 256 KiB");
+        {
+                UnitFile *f = NULL;
+
+                assert_int_equal(unit_file_parse("x", large, UNIT_FILE_MAX, &f, NULL), 0);
+                unit_file_free(f);
+        }
+        assert_refused("\n[Unit\n", 7, "/tmp/x.service:2: this section header");
+}
+
+static void what_systemd_only_warns_about_passes(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("outside=1\ngarbage\n[Unit]\nno equals sign\n=x\n[X-Other]\nMachineOf=y\n"
+                      "[Sevrice]\nType=oneshot\n\xff\xfe\n");
+
+        assert_false(f->oneshot);
+}
+
+static void lines_continue_as_in_systemd(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(
+                "[Unit]\nDescription=one \\\n; no\n# comment \\\n  two \\\nthree\\\\\n"
+                "[X-Argosy]\nMachineMetadata=a=1 \\\n\n[Service]\r\nExecStart=/x\r\nType=one\\\r\nshot\r\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x.service");
+
+        assert_string_equal(f->description, "one    two  three\\\\");
+        assert_string_equal(o->key, "a=1\n");
+        assert_false(f->oneshot); // "one shot"
+}
+
+static void a_continued_last_line_counts(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("\xef\xbb\xbf[Unit]\nDescription=last \\\n#");
+
+        assert_string_equal(f->description, "last");
+}
+
+static bool oneshot(const char *text) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(text);
+
+        return f->oneshot;
+}
+
+static void one_shots_are_recognised_as_systemd_does(void **state) {
+        assert_true(oneshot("[Service]\nType=oneshot\nExecStart=/bin/true\n"));
+        assert_true(oneshot("[Service]\nExecStop=/bin/true\n"));
+        assert_true(oneshot("[Service]\nExecStart=/bin/true\nExecStart=\n"));
+        assert_true(oneshot("[Service]\nType=simple\nType=oneshot\nType=nonsense\n"));
+        assert_false(oneshot("[Service]\nExecStart=/bin/true\n"));
+        assert_false(oneshot("[Service]\nType=oneshot\nType=\nExecStart=/bin/true\n"));
+        assert_false(oneshot("[Service]\nBusName=org.example\n"));
+        assert_false(oneshot("[Timer]\nOnCalendar=daily\n"));
+}
+
+static void settings_that_matter_to_the_agent_are_seen(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *all =
+                parse("[Service]\nRemainAfterExit=yes\nSlice=a.slice\nCPUWeight=50\n[Install]\n");
+        _cleanup_(unit_file_freep) UnitFile *undone =
+                parse("[Service]\nRemainAfterExit=no\nSlice=a.slice\nSlice=\nIOWeight=5\nIOWeight=\n[Unit]"
+                      "\nCPUWeight=5\n");
+
+        assert_true(all->remain && all->has_slice && all->has_weights && all->has_install);
+        assert_false(undone->remain || undone->has_slice || undone->has_weights || undone->has_install);
+}
+
+static void descriptions_are_shown_with_their_specifiers(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[Unit]\nDescription=Worker %i of %p, 100%% %H %\n");
+        _cleanup_free_ char *text = unit_file_describe(f, "w@7.service");
+
+        assert_string_equal(text, "Worker 7 of w, 100% %H %");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_file_without_options_runs_anywhere),
+                cmocka_unit_test(values_of_one_key_are_alternatives_and_keys_are_all_needed),
+                cmocka_unit_test(the_same_demand_has_the_same_key_however_it_is_written),
+                cmocka_unit_test(an_empty_assignment_undoes_those_before_it),
+                cmocka_unit_test(the_first_machine_counts_in_fleets_section),
+                cmocka_unit_test(global_is_a_boolean_as_systemd_writes_it),
+                cmocka_unit_test(specifiers_are_filled_in_per_name),
+                cmocka_unit_test(names_share_options_that_do_not_depend_on_them),
+                cmocka_unit_test(what_an_instance_makes_of_an_option_is_checked_for_that_instance),
+                cmocka_unit_test(what_is_wrong_in_our_sections_is_refused_with_its_line),
+                cmocka_unit_test(label_words_use_a_small_alphabet),
+                cmocka_unit_test(the_number_of_values_is_limited),
+                cmocka_unit_test(what_is_no_unit_file_is_refused),
+                cmocka_unit_test(what_systemd_only_warns_about_passes),
+                cmocka_unit_test(lines_continue_as_in_systemd),
+                cmocka_unit_test(a_continued_last_line_counts),
+                cmocka_unit_test(one_shots_are_recognised_as_systemd_does),
+                cmocka_unit_test(settings_that_matter_to_the_agent_are_seen),
+                cmocka_unit_test(descriptions_are_shown_with_their_specifiers),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

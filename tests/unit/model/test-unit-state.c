@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "macro.h"
+#include "unit-state.h"
+
+static void states_are_systemds_words(void **state) {
+        assert_string_equal(load_state_to_string(ARGOSY__LOAD_STATE__LOAD_NOT_FOUND), "not-found");
+        assert_string_equal(load_state_to_string(ARGOSY__LOAD_STATE__LOAD_BAD_SETTING), "bad-setting");
+        assert_string_equal(active_state_to_string(ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING),
+                            "deactivating");
+        assert_string_equal(target_to_string(ARGOSY__TARGET__TARGET_LAUNCHED), "launched");
+        assert_string_equal(verb_to_string(ARGOSY__VERB__VERB_DESTROY), "destroy");
+}
+
+static void every_state_is_read_back_from_its_word(void **state) {
+        for (int i = 0; i <= ARGOSY__LOAD_STATE__LOAD_MASKED; i++)
+                assert_int_equal(load_state_from_string(load_state_to_string((Argosy__LoadState) i)), i);
+        for (int i = 0; i <= ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING; i++)
+                assert_int_equal(active_state_from_string(active_state_to_string((Argosy__ActiveState) i)),
+                                 i);
+        for (int i = 0; i <= ARGOSY__TARGET__TARGET_LAUNCHED; i++) {
+                Argosy__Target t;
+
+                assert_true(target_from_string(target_to_string((Argosy__Target) i), &t));
+                assert_int_equal(t, i);
+        }
+}
+
+static void what_a_newer_version_says_is_unknown(void **state) {
+        Argosy__Target t = ARGOSY__TARGET__TARGET_LOADED;
+
+        assert_string_equal(load_state_to_string((Argosy__LoadState) 99), "unknown");
+        assert_string_equal(active_state_to_string((Argosy__ActiveState) -1), "unknown");
+        assert_string_equal(verb_to_string((Argosy__Verb) 99), "unknown");
+        assert_int_equal(active_state_from_string("levitating"), ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN);
+        assert_false(target_from_string("levitating", &t));
+        assert_int_equal(t, ARGOSY__TARGET__TARGET_LOADED);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(states_are_systemds_words),
+                cmocka_unit_test(every_state_is_read_back_from_its_word),
+                cmocka_unit_test(what_a_newer_version_says_is_unknown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

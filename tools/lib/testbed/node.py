@@ -198,11 +198,13 @@ class Node:
     def resume(self):
         self.run(f"kill -CONT {self.argosyd_pid()}")
 
-    def journal(self, unit=None, lines=40):
-        """The end of the node's journal; also after a power cut, since it lies on the host."""
-        selection = [f"--unit={unit}"] if unit else []
+    def journal(self, unit=None, lines=40, since=None, grep=None):
+        """The end of the node's journal; also after a power cut, since it lies on the host. since: seconds since 1970."""
+        options = [f"--unit={unit}"] if unit else []
+        options += [f"--since=@{since:.6f}"] if since else []
+        options += [f"--grep={grep}"] if grep else []
         found = subprocess.run(["journalctl", "--quiet", "--no-pager", f"--directory={self.state}/journal",
-                                f"--lines={lines}", "--output=short-precise", *selection], text=True, capture_output=True)
+                                f"--lines={lines}", "--output=short-precise", *options], text=True, capture_output=True)
         return found.stdout.strip()
 
 

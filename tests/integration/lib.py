@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the scenarios of this directory are written with.
+
+A scenario is a file that keeps one promise of argosy, told on real nodes:
+
+    from lib import Cluster, eventually, main
+
+    def test_units_of_a_dead_node_start_elsewhere(c: Cluster):
+        c.start("worker@{1..6}")
+        c.node("n2").kill()
+        eventually(lambda: c.spread("worker@*").get("n2") is None and len(c.active("worker@*")) == 6)
+
+    main(nodes=3, conf=["Cluster.LeaseSec=2"])
+
+All tests of a file share one testbed. Before each, everything is healed, booted and destroyed. What a test says about where
+units run is always asked of the nodes' own systemd, not of argosy, unless the test is about what argosy shows.
+
+Run one by itself with `tests/integration/NAME.py [PATTERN]` (as root, on a build in build/ or $ARGOSY_BUILD); with
+ARGOSY_KEEP=1 the testbed of a failed run stays up. Every test prints one line, "ok SECONDS NAME" or "failed SECONDS NAME",
+which is what tools/check counts.
+"""
+
+import fnmatch
+import json
+import os
+import shlex
+import sys
+import time
+import traceback
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tools/lib"))
+
+from testbed import Failure, Node, Result, Testbed  # noqa: E402
+
+SLEEPER = "[Service]\nExecStart=/bin/sleep infinity\n"
+EXAMPLES = SOURCE / "examples"
+
+# A daemon that does any of this has a bug, whatever the test was about.
+ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Assertion .* failed"
+             r"|code=dumped|status=(4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV)|Watchdog timeout")
+
+REQUEST_TIMEOUT_S = 60
+POLL_S = 0.05
+
+__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "SLEEPER", "SOURCE", "eventually", "main", "stays"]
+
+
+def eventually(condition, within=15, what=None):
+    """Waits until the condition holds and returns its value; an exception in it counts as "not yet"."""
+    deadline = time.monotonic() + within
+    while True:
+        try:
+            seen = condition()
+            if seen:
+                return seen
+        except (Failure, KeyError, IndexError, ValueError) as error:
+            seen = error
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within} s: {what or _source_of(condition)} (last seen: {seen!r})")
+        time.sleep(POLL_S)
+
+
+def stays(condition, during, what=None):
+    """The condition holds all the time."""
+    deadline = time.monotonic() + during
+    while time.monotonic() < deadline:
+        assert condition(), f"did not stay so for {during} s: {what or _source_of(condition)}"
+        time.sleep(POLL_S)
+
+
+def _source_of(function):
+    import inspect
+    return " ".join(inspect.getsource(function).split())
+
+
+class Cluster:
+    """A testbed, and argosy's verbs on it."""
+
+    def __init__(self, bed):
+        self.bed = bed
+
+    def node(self, name) -> Node:
+        return self.bed.node(name)
+
+    @property
+    def nodes(self):
+        return self.bed.nodes
+
+    @property
+    def running_nodes(self):
+        return [node for node in self.nodes if node.is_on()]
+
+    # argosyctl
+
+    def ctl_result(self, command, on=None, timeout=REQUEST_TIMEOUT_S, input=None) -> Result:
+        """Runs argosyctl on a node (by default the first that is on), whatever comes of it."""
+        node = self.node(on) if isinstance(on, str) else on or self.running_nodes[0]
+        return node.exec(["argosyctl", *shlex.split(command)], input=input, timeout=timeout)
+
+    def ctl(self, command, on=None, **options):
+        """Runs argosyctl and returns what it printed; it must succeed."""
+        result = self.ctl_result(command, on, **options)
+        assert result.status == 0, f"argosyctl {command}: exit status {result.status}\n{result.err}{result.out}"
+        return result.out
+
+    def ctl_fails(self, command, on=None, status=1, saying=(), **options):
+        """Runs argosyctl, which must fail with that status and say all of that."""
+        result = self.ctl_result(command, on, **options)
+        assert result.status == status, f"argosyctl {command}: exit status {result.status}, not {status}\n{result.err}{result.out}"
+        for words in [saying] if isinstance(saying, str) else saying:
+            assert words in result.err + result.out, f"argosyctl {command} does not say \"{words}\":\n{result.err}{result.out}"
+        return result
+
+    def json(self, command, on=None):
+        return json.loads(self.ctl(f"{command} --json=short", on))
+
+    def submit(self, name, text, on=None, replace=False):
+        """Makes a unit known to the cluster."""
+        node = self.node(on) if isinstance(on, str) else on or self.running_nodes[0]
+        self.put(node, f"/root/units/{name}", text)
+        self.ctl(f"submit {'--replace ' if replace else ''}/root/units/{name}", on=node)
+
+    def start(self, units, text=SLEEPER, on=None):
+        """Submits what the names stand for with that text, and starts them."""
+        for name in dict.fromkeys(_file_of(unit) for unit in units.split()):
+            self.submit(name, text, on)
+        return self.ctl(f"start {units}", on)
+
+    @staticmethod
+    def put(node, path, text):
+        """Writes a file inside a node."""
+        node.run(f"mkdir -p {shlex.quote(os.path.dirname(path))} && cat >{shlex.quote(path)}", input=text)
+
+    # what argosy says
+
+    def status(self, on=None):
+        return self.json("cluster status", on)
+
+    def leader(self, on=None) -> Node:
+        return self.node(eventually(lambda: self.status(on).get("leader"), what="a leader"))
+
+    def followers(self):
+        leader = self.leader().name
+        return [node for node in self.running_nodes if node.name != leader]
+
+    def rows(self, pattern="*", on=None):
+        """list-units, as a list of dictionaries."""
+        return [row for row in self.json("list-units", on) if fnmatch.fnmatch(row["unit"], _with_type(pattern))]
+
+    def node_states(self, on=None):
+        return {row["node"]: row["state"] for row in self.json("list-nodes", on)}
+
+    # what the nodes' own systemd says
+
+    def active(self, pattern):
+        """{unit: [nodes on which it is active]}"""
+        found = defaultdict(list)
+        for node in self.running_nodes:
+            listed = node.run(f"systemctl list-units --plain --no-legend --full --state=active,activating,reloading "
+                              f"{shlex.quote(_with_type(pattern))}")
+            for line in listed.splitlines():
+                found[line.split()[0]].append(node.name)
+        return dict(found)
+
+    def spread(self, pattern):
+        """{node: number of units that are active on it}"""
+        counts = defaultdict(int)
+        for names in self.active(pattern).values():
+            for name in names:
+                counts[name] += 1
+        return dict(counts)
+
+    def where(self, unit):
+        """The one node on which the unit is active, or None; on two nodes is an error."""
+        nodes = self.active(unit).get(_with_type(unit), [])
+        assert len(nodes) <= 1, f"{unit} is active on {' and '.join(nodes)}"
+        return self.node(nodes[0]) if nodes else None
+
+    def assert_once(self, pattern, count):
+        """Exactly so many units are active, none of them twice."""
+        found = self.active(pattern)
+        twice = {unit: nodes for unit, nodes in found.items() if len(nodes) > 1}
+        assert not twice, f"active more than once: {twice}"
+        assert len(found) == count, f"{len(found)} units of {pattern} are active, not {count}"
+
+    def invocation(self, unit, node=None):
+        """systemd's id of the unit's current run: the same id later means that it was never stopped."""
+        node = node or self.where(unit)
+        return node.run(f"systemctl show --property InvocationID --value {shlex.quote(_with_type(unit))}").strip()
+
+    def invocations(self, pattern):
+        """{(unit, node): invocation id} of all active ones."""
+        return {(unit, name): self.invocation(unit, self.node(name))
+                for unit, names in self.active(pattern).items() for name in names}
+
+    # between tests
+
+    def wait_online(self, within=30):
+        eventually(lambda: set(self.node_states().values()) == {"online"} and self.status().get("leader"),
+                   within, "all nodes online, with a leader")
+
+    def reset(self):
+        """Everything on, healed, and empty."""
+        for node in self.nodes:
+            node.heal()
+        self.bed.boot([node.name for node in self.nodes if not node.is_on()])
+        for node in self.nodes:
+            node.run("pkill -CONT argosyd; systemctl reset-failed; systemctl start argosyd")
+        self.wait_online()
+        units = sorted({row["unit"] for row in self.json("list-unit-files")})
+        for first in range(0, len(units), 200):
+            self.ctl("destroy " + " ".join(shlex.quote(unit) for unit in units[first:first + 200]))
+
+
+def _with_type(name):
+    return name if name.rpartition(".")[2] in ("service", "socket", "timer", "target", "path", "mount") else name + ".service"
+
+
+def _file_of(unit):
+    """web@{1..9} and web@3.service both come from web@.service."""
+    name = _with_type(unit)
+    stem, at, _ = name.partition("@")
+    return f"{stem}@.{name.rpartition('.')[2]}" if at else name
+
+
+def _accidents(bed, since):
+    """Journal lines of argosyd on any node that tell of a crash or of a sanitizer's find."""
+    found = []
+    for node in bed.nodes:
+        lines = node.journal(since=since, grep=ACCIDENTS, lines=20)
+        found += [f"{node.name}: {line}" for line in lines.splitlines()]
+    return found
+
+
+def _report(bed):
+    for node in bed.nodes:
+        print(f"\n--- {node.name} ({'on' if node.is_on() else 'off'}) ---\n{node.journal('argosyd', 40)}")
+
+
+def _run_test(bed, test, reset):
+    began, since = time.monotonic(), time.time()
+    try:
+        cluster = Cluster(bed)
+        if reset:
+            cluster.reset()
+        test(cluster)
+        accidents = _accidents(bed, since)
+        assert not accidents, "argosyd had an accident:\n" + "\n".join(accidents)
+        passed = True
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+        _report(bed)
+        passed = False
+    name = test.__name__.removeprefix("test_").replace("_", "-")
+    print(f"{'ok' if passed else 'failed'} {time.monotonic() - began:.1f} {name}", flush=True)
+    return passed
+
+
+def main(nodes=3, voters=None, conf=(), bare=False):
+    """Runs the tests of the calling file, those whose name contains the argument if there is one."""
+    module = sys.modules["__main__"]
+    tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
+    if len(sys.argv) > 1:
+        tests = [test for test in tests if sys.argv[1].replace("-", "_") in test.__name__]
+    name = os.environ.get("ARGOSY_TESTBED") or f"test-{Path(module.__file__).stem}"
+
+    try:
+        bed = Testbed(name).up(nodes, voters, conf, bare=bare)
+    except Failure as reason:
+        print(f"the testbed did not come up: {reason}")
+        sys.exit(1)
+    passed = [_run_test(bed, test, reset=not bare and index > 0) for index, test in enumerate(tests)]
+    if not all(passed) and os.environ.get("ARGOSY_KEEP"):
+        bed.detach()
+        print(f"kept: ARGOSY_TESTBED={name} tools/testbed status")
+    else:
+        bed.down()
+    sys.exit(0 if all(passed) else 1)

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The testbed itself keeps its promises: without these, no other scenario proves anything."""
+
+from subprocess import DEVNULL, PIPE, Popen, run
+
+from lib import Cluster, eventually, main
+
+WRITER = "cd /var/lib/argosy && echo data >synced && sync synced && sync . && echo data >unsynced"
+
+
+def test_a_plain_power_cut_keeps_what_was_written(c: Cluster):
+    n1 = c.node("n1")
+    n1.run(WRITER)
+    n1.kill()
+    assert not n1.is_on()
+    n1.boot()
+    assert n1.run("ls /var/lib/argosy").split() == ["synced", "unsynced"]
+
+
+def test_a_power_cut_that_loses_unsynced_bytes_keeps_only_what_was_synced(c: Cluster):
+    n1 = c.node("n1")
+    n1.run(f"rm -f /var/lib/argosy/*; sync; {WRITER}; echo more >>/var/lib/argosy/synced")
+    n1.kill(lose_unsynced=True)
+    n1.boot()
+    assert n1.run("ls /var/lib/argosy").split() == ["synced"]
+    assert n1.run("cat /var/lib/argosy/synced") == "data\n"
+
+
+def arrives(sender, receiver):
+    """Whether a datagram gets there; unlike a ping it needs no way back."""
+    listen = ("import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 9999)); s.settimeout(0.3)\n"
+              "print('listening', flush=True)\ntry: print(s.recv(9).decode())\nexcept TimeoutError: pass")
+    send = f"import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'hello', ('{receiver.address}', 9999))"
+    with Popen(receiver.from_network(["python3", "-c", listen]), stdout=PIPE, text=True) as listener:
+        assert listener.stdout.readline() == "listening\n"
+        run(sender.from_network(["python3", "-c", send]), stderr=DEVNULL)  # a dropped one may be an error here
+        return listener.stdout.read() == "hello\n"
+
+
+def test_a_partition_cuts_the_directions_that_it_names(c: Cluster):
+    n1, n2 = c.node("n1"), c.node("n2")
+    assert arrives(n2, n1) and arrives(n1, n2)
+    n1.partition("in")
+    assert not arrives(n2, n1) and arrives(n1, n2)
+    n1.partition("out")
+    assert arrives(n2, n1) and not arrives(n1, n2)
+    n1.partition()
+    assert not arrives(n2, n1) and not arrives(n1, n2)
+    n1.heal()
+    assert arrives(n2, n1) and arrives(n1, n2)
+
+
+def test_a_node_that_powers_itself_off_is_off_and_one_that_reboots_comes_back(c: Cluster):
+    n2 = c.node("n2")
+    before = n2.run("cat /proc/1/stat")
+    n2.exec(["systemctl", "reboot"])
+    eventually(lambda: n2.init_pid() and n2.run("cat /proc/1/stat") != before)
+    eventually(lambda: n2.run("systemctl is-system-running") == "running\n")
+    n2.exec(["systemctl", "poweroff"])
+    n2.wait_off()
+    n2.boot()
+
+
+main(nodes=2, bare=True)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""check - builds everything and runs every test: the order of rooms, unit tests and fuzz corpus, integration on real nodes
+
+The last line is "N passed, N failed". A skipped test counts as failed, and nothing is tried twice.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+SCENARIOS = SOURCE / "tests/integration"
+
+SCENARIO_TIMEOUT_S = 240
+TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")
+
+ASAN = ["-Db_sanitize=address,undefined"]
+TSAN = ["-Db_sanitize=thread"]
+
+
+class Score:
+    def __init__(self):
+        self.passed, self.failed = 0, []
+        self._lock = threading.Lock()
+        self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+    def note(self, name, passed, seconds, output=""):
+        """One test's result; its output is shown only when it failed."""
+        with self._lock:
+            if passed:
+                self.passed += 1
+            else:
+                self.failed.append(name)
+            word = self._paint("32", "ok    ") if passed else self._paint("31;1", "FAILED")
+            print(f"{word} {seconds:6.1f} s  {name}", flush=True)
+            if not passed and output.strip():
+                print("    | " + output.strip().replace("\n", "\n    | "), flush=True)
+
+    def _paint(self, colour, text):
+        return f"\033[{colour}m{text}\033[0m" if self._colour else text
+
+
+def heading(text):
+    print(f"\n== {text}", flush=True)
+
+
+def build(directory, options):
+    """Sets up and compiles; a failure ends the run, with the compiler's words."""
+    heading(f"building in {directory.name}/")
+    configure = ["meson", "setup", directory, SOURCE, "-Dwerror=true", *options]
+    if (directory / "build.ninja").exists():
+        configure.append("--reconfigure")
+    for command in [configure, ["ninja", "-C", directory]]:
+        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            print(done.stdout[-20000:])
+            print("\n0 passed, 1 failed")
+            sys.exit(f"check: {' '.join(str(word) for word in command[:2])} failed")
+
+
+def run_rooms(score):
+    began = time.monotonic()
+    done = subprocess.run([SOURCE / "tools/rooms"], text=True, capture_output=True)
+    score.note("rooms", done.returncode == 0, time.monotonic() - began, done.stderr)
+
+
+def run_unit_tests(score, directory, prefix, patterns):
+    """All of `meson test`: unit tests, simulations, replays of the fuzz corpus."""
+    heading(f"unit tests{prefix and f' ({prefix[:-1]})'}")
+    log = directory / "meson-logs/testlog.json"
+    log.unlink(missing_ok=True)
+    done = subprocess.run(["meson", "test", "-C", directory, "--no-rebuild", "--quiet"], text=True, capture_output=True)
+    tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    for test in tests:
+        name = prefix + test["name"]
+        if matches(name, patterns):
+            score.note(name, test["result"] in ("OK", "EXPECTEDFAIL"), test["duration"],
+                       test.get("stdout", "") + test.get("stderr", "") + f"({test['result']})")
+    if done.returncode != 0 and all(test["result"] == "OK" for test in tests):
+        score.note(prefix + "meson-test", False, 0, done.stdout + done.stderr)
+
+
+def scenarios(patterns):
+    return [path for path in sorted(SCENARIOS.glob("*.py")) if path.name != "lib.py" and matches(path.stem, patterns)]
+
+
+def matches(name, patterns):
+    return not patterns or any(pattern in name for pattern in patterns)
+
+
+def run_scenario(score, path, directory, prefix):
+    began = time.monotonic()
+    environment = os.environ | {"ARGOSY_BUILD": str(directory), "ARGOSY_TESTBED": f"check-{os.getpid()}-{path.stem}"}
+    process = subprocess.Popen([sys.executable, path], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               env=environment)
+    watchdog = threading.Timer(SCENARIO_TIMEOUT_S, process.kill)  # the testbed dies with it
+    watchdog.start()
+    output, noted_failure = [], False
+    for line in process.stdout:
+        result = TEST_LINE.match(line.rstrip())
+        if result:
+            passed = result[1] == "ok"
+            score.note(f"{prefix}{path.stem}: {result[3]}", passed, float(result[2]), "".join(output))
+            noted_failure |= not passed
+            output = []
+        else:
+            output.append(line)
+    status = process.wait()
+    watchdog.cancel()
+    if status != 0 and not noted_failure:
+        why = f"(ended by the time limit of {SCENARIO_TIMEOUT_S} s)" if status == -9 else f"(exit status {status})"
+        score.note(f"{prefix}{path.stem}", False, time.monotonic() - began, "".join(output) + why)
+
+
+def run_integration(score, directory, prefix, patterns, jobs):
+    paths = scenarios(patterns)
+    heading(f"integration on real nodes{prefix and f' ({prefix[:-1]})'}: {len(paths)} scenarios, {jobs} at a time")
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in [pool.submit(run_scenario, score, path, directory, prefix) for path in paths]:
+            future.result()
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tools/check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="only tests and scenarios with this in their name")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="everything under ASan and UBSan, and the unit tests under TSan as well")
+    parser.add_argument("--unit", action="store_true", help="no integration tests")
+    parser.add_argument("--integration", action="store_true", help="only integration tests")
+    parser.add_argument("--jobs", type=int, default=2, help="scenarios at a time (2)")
+    return parser.parse_args()
+
+
+def main():
+    args = parse()
+    score, began = Score(), time.monotonic()
+    directory = SOURCE / ("build-asan" if args.sanitize else "build-check")
+    prefix = "asan/" if args.sanitize else ""
+
+    build(directory, ASAN if args.sanitize else [])
+    if not args.integration:
+        if matches("rooms", args.patterns):
+            run_rooms(score)
+        run_unit_tests(score, directory, prefix, args.patterns)
+        if args.sanitize:
+            build(SOURCE / "build-tsan", TSAN)
+            run_unit_tests(score, SOURCE / "build-tsan", "tsan/", args.patterns)
+    if not args.unit:
+        run_integration(score, directory, prefix, args.patterns, args.jobs)
+
+    print(f"\n{time.monotonic() - began:.0f} s")
+    for name in score.failed:
+        print(f"failed: {name}")
+    print(f"{score.passed} passed, {len(score.failed)} failed")
+    return 1 if score.failed or not score.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

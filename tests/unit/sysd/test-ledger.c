@@ -129,7 +129,8 @@ static void nothing_is_written_before_flush_or_for_an_equal_record(void **state)
         ledger_close(l);
 }
 
-// Whatever prefix of the file a crash left: the records that are whole count, the rest is cut, and writing goes on.
+// Whatever prefix of the file a crash left: the records that are whole count, the rest is cut, and writing
+// goes on.
 static void a_torn_tail_is_cut_at_every_length(void **state) {
         _cleanup_buf_ Buf whole = {};
         Seen seen;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Frames: 4 bytes big-endian length of what follows, then one protobuf message. The kind of connection fixes the message type in
-// each direction:
+// Frames: 4 bytes big-endian length of what follows, then one protobuf message. The kind of connection fixes
+// the message type in each direction:
 //
 //   connection                     ALPN               dialler sends   listener sends
 //   mesh, host to voter            argosy/1           ToVoter         ToHost
@@ -18,7 +18,7 @@
 
 enum {
         FRAME_HEADER_SIZE = 4,
-        FRAME_MAX = 32 * 1024 * 1024,      // between members: a Welcome with ten thousand orders fits easily
+        FRAME_MAX = 32 * 1024 * 1024, // between members: a Welcome with ten thousand orders fits easily
         FRAME_MAX_LOCAL = 32 * 1024 * 1024,
         FRAME_MAX_JOIN = 16 * 1024,
 };
@@ -27,5 +27,6 @@ enum {
 int frame_append(Buf *out, const ProtobufCMessage *message, size_t max);
 
 // Looks at the front of `data`. Returns 1 and the payload's place when a whole frame is there (the frame is
-// FRAME_HEADER_SIZE + *ret_len bytes long), 0 when more bytes are needed, -EMSGSIZE when the announced length is over `max`.
+// FRAME_HEADER_SIZE + *ret_len bytes long), 0 when more bytes are needed, -EMSGSIZE when the announced
+// length is over `max`.
 int frame_peek(const void *data, size_t len, size_t max, const uint8_t **ret_payload, size_t *ret_len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// This host's key and certificate, and the cluster's CA where this host is a voter. All in one file of the state directory, so
-// that every change is one rename and no crash can leave a key without its certificate:
+// This host's key and certificate, and the cluster's CA where this host is a voter. All in one file of the
+// state directory, so that every change is one rename and no crash can leave a key without its certificate:
 //
 //   identity.pem   0600: host key, host certificate, CA certificate, and on voters the CA's key
 //
@@ -13,46 +13,52 @@
 
 enum {
         CERT_DAYS = 90,
-        CERT_RENEW_DAYS = 30,      // renew when fewer are left
+        CERT_RENEW_DAYS = 30, // renew when fewer are left
         CA_DAYS = 36500,
-        IDENTITY_CSR_MAX = 8192,   // bytes of a signing request
+        IDENTITY_CSR_MAX = 8192, // bytes of a signing request
 };
 
 typedef struct Identity {
-        Buf key;      // DER (PKCS#8), secret
-        Buf cert;     // DER; empty while a joiner waits for it
-        Buf ca_cert;  // DER; empty while a joiner waits for it
-        Buf ca_key;   // DER (PKCS#8), secret; empty unless voter
-        Hash pin;     // of our own public key
+        Buf key;     // DER (PKCS#8), secret
+        Buf cert;    // DER; empty while a joiner waits for it
+        Buf ca_cert; // DER; empty while a joiner waits for it
+        Buf ca_key;  // DER (PKCS#8), secret; empty unless voter
+        Hash pin;    // of our own public key
 } Identity;
 
 // A zero-initialised Identity is empty and valid. Secrets are wiped.
 void identity_done(Identity *i);
 
-// Loads from `dir`. -ENOENT: there is none yet. -EBADMSG: the file is damaged or its parts do not belong together; *ret_why
-// (malloc'd, may be NULL) names it. `ret` must be empty, and stays so on error.
+// Loads from `dir`. -ENOENT: there is none yet. -EBADMSG: the file is damaged or its parts do not belong
+// together; *ret_why (malloc'd, may be NULL) names it. `ret` must be empty, and stays so on error.
 int identity_load(const char *dir, Identity *ret, char **ret_why);
-// Survives a power cut when it returns 0; on error what was saved before still stands. Needs key, certificate and CA certificate.
+// Survives a power cut when it returns 0; on error what was saved before still stands. Needs key,
+// certificate and CA certificate.
 int identity_save(const char *dir, const Identity *i);
 // Forgets it (leaving a cluster); 0 also if there was none.
 int identity_remove(const char *dir);
 
 // A new CA, and a key and certificate signed by it, for a first host. Not saved yet. `ret` must be empty.
 int identity_create(const char *host_name, Identity *ret);
-// A new key and a certificate signing request (DER, appended to *ret_csr) for joining; `ret` has key and pin only.
+// A new key and a certificate signing request (DER, appended to *ret_csr) for joining; `ret` has key and pin
+// only.
 int identity_request(const char *host_name, Identity *ret, Buf *ret_csr);
 // A request with the key that we have, to renew the certificate: the pin stays.
 int identity_renew(const Identity *i, const char *host_name, Buf *ret_csr);
-// The answer to either: takes over the certificate, and the CA's certificate unless NULL. -EKEYREJECTED and nothing changed if
-// it is not for our key, or not signed by that CA; -EBADMSG if it cannot be read.
-int identity_install(Identity *i, const void *cert, size_t cert_len, const void *ca_cert, size_t ca_cert_len);
-// A spare becomes a voter: takes over the CA's key. -EKEYREJECTED and nothing changed if it does not belong to our CA certificate.
+// The answer to either: takes over the certificate, and the CA's certificate unless NULL. -EKEYREJECTED and
+// nothing changed if it is not for our key, or not signed by that CA; -EBADMSG if it cannot be read.
+int identity_install(Identity *i, const void *cert, size_t cert_len, const void *ca_cert,
+                     size_t ca_cert_len);
+// A spare becomes a voter: takes over the CA's key. -EKEYREJECTED and nothing changed if it does not belong
+// to our CA certificate.
 int identity_install_ca_key(Identity *i, const void *key, size_t len);
 
-// Signs a request with the CA (voters; -ENOKEY elsewhere). Takes the public key from the request, whose self-signature must
-// verify, and the name from `host_name`. -EBADMSG: not a request, or a forged one; -EKEYREJECTED: a kind of key that we do not use.
-// The certificate (DER) is appended to *ret_cert; `ret_pin` (may be NULL) is the pin of the key.
-int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert, Hash *ret_pin);
+// Signs a request with the CA (voters; -ENOKEY elsewhere). Takes the public key from the request, whose
+// self-signature must verify, and the name from `host_name`. -EBADMSG: not a request, or a forged one;
+// -EKEYREJECTED: a kind of key that we do not use. The certificate (DER) is appended to *ret_cert; `ret_pin`
+// (may be NULL) is the pin of the key.
+int identity_sign(const Identity *ca, const void *csr, size_t csr_len, const char *host_name, Buf *ret_cert,
+                  Hash *ret_pin);
 // Whole days until our certificate expires at wall-clock time `wall_us`; negative: it has expired.
 int identity_days_left(const Identity *i, uint64_t wall_us);
 

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A byte stream to a peer over the loop: TCP with TLS 1.3 between hosts, or a plain unix socket. It buffers, never blocks, and
-// knows nothing about what it carries. Frames are cut by stream_set_frames(), raw bytes are delivered otherwise.
+// A byte stream to a peer over the loop: TCP with TLS 1.3 between hosts, or a plain unix socket. It buffers,
+// never blocks, and knows nothing about what it carries. Frames are cut by stream_set_frames(), raw bytes
+// are delivered otherwise.
 //
-// Life: dialled by stream_dial() or made by a Listener -> `ops->opened` (TLS handshake done, peer judged) -> `ops->frame` or
-// `ops->data` any number of times -> exactly one `ops->closed`. After `closed` returns the stream is gone. stream_close() may be
-// called at any time, also from inside a callback; `closed` fires later from the loop with the error given (0 for a wanted close).
-// A stream that was never opened also gets `closed` (with the reason), never `opened`. One that a Listener made has been opened
-// when its new owner gets it, who therefore never sees `opened`.
+// Life: dialled by stream_dial() or made by a Listener -> `ops->opened` (TLS handshake done, peer judged) ->
+// `ops->frame` or `ops->data` any number of times -> exactly one `ops->closed`. After `closed` returns the
+// stream is gone. stream_close() may be called at any time, also from inside a callback; `closed` fires
+// later from the loop with the error given (0 for a wanted close). A stream that was never opened also gets
+// `closed` (with the reason), never `opened`. One that a Listener made has been opened when its new owner
+// gets it, who therefore never sees `opened`.
 //
-// In TLS 1.3 a dialler is done before the listener has judged its certificate: `opened` at the dialler does not say that the
-// peer wants us. If it does not, `closed` follows with -EACCES.
+// In TLS 1.3 a dialler is done before the listener has judged its certificate: `opened` at the dialler does
+// not say that the peer wants us. If it does not, `closed` follows with -EACCES.
 //
-// No callback fires from inside a call to a function of this file. All functions belong to the loop's thread.
+// No callback fires from inside a call to a function of this file. All functions belong to the loop's
+// thread.
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -27,25 +30,31 @@ typedef struct Stream Stream;
 typedef struct TlsContext TlsContext; // include/tls-context.h (room trust)
 
 enum {
-        STREAM_QUEUE_MAX = 64 * 1024 * 1024, // bytes not yet taken by the kernel; beyond it the stream is closed with -ENOBUFS
-        STREAM_LOW_WATER = 256 * 1024,       // see StreamOps.drained
-        STREAM_HANDSHAKE_MS = 5000,          // dial + handshake must be done by then: -ETIMEDOUT
-        STREAM_FLUSH_MS = 1000,              // how long a close waits for the peer to take what is queued and to close its side
-        STREAM_USER_TIMEOUT_MS = 5000,       // TCP: a peer whose kernel has not answered for so long is dead (keep-alive or data)
+        // Bytes not yet taken by the kernel; beyond it the stream is closed with -ENOBUFS.
+        STREAM_QUEUE_MAX = 64 * 1024 * 1024,
+        // See StreamOps.drained.
+        STREAM_LOW_WATER = 256 * 1024,
+        // Dial and handshake must be done by then: -ETIMEDOUT.
+        STREAM_HANDSHAKE_MS = 5000,
+        // How long a close waits for the peer to take what is queued and to close its side.
+        STREAM_FLUSH_MS = 1000,
+        // TCP: a peer whose kernel has not answered for so long, be it to data or keep-alive, is dead.
+        STREAM_USER_TIMEOUT_MS = 5000,
 };
 
 typedef struct StreamPeer {
         char address[INET6_ADDRSTRLEN + 1]; // numeric, IPv4 never in its IPv6 form; empty for unix
         uint16_t port;
-        Hash pin;                           // SHA-256 of the peer's SubjectPublicKeyInfo; zero without certificate
+        Hash pin; // SHA-256 of the peer's SubjectPublicKeyInfo; zero without certificate
         char alpn[32];
-        bool cert_expired;                  // accepted all the same; for a warning
-        uid_t uid;                          // unix sockets: SO_PEERCRED
+        bool cert_expired; // accepted all the same; for a warning
+        uid_t uid;         // unix sockets: SO_PEERCRED
         gid_t gid;
         pid_t pid;
 } StreamPeer;
 
-// Only `closed` must be there; a stream that gets frames (or bytes) that nobody takes is closed with -EPROTO.
+// Only `closed` must be there; a stream that gets frames (or bytes) that nobody takes is closed with
+// -EPROTO.
 typedef struct StreamOps {
         void (*opened)(Stream *s, void *userdata);
         // One whole frame's payload, valid during the call. Negative errno closes the stream with it.
@@ -58,43 +67,51 @@ typedef struct StreamOps {
         void (*closed)(Stream *s, int error, void *userdata);
 } StreamOps;
 
-// Connects to a numeric address (IPv4 or IPv6). `tls` NULL: plain, `alpn` and `expect_pin` unused. `expect_pin` NULL: ask the
-// TlsContext's judge. 0 and *ret, or negative errno and no callback (-EINVAL: not a numeric address). Frames and bytes may be
-// sent at once; they leave when the stream is open. `ops` must outlive the stream.
-int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn, const Hash *expect_pin,
-                const StreamOps *ops, void *userdata, Stream **ret);
+// Connects to a numeric address (IPv4 or IPv6). `tls` NULL: plain, `alpn` and `expect_pin` unused.
+// `expect_pin` NULL: ask the TlsContext's judge. 0 and *ret, or negative errno and no callback (-EINVAL: not
+// a numeric address). Frames and bytes may be sent at once; they leave when the stream is open. `ops` must
+// outlive the stream.
+int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn,
+                const Hash *expect_pin, const StreamOps *ops, void *userdata, Stream **ret);
 // -EINVAL: the path does not fit into a socket address.
 int stream_dial_unix(uv_loop_t *loop, const char *path, const StreamOps *ops, void *userdata, Stream **ret);
 
-// From `opened` (or a listener's `accepted`) on, also from inside `frame`: who gets the callbacks from now on.
+// From `opened` (or a listener's `accepted`) on, also from inside `frame`: who gets the callbacks from now
+// on.
 void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata);
 // Cut frames of at most `max` payload bytes; 0 turns it off. A longer one closes the stream with -EMSGSIZE.
 void stream_set_frames(Stream *s, size_t max);
-// Closes the stream with -ETIMEDOUT in so many milliseconds, e.g. for a first frame that does not come. 0 takes it back.
+// Closes the stream with -ETIMEDOUT in so many milliseconds, e.g. for a first frame that does not come. 0
+// takes it back.
 void stream_set_deadline(Stream *s, unsigned ms);
 const StreamPeer *stream_peer(const Stream *s);
-// Why the stream failed, a sentence for people without a full stop; empty if it did not. Valid until the stream is gone.
+// Why the stream failed, a sentence for people without a full stop; empty if it did not. Valid until the
+// stream is gone.
 const char *stream_error_text(const Stream *s);
 
-// Queues one frame, or bytes. Written at the end of this turn of the loop, several at a time. -ENOBUFS over STREAM_QUEUE_MAX (the
-// stream is being closed), -ENOTCONN if closing, -EMSGSIZE beyond FRAME_MAX and -ENOMEM (nothing queued). The message is not kept.
+// Queues one frame, or bytes. Written at the end of this turn of the loop, several at a time. -ENOBUFS over
+// STREAM_QUEUE_MAX (the stream is being closed), -ENOTCONN if closing, -EMSGSIZE beyond FRAME_MAX and
+// -ENOMEM (nothing queued). The message is not kept.
 int stream_send(Stream *s, const ProtobufCMessage *message);
 int stream_write(Stream *s, const void *data, size_t len);
 size_t stream_queued(const Stream *s);
-// Stops and restarts the delivery of frames and bytes, and the reading (back-pressure). While paused the end of the connection is
-// not noticed, unless writing fails.
+// Stops and restarts the delivery of frames and bytes, and the reading (back-pressure). While paused the end
+// of the connection is not noticed, unless writing fails.
 void stream_pause(Stream *s, bool pause);
-// Closes. With `flush`, first writes what is queued and waits until the peer has closed its side too, so that nothing of it is
-// lost: at most STREAM_FLUSH_MS. The first call's error counts; a second call without flush cuts a flush short.
+// Closes. With `flush`, first writes what is queued and waits until the peer has closed its side too, so
+// that nothing of it is lost: at most STREAM_FLUSH_MS. The first call's error counts; a second call without
+// flush cuts a flush short.
 void stream_close(Stream *s, int error, bool flush);
 
-// ---- Listener: accepts for ever. Errors of one connection never end it; too many handshakes at a time wait in the backlog, and
-// when descriptors or memory run out it pauses and tries again.
+// ---- Listener: accepts for ever. Errors of one connection never end it; too many handshakes at a time wait
+// in the backlog, and when descriptors or memory run out it pauses and tries again.
 typedef struct Listener Listener;
 typedef struct ListenerOps {
-        // A stream whose handshake is done and whose peer the judge has accepted. Take it with stream_set_owner() (now), or it is closed.
+        // A stream whose handshake is done and whose peer the judge has accepted. Take it with
+        // stream_set_owner() (now), or it is closed.
         void (*accepted)(Listener *l, Stream *s, void *userdata);
-        // A connection was refused before that, for logs and metrics. peer NULL: nobody was refused, accepting is paused. May be NULL.
+        // A connection was refused before that, for logs and metrics. peer NULL: nobody was refused,
+        // accepting is paused. May be NULL.
         void (*refused)(Listener *l, const StreamPeer *peer, const char *why, void *userdata);
         // Nothing is heard of the listener any more, and it is gone. Streams that were taken live on.
         void (*closed)(Listener *l, void *userdata);
@@ -104,16 +121,19 @@ enum {
         LISTENER_HANDSHAKES_MAX = 64, // at a time
         LISTENER_STREAMS_MAX = 4096,  // at a time, those that were taken included
         LISTENER_ACCEPTS_PER_TURN = 16,
-        LISTENER_EVICT_MS = 1000,     // with all handshakes taken, one older than this gives way
-        LISTENER_PAUSE_MS = 100,      // after running out of descriptors or memory
+        LISTENER_EVICT_MS = 1000, // with all handshakes taken, one older than this gives way
+        LISTENER_PAUSE_MS = 100,  // after running out of descriptors or memory
 };
 
-// TCP on all addresses (IPv6 socket that takes IPv4 too, or IPv4 alone where there is no IPv6). Port 0: any free one.
-// -EADDRINUSE etc.
-int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata, Listener **ret);
-// On a listening unix socket: from systemd, or from listener_bind_unix(). The fd is the listener's on success only.
+// TCP on all addresses (IPv6 socket that takes IPv4 too, or IPv4 alone where there is no IPv6). Port 0: any
+// free one. -EADDRINUSE etc.
+int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                     Listener **ret);
+// On a listening unix socket: from systemd, or from listener_bind_unix(). The fd is the listener's on
+// success only.
 int listener_new_unix(uv_loop_t *loop, int fd, const ListenerOps *ops, void *userdata, Listener **ret);
-// Replaces a socket that a dead process left behind; -EADDRINUSE if a live one listens there. gid (gid_t) -1: leave it.
+// Replaces a socket that a dead process left behind; -EADDRINUSE if a live one listens there, -EEXIST if it
+// is no socket. gid (gid_t) -1: leave it.
 int listener_bind_unix(const char *path, mode_t mode, gid_t gid, int *ret_fd);
 // Of a TCP listener.
 uint16_t listener_port(const Listener *l);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Who we are and whom we talk to, for every TLS connection: TLS 1.3 only, certificates on both sides, one port, and the application
-// protocol (ALPN) says what the connection is for. Trust is the pinned public key (SHA-256 of SubjectPublicKeyInfo), not the
-// certificate's dates: an expired certificate of a pinned key is welcome, and TlsPeer says so for a warning.
+// Who we are and whom we talk to, for every TLS connection: TLS 1.3 only, certificates on both sides, one
+// port, and the application protocol (ALPN) says what the connection is for. Trust is the pinned public key
+// (SHA-256 of SubjectPublicKeyInfo), not the certificate's dates: an expired certificate of a pinned key is
+// welcome, and TlsPeer says so for a warning.
 //
-// A stranger that wants to join shows no certificate; a server lets it in with ALPN_JOIN and with nothing else.
+// A stranger that wants to join shows no certificate; a server lets it in with ALPN_JOIN and with nothing
+// else.
 
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
@@ -19,17 +21,19 @@
 typedef struct Identity Identity; // include/identity.h
 typedef struct TlsContext TlsContext;
 
-// Judges a peer's public key. True: go on. Called from the handshake of either side, except for ALPN_JOIN and where the dialler
-// named the pin that it expects. `alpn` is one of the constants above.
+// Judges a peer's public key. True: go on. Called from the handshake of either side, except for ALPN_JOIN
+// and where the dialler named the pin that it expects. `alpn` is one of the constants above.
 typedef bool (*TlsJudge)(const Hash *pin, const char *alpn, void *userdata);
 
-// `identity` needs key and certificate; its CA certificate, if any, is sent along, so that joiners can check it against their
-// token. Everything is copied. `userdata` must outlive all sessions of the context. -EBADMSG: key or certificate unusable.
+// `identity` needs key and certificate; its CA certificate, if any, is sent along, so that joiners can check
+// it against their token. Everything is copied. `userdata` must outlive all sessions of the context.
+// -EBADMSG: key or certificate unusable.
 int tls_context_new(const Identity *identity, TlsJudge judge, void *userdata, TlsContext **ret);
-// For a joiner, dialling only: no certificate of its own. The server must show the CA certificate that has this SHA-256 and a
-// certificate that this CA signed.
+// For a joiner, dialling only: no certificate of its own. The server must show the CA certificate that has
+// this SHA-256 and a certificate that this CA signed.
 int tls_context_new_joiner(const Hash *ca_hash, TlsContext **ret);
-// A renewed certificate: for sessions begun from now on; those that run keep what they have. On error nothing changed.
+// A renewed certificate: for sessions begun from now on; those that run keep what they have. On error
+// nothing changed.
 int tls_context_set_identity(TlsContext *c, const Identity *identity);
 TlsContext *tls_context_ref(TlsContext *c);
 TlsContext *tls_context_unref(TlsContext *c);
@@ -50,6 +54,6 @@ TlsSession *tls_session_free(TlsSession *s);
 DEFINE_CLEANUP(TlsSession *, tls_session_free)
 // Borrowed, for gnutls_handshake() and the transport functions.
 gnutls_session_t tls_session_gnutls(TlsSession *s);
-// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -ENOMEM; both with *ret_why, a
-// static sentence that goes on from the peer's name.
+// After the handshake. `expect_pin` NULL: ask the judge. -EACCES if the peer is not welcome, -ENOMEM; both
+// with *ret_why, a static sentence that goes on from the peer's name.
 int tls_session_judge(TlsSession *s, const Hash *expect_pin, TlsPeer *ret, const char **ret_why);

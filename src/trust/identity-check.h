@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "identity.h"
+
+// Fills in the pin of an identity with all its parts, and checks that they belong together: -EBADMSG,
+// -EKEYREJECTED.
+int identity_check(Identity *i);

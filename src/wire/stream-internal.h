@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What stream.c (life, reading), stream-write.c (the queue) and stream-tls.c (handshake and records) know of
+// each other, and what the listener needs.
+//
+//   bytes in:  kernel -> wire_in (TLS only) -> plain_in -> frame() or data()
+//   bytes out: stream_send() -> queue -> wire_out (TLS only) -> flight -> kernel
+//
+// Buffers are freed whenever they are empty: an idle stream holds none.
+
+#include "buf.h"
+#include "stream.h"
+#include "tls-context.h"
+#include "uvx.h"
+
+enum {
+        STREAM_READ_SIZE = 64 * 1024,    // of one read(2)
+        STREAM_WRITE_CHUNK = 256 * 1024, // encrypted at a time: bounds both memory and the time of one turn
+};
+
+typedef enum StreamState {
+        STREAM_CONNECTING,
+        STREAM_HANDSHAKING, // TLS
+        STREAM_OPEN,
+        STREAM_FLUSHING,  // being closed: the queue is written, nothing is delivered
+        STREAM_LINGERING, // our side is shut down, waiting for the peer's
+        STREAM_CLOSED,    // handles are closing
+} StreamState;
+
+struct Stream {
+        union {
+                uv_handle_t handle;
+                uv_stream_t stream;
+                uv_tcp_t tcp;
+                uv_pipe_t pipe;
+        };
+        uv_timer_t timer; // connecting, handshake, deadline of the owner, flush
+        Drain drain;      // write and deliver once per turn
+        uv_connect_t connect;
+        uv_write_t write;
+        uv_shutdown_t shutdown;
+        unsigned n_handles; // not yet closed
+
+        StreamState state;
+        bool opened, paused, eof, writing, was_high, said_bye;
+        int error;       // given to closed()
+        int write_error; // writing failed; the reason may still be readable
+        char why[192];
+
+        const StreamOps *ops;
+        void *userdata;
+        void (*on_free)(void *data); // the listener's books
+        void *on_free_data;
+
+        TlsSession *tls; // NULL: plain
+        bool has_expect_pin;
+        Hash expect_pin;
+        StreamPeer peer;
+
+        size_t frame_max;
+        Buf wire_in; // the first wire_in_done bytes were pulled
+        size_t wire_in_done;
+        Buf plain_in;
+        Buf queue; // plain; the first queue_done bytes are gone
+        size_t queue_done;
+        Buf wire_out;
+        Buf flight; // on its way, libuv may hold a pointer into it; the first flight_done bytes are gone
+        size_t flight_done;
+};
+
+// An accepted socket, consumed in every case. `tls` NULL: plain, and the stream is open at once (no
+// `opened`).
+int stream_new_accepted(uv_loop_t *loop, int fd, bool tcp, TlsContext *tls, const StreamOps *ops,
+                        void *userdata, Stream **ret);
+// Called when the stream's memory goes, behind `closed`.
+void stream_set_on_free(Stream *s, void (*on_free)(void *data), void *data);
+
+// stream.c
+// The stream failed: closes it with this error and a text, unless it is closing already. `tell_peer`: flush
+// first (TLS alerts).
+void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) _printf_(4, 5);
+void stream_set_open(Stream *s);
+// Everything is written: shuts down our side and waits for the peer's.
+void stream_linger(Stream *s);
+static inline bool stream_is_closing(const Stream *s) {
+        return s->state >= STREAM_FLUSHING;
+}
+
+// stream-write.c
+void stream_flush(Stream *s);
+bool stream_has_output(const Stream *s);
+// What has not been made into records or handed to the kernel.
+void stream_drop_queue(Stream *s);
+
+// stream-tls.c
+int stream_tls_start(Stream *s, TlsContext *tls, bool server, const char *alpn);
+// Handshake, then records from wire_in to plain_in, as far as the bytes go. May close the stream.
+void stream_tls_step(Stream *s);
+// Up to STREAM_WRITE_CHUNK bytes from the queue, as records, to wire_out.
+int stream_tls_encrypt(Stream *s);
+void stream_tls_bye(Stream *s);

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The life of a stream, and the way in. The way out is stream-write.c, TLS is stream-tls.c.
+//
+//   CONNECTING -> HANDSHAKING (TLS) -> OPEN -> FLUSHING -> LINGERING -> CLOSED
+//
+// Any state may go to CLOSED directly. CLOSED means that the libuv handles are closing; the last close
+// callback calls `closed` and frees the stream. Each step that may call the owner checks the state
+// afterwards, since the owner may close from any callback.
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "stream-internal.h"
+
+enum { // keep-alive: silence, then probes; a dead peer is found after 2 + 3 * 1 seconds
+        KEEPALIVE_IDLE_S = 2,
+        KEEPALIVE_INTERVAL_S = 1,
+        KEEPALIVE_PROBES = 3,
+};
+
+// ---- the end
+
+static void on_handle_closed(uv_handle_t *handle) {
+        Stream *s = handle->data;
+
+        if (--s->n_handles > 0)
+                return;
+        if (s->ops)
+                s->ops->closed(s, s->error, s->userdata);
+        if (s->on_free)
+                s->on_free(s->on_free_data);
+        tls_session_free(s->tls);
+        buf_done(&s->wire_in);
+        buf_done(&s->plain_in);
+        buf_done(&s->queue);
+        buf_done(&s->wire_out);
+        buf_done(&s->flight);
+        free(s);
+}
+
+static void on_drain_closed(uv_handle_t *handle) {
+        handle->data = CONTAINER_OF((uv_idle_t *) handle, Stream, drain.idle);
+        on_handle_closed(handle);
+}
+
+static void destroy(Stream *s) {
+        if (s->state == STREAM_CLOSED)
+                return;
+        s->state = STREAM_CLOSED;
+        uv_close(&s->handle, on_handle_closed);
+        uv_close((uv_handle_t *) &s->timer, on_handle_closed);
+        drain_close(&s->drain, on_drain_closed);
+}
+
+static void on_flush_timeout(uv_timer_t *timer) {
+        destroy(timer->data);
+}
+
+static void on_shutdown(uv_shutdown_t *request, int status) {
+        Stream *s = request->data;
+
+        if (status < 0 && s->state != STREAM_CLOSED)
+                destroy(s);
+}
+
+void stream_linger(Stream *s) {
+        if (s->tls && s->opened && !s->said_bye) {
+                s->said_bye = true;
+                stream_tls_bye(s);
+                stream_flush(s);
+                return;
+        }
+        s->state = STREAM_LINGERING;
+        s->shutdown.data = s;
+        if (s->eof || uv_shutdown(&s->shutdown, &s->stream, on_shutdown) < 0)
+                destroy(s);
+}
+
+static void start_reading(Stream *s);
+
+void stream_close(Stream *s, int error, bool flush) {
+        bool may_flush = s->state > STREAM_CONNECTING && s->write_error == 0;
+
+        if (s->state < STREAM_FLUSHING)
+                s->error = error;
+        else if (flush)
+                return;
+        if (!flush || !may_flush) {
+                destroy(s);
+                return;
+        }
+        if (!s->opened)
+                stream_drop_queue(s);
+        s->state = STREAM_FLUSHING;
+        if (s->paused && !s->eof)
+                start_reading(s);
+        uv_timer_start(&s->timer, on_flush_timeout, STREAM_FLUSH_MS, 0);
+        drain_mark(&s->drain);
+}
+
+void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) {
+        va_list ap;
+
+        if (stream_is_closing(s))
+                return;
+        va_start(ap, format);
+        vsnprintf(s->why, sizeof(s->why), format, ap);
+        va_end(ap);
+        stream_close(s, error, tell_peer);
+}
+
+// ---- the way in
+
+static int call_frame(Stream *s, size_t *done) {
+        const uint8_t *payload;
+        size_t len;
+        int r;
+
+        r = frame_peek(s->plain_in.data + *done, s->plain_in.len - *done, s->frame_max, &payload, &len);
+        if (r < 0)
+                stream_fail(s, r, false, "a frame is longer than the %zu bytes allowed", s->frame_max);
+        if (r <= 0)
+                return r;
+        *done += FRAME_HEADER_SIZE + len;
+        r = s->ops->frame ? s->ops->frame(s, payload, len, s->userdata) : -EPROTO;
+        return r < 0 ? r : 1;
+}
+
+static int call_data(Stream *s, size_t *done) {
+        size_t from = *done;
+        int r;
+
+        *done = s->plain_in.len;
+        r = s->ops->data ? s->ops->data(s, s->plain_in.data + from, s->plain_in.len - from, s->userdata)
+                         : -EPROTO;
+        return r < 0 ? r : 1;
+}
+
+// Gives the owner what is there. The owner may pause, close, change the way of cutting or the owner in each
+// call.
+static void deliver(Stream *s) {
+        size_t done = 0;
+        int r = 1;
+
+        while (r > 0 && s->state == STREAM_OPEN && !s->paused && s->plain_in.len > done)
+                r = s->frame_max > 0 ? call_frame(s, &done) : call_data(s, &done);
+        if (r < 0)
+                stream_fail(s, r, false, "the peer sent something that we cannot take: %s", strerror(-r));
+        buf_consume(&s->plain_in, done);
+        if (s->plain_in.len == 0)
+                buf_done(&s->plain_in);
+        if (s->eof && !s->paused)
+                stream_fail(s, -ECONNRESET, false, "the peer closed the connection");
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret) {
+        static _Thread_local uint8_t shared[STREAM_READ_SIZE]; // empty again when on_read() returns
+
+        *ret = uv_buf_init((char *) shared, sizeof(shared));
+}
+
+static void on_read_end(Stream *s, int error) {
+        uv_read_stop(&s->stream);
+        s->eof = true;
+        if (stream_is_closing(s)) {
+                if (s->state == STREAM_LINGERING)
+                        destroy(s);
+        } else if (s->write_error < 0 || error != UV_EOF) {
+                int r = s->write_error < 0 ? s->write_error : uvx_errno(error);
+
+                stream_fail(s, r, false, "connection lost: %s", strerror(-r));
+        } else if (!s->opened)
+                stream_fail(s, -ECONNRESET, false, "the peer closed the connection during the handshake");
+        else
+                deliver(s);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
+        Stream *s = stream->data;
+
+        if (n < 0) {
+                on_read_end(s, (int) n);
+                return;
+        }
+        if (n == 0 || stream_is_closing(s)) // what comes while we linger is read to be thrown away
+                return;
+        if (buf_append(s->tls ? &s->wire_in : &s->plain_in, buf->base, (size_t) n) < 0) {
+                stream_fail(s, -ENOMEM, false, "out of memory");
+                return;
+        }
+        if (s->tls)
+                stream_tls_step(s);
+        if (s->state == STREAM_OPEN)
+                deliver(s);
+}
+
+static void start_reading(Stream *s) {
+        int r = uv_read_start(&s->stream, on_alloc, on_read);
+
+        if (r < 0)
+                stream_fail(s, uvx_errno(r), false, "cannot read: %s", strerror(-uvx_errno(r)));
+}
+
+void stream_pause(Stream *s, bool pause) {
+        if (s->paused == pause)
+                return;
+        s->paused = pause;
+        if (stream_is_closing(s) || !s->opened)
+                return;
+        if (pause)
+                uv_read_stop(&s->stream);
+        else {
+                if (!s->eof)
+                        start_reading(s);
+                drain_mark(&s->drain); // what was kept back
+        }
+}
+
+static void on_drain(void *userdata) {
+        Stream *s = userdata;
+
+        if (s->state == STREAM_OPEN)
+                deliver(s);
+        stream_flush(s);
+}
+
+// ---- the beginning
+
+static void set_tcp_options(int fd) {
+        const int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_INTERVAL_S,
+                  probes = KEEPALIVE_PROBES;
+        const unsigned timeout_ms = STREAM_USER_TIMEOUT_MS;
+
+        // None of them can fail on a TCP socket, and a connection without them would still be one.
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        (void) setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+        (void) setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+}
+
+static int learn_peer(Stream *s) {
+        struct ucred cred;
+        socklen_t len = sizeof(cred);
+        int fd, r;
+
+        r = uv_fileno(&s->handle, &fd);
+        if (r < 0)
+                return uvx_errno(r);
+        if (s->handle.type == UV_TCP) {
+                set_tcp_options(fd);
+                return 0;
+        }
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+                return -errno;
+        s->peer.uid = cred.uid;
+        s->peer.gid = cred.gid;
+        s->peer.pid = cred.pid;
+        return 0;
+}
+
+static void on_handshake_timeout(uv_timer_t *timer) {
+        Stream *s = timer->data;
+
+        stream_fail(s, -ETIMEDOUT, false,
+                    s->state == STREAM_CONNECTING ? "no answer within %d ms"
+                                                  : "no TLS handshake within %d ms",
+                    STREAM_HANDSHAKE_MS);
+}
+
+static void on_deadline(uv_timer_t *timer) {
+        stream_fail(timer->data, -ETIMEDOUT, false, "the peer did not say what it must in time");
+}
+
+void stream_set_deadline(Stream *s, unsigned ms) {
+        if (s->state != STREAM_OPEN || s->write_error < 0) // the timer is in use
+                return;
+        if (ms > 0)
+                uv_timer_start(&s->timer, on_deadline, ms, 0);
+        else
+                uv_timer_stop(&s->timer);
+}
+
+void stream_set_open(Stream *s) {
+        s->state = STREAM_OPEN;
+        s->opened = true;
+        uv_timer_stop(&s->timer);
+        if (s->paused)
+                uv_read_stop(&s->stream);
+        drain_mark(&s->drain); // what was queued before
+        if (s->ops->opened)
+                s->ops->opened(s, s->userdata);
+}
+
+static void on_connected(uv_connect_t *request, int status) {
+        Stream *s = request->data;
+        int r = uvx_errno(status);
+
+        if (s->state == STREAM_CLOSED)
+                return;
+        if (r == 0)
+                r = learn_peer(s);
+        if (r < 0) {
+                stream_fail(s, r, false, "cannot connect: %s", strerror(-r));
+                return;
+        }
+        s->state = STREAM_HANDSHAKING;
+        start_reading(s);
+        if (s->state != STREAM_HANDSHAKING)
+                return;
+        if (s->tls)
+                stream_tls_step(s);
+        else
+                stream_set_open(s);
+}
+
+static void init_handles(Stream *s, uv_loop_t *loop, bool tcp) {
+        // None of these allocates or can fail on Linux.
+        (void) uv_timer_init(loop, &s->timer);
+        (void) drain_init(&s->drain, loop, on_drain, s);
+        (void) (tcp ? uv_tcp_init(loop, &s->tcp) : uv_pipe_init(loop, &s->pipe, 0));
+        s->handle.data = s->timer.data = s->connect.data = s;
+        s->n_handles = 3;
+}
+
+static int stream_new(const StreamOps *ops, void *userdata, Stream **ret) {
+        Stream *s = calloc(1, sizeof(*s));
+
+        if (!s)
+                return -ENOMEM;
+        s->ops = ops;
+        s->userdata = userdata;
+        *ret = s;
+        return 0;
+}
+
+int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn,
+                const Hash *expect_pin, const StreamOps *ops, void *userdata, Stream **ret) {
+        struct sockaddr_storage where = {};
+        _cleanup_free_ Stream *s = NULL;
+        int r;
+
+        if (uv_ip4_addr(address, port, (struct sockaddr_in *) &where) < 0 &&
+            uv_ip6_addr(address, port, (struct sockaddr_in6 *) &where) < 0)
+                return -EINVAL;
+        r = stream_new(ops, userdata, &s);
+        if (r < 0)
+                return r;
+        r = tls ? stream_tls_start(s, tls, false, alpn) : 0;
+        if (r < 0)
+                return r;
+        snprintf(s->peer.address, sizeof(s->peer.address), "%.*s", (int) sizeof(s->peer.address) - 1,
+                 address);
+        s->peer.port = port;
+        s->has_expect_pin = expect_pin != NULL;
+        if (expect_pin)
+                s->expect_pin = *expect_pin;
+        init_handles(s, loop, true);
+        uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
+        r = uvx_errno(uv_tcp_connect(&s->connect, &s->tcp, (struct sockaddr *) &where, on_connected));
+        if (r < 0) // e.g. no route: told like any other failure to connect
+                stream_fail(s, r, false, "cannot connect: %s", strerror(-r));
+        *ret = TAKE_PTR(s);
+        return 0;
+}
+
+int stream_dial_unix(uv_loop_t *loop, const char *path, const StreamOps *ops, void *userdata, Stream **ret) {
+        Stream *s;
+        int r;
+
+        if (strlen(path) >= sizeof(((struct sockaddr_un *) NULL)->sun_path)) // libuv would cut it
+                return -EINVAL;
+        r = stream_new(ops, userdata, &s);
+        if (r < 0)
+                return r;
+        init_handles(s, loop, false);
+        uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
+        uv_pipe_connect(&s->connect, &s->pipe, path, on_connected); // errors come to the callback
+        *ret = s;
+        return 0;
+}
+
+static void learn_address(StreamPeer *peer, int fd) {
+        struct sockaddr_storage from = {};
+        socklen_t len = sizeof(from);
+        const char mapped[] = "::ffff:";
+
+        if (getpeername(fd, (struct sockaddr *) &from, &len) < 0)
+                return;
+        if (from.ss_family == AF_INET6) {
+                const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) &from;
+
+                uv_ip6_name(in6, peer->address, sizeof(peer->address));
+                if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
+                    strncmp(peer->address, mapped, strlen(mapped)) == 0)
+                        memmove(peer->address, peer->address + strlen(mapped),
+                                strlen(peer->address + strlen(mapped)) + 1);
+                peer->port = ntohs(in6->sin6_port);
+        } else if (from.ss_family == AF_INET) {
+                const struct sockaddr_in *in = (const struct sockaddr_in *) &from;
+
+                uv_ip4_name(in, peer->address, sizeof(peer->address));
+                peer->port = ntohs(in->sin_port);
+        }
+}
+
+int stream_new_accepted(uv_loop_t *loop, int fd, bool tcp, TlsContext *tls, const StreamOps *ops,
+                        void *userdata, Stream **ret) {
+        Stream *s = NULL;
+        int r;
+
+        r = stream_new(ops, userdata, &s);
+        if (r == 0 && tls)
+                r = stream_tls_start(s, tls, true, NULL);
+        if (r < 0) {
+                free(s);
+                close(fd);
+                return r;
+        }
+        if (tcp)
+                learn_address(&s->peer, fd);
+        init_handles(s, loop, tcp);
+        r = uvx_errno(tcp ? uv_tcp_open(&s->tcp, fd) : uv_pipe_open(&s->pipe, fd));
+        if (r < 0)
+                close(fd);
+        else
+                r = learn_peer(s);
+        if (r < 0) {
+                s->ops = NULL; // nobody has heard of it
+                destroy(s);
+                return r;
+        }
+        s->state = tls ? STREAM_HANDSHAKING : STREAM_OPEN;
+        s->opened = !tls;
+        if (tls)
+                uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
+        start_reading(s);
+        *ret = s;
+        return 0;
+}
+
+void stream_set_on_free(Stream *s, void (*on_free)(void *data), void *data) {
+        s->on_free = on_free;
+        s->on_free_data = data;
+}
+
+void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata) {
+        s->ops = ops;
+        s->userdata = userdata;
+}
+
+void stream_set_frames(Stream *s, size_t max) {
+        s->frame_max = max;
+}
+
+const StreamPeer *stream_peer(const Stream *s) {
+        return &s->peer;
+}
+
+const char *stream_error_text(const Stream *s) {
+        return s->why;
+}

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "loop.h"
+#include "members.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "argosy.pb-c.h"
+#include "frame.h"
+#include "stream.h"
+
+// One end of a connection, and what happened to it.
+typedef struct End {
+        Stream *stream; // NULL when closed
+        unsigned n_opened, n_closed, n_drained;
+        int error;
+        char why[200];
+        Buf got; // payloads or bytes, one behind the other
+        unsigned n_frames;
+        bool close_on_frame, close_on_open, pause_on_frame;
+        int answer; // what frame() returns
+} End;
+
+static End dialler, acceptor;
+static Listener *listener;
+static bool listener_gone;
+static unsigned n_refused;
+static char refused_why[200];
+
+static void end_opened(Stream *s, void *userdata) {
+        End *e = userdata;
+
+        e->n_opened++;
+        if (e->close_on_open)
+                stream_close(s, 0, false);
+}
+
+static int end_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        End *e = userdata;
+
+        e->n_frames++;
+        assert_int_equal(buf_append(&e->got, payload, len), 0);
+        if (e->close_on_frame)
+                stream_close(s, -ECANCELED, false);
+        if (e->pause_on_frame)
+                stream_pause(s, true);
+        return e->answer;
+}
+
+static int end_data(Stream *s, const uint8_t *data, size_t len, void *userdata) {
+        return end_frame(s, data, len, userdata);
+}
+
+static void end_drained(Stream *s, void *userdata) {
+        ((End *) userdata)->n_drained++;
+}
+
+static void end_closed(Stream *s, int error, void *userdata) {
+        End *e = userdata;
+
+        e->n_closed++;
+        e->error = error;
+        snprintf(e->why, sizeof(e->why), "%s", stream_error_text(s));
+        e->stream = NULL;
+}
+
+static const StreamOps end_ops = {end_opened, end_frame, end_data, end_drained, end_closed};
+
+static void on_accepted(Listener *l, Stream *s, void *userdata) {
+        assert_null(acceptor.stream);
+        acceptor.stream = s;
+        stream_set_owner(s, &end_ops, &acceptor);
+        stream_set_frames(s, FRAME_MAX);
+        if (acceptor.close_on_open)
+                stream_close(s, 0, false);
+}
+
+static void on_refused(Listener *l, const StreamPeer *peer, const char *why, void *userdata) {
+        n_refused++;
+        snprintf(refused_why, sizeof(refused_why), "%s", why);
+}
+
+static void on_listener_closed(Listener *l, void *userdata) {
+        listener_gone = true;
+}
+
+static const ListenerOps listener_ops = {on_accepted, on_refused, on_listener_closed};
+
+static void listen_as(size_t i) {
+        assert_int_equal(listener_new_tcp(&test_loop, 0, member_tls[i], &listener_ops, NULL, &listener), 0);
+}
+
+static void dial_as(TlsContext *tls, const char *alpn, const Hash *expect) {
+        assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), tls, alpn, expect,
+                                     &end_ops, &dialler, &dialler.stream),
+                         0);
+        stream_set_frames(dialler.stream, FRAME_MAX);
+}
+
+static int setup(void **state) {
+        assert_int_equal(loop_setup(state), 0);
+        dialler = acceptor = (End){};
+        listener = NULL;
+        n_refused = 0;
+        listener_gone = false;
+        for (size_t i = 0; i < MEMBERS_MAX; i++)
+                member_trusted[i] = true;
+        return 0;
+}
+
+static void close_end(End *e) {
+        if (e->stream)
+                stream_close(e->stream, 0, false);
+        loop_until(!e->stream);
+        buf_done(&e->got);
+}
+
+static int teardown(void **state) {
+        if (listener) {
+                listener_close(listener);
+                loop_until(listener_gone);
+        }
+        close_end(&dialler);
+        close_end(&acceptor);
+        return loop_teardown(state);
+}
+
+static void connect_both(void) {
+        listen_as(0);
+        dial_as(member_tls[1], ALPN_MESH, &member[0].pin);
+        loop_until(dialler.n_opened && acceptor.stream);
+}
+
+static Argosy__ToVoter beat_of(Argosy__ToVoter__Beat *beat, uint64_t seq) {
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        argosy__to_voter__beat__init(beat);
+        beat->seq = seq;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
+        m.beat = beat;
+        return m;
+}
+
+static void send_beat(Stream *s, uint64_t seq) {
+        Argosy__ToVoter__Beat beat;
+        Argosy__ToVoter m = beat_of(&beat, seq);
+
+        assert_int_equal(stream_send(s, &m.base), 0);
+}
+
+// ---- what members see of each other
+
+static void members_know_each_other_by_their_keys(void **state) {
+        connect_both();
+        assert_memory_equal(&stream_peer(acceptor.stream)->pin, &member[1].pin, sizeof(Hash));
+        assert_memory_equal(&stream_peer(dialler.stream)->pin, &member[0].pin, sizeof(Hash));
+        assert_string_equal(stream_peer(acceptor.stream)->alpn, ALPN_MESH);
+        assert_string_equal(stream_peer(acceptor.stream)->address, "127.0.0.1");
+        assert_false(stream_peer(acceptor.stream)->cert_expired);
+}
+
+static void frames_arrive_whole_and_in_order(void **state) {
+        listen_as(0);
+        dial_as(member_tls[1], ALPN_MESH, &member[0].pin);
+        for (unsigned i = 0; i < 1000; i++) // some of them before it is open
+                send_beat(dialler.stream, 300);
+        loop_until(acceptor.n_frames == 1000);
+        assert_int_equal(acceptor.got.len, 1000 * 5);
+}
+
+static void a_member_with_another_key_than_expected_is_left(void **state) {
+        listen_as(0);
+        dial_as(member_tls[1], ALPN_MESH, &member[2].pin);
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -EACCES);
+        assert_string_equal(dialler.why, "the peer has another key than the one known for it");
+        assert_int_equal(dialler.n_opened, 0);
+        loop_until(n_refused || acceptor.n_closed);
+}
+
+static void a_key_that_is_not_a_members_is_refused_and_told(void **state) {
+        member_trusted[1] = false;
+        listen_as(0);
+        dial_as(member_tls[1], ALPN_MESH, &member[0].pin);
+        loop_until(dialler.n_closed && n_refused);
+        assert_int_equal(dialler.error, -EACCES);
+        assert_string_equal(dialler.why, "the peer refused us: Access was denied");
+        assert_string_equal(refused_why, "the peer has a key that is not known as a member's");
+        assert_null(acceptor.stream);
+}
+
+static void a_stranger_gets_in_for_joining_only(void **state) {
+        Hash ca = hash_of(member[0].ca_cert.data, member[0].ca_cert.len);
+        TlsContext *stranger;
+
+        assert_int_equal(tls_context_new_joiner(&ca, &stranger), 0);
+        listen_as(0);
+        dial_as(stranger, ALPN_JOIN, NULL);
+        loop_until(dialler.n_opened && acceptor.stream);
+        assert_string_equal(stream_peer(acceptor.stream)->alpn, ALPN_JOIN);
+        assert_true(hash_is_zero(&stream_peer(acceptor.stream)->pin));
+        close_end(&dialler);
+        loop_until(!acceptor.stream);
+
+        dial_as(stranger, ALPN_MESH, NULL);
+        loop_until(dialler.n_closed == 2 && n_refused);
+        assert_string_equal(refused_why, "the peer shows no certificate");
+        tls_context_unref(stranger);
+}
+
+static void a_joiner_leaves_a_cluster_that_is_not_the_tokens(void **state) {
+        Hash other = hash_of("another CA", 10);
+        TlsContext *stranger;
+
+        assert_int_equal(tls_context_new_joiner(&other, &stranger), 0);
+        listen_as(0);
+        dial_as(stranger, ALPN_JOIN, NULL);
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -EACCES);
+        assert_string_equal(dialler.why, "the peer belongs to another cluster than the join token");
+        tls_context_unref(stranger);
+        loop_until(n_refused || acceptor.n_closed);
+}
+
+static void nobody_listens(void **state) {
+        listen_as(0);
+        uint16_t port = listener_port(listener);
+
+        listener_close(listener);
+        loop_until(listener_gone);
+        listener = NULL;
+        assert_int_equal(stream_dial(&test_loop, "127.0.0.1", port, NULL, NULL, NULL, &end_ops, &dialler,
+                                     &dialler.stream),
+                         0);
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -ECONNREFUSED);
+        assert_string_equal(dialler.why, "cannot connect: Connection refused");
+}
+
+static void names_are_not_addresses(void **state) {
+        Stream *s;
+
+        assert_int_equal(stream_dial(&test_loop, "localhost", 1, NULL, NULL, NULL, &end_ops, &dialler, &s),
+                         -EINVAL);
+}
+
+// ---- limits and ends
+
+static void an_oversized_frame_ends_the_stream(void **state) {
+        uint8_t frame[64] = {};
+
+        connect_both();
+        stream_set_frames(acceptor.stream, 16);
+        frame[3] = 16;
+        assert_int_equal(stream_write(dialler.stream, frame, 20), 0);
+        frame[3] = 17;
+        assert_int_equal(stream_write(dialler.stream, frame, 21), 0);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.n_frames, 1);
+        assert_int_equal(acceptor.error, -EMSGSIZE);
+        assert_string_equal(acceptor.why, "a frame is longer than the 16 bytes allowed");
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -ECONNRESET);
+}
+
+static void a_peer_that_takes_nothing_is_cut(void **state) {
+        static uint8_t chunk[1024 * 1024];
+        int r = 0;
+
+        connect_both();
+        stream_pause(acceptor.stream, true);
+        for (unsigned i = 0; i < 200 && r == 0; i++) {
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+                r = stream_write(dialler.stream, chunk, sizeof(chunk));
+        }
+        assert_int_equal(r, -ENOBUFS);
+        assert_int_equal(stream_write(dialler.stream, chunk, 1), -ENOTCONN);
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -ENOBUFS);
+}
+
+static void a_long_queue_is_told_when_it_has_drained(void **state) {
+        static uint8_t chunk[1024 * 1024];
+
+        connect_both();
+        stream_set_frames(acceptor.stream, 0);
+        for (unsigned i = 0; i < 20; i++)
+                assert_int_equal(stream_write(dialler.stream, chunk, sizeof(chunk)), 0);
+        assert_int_equal(stream_queued(dialler.stream), 20 * sizeof(chunk));
+        loop_until(acceptor.got.len == 20 * sizeof(chunk));
+        loop_until(dialler.n_drained == 1);
+        assert_int_equal(stream_queued(dialler.stream), 0);
+}
+
+static void a_pause_keeps_what_came(void **state) {
+        connect_both();
+        acceptor.pause_on_frame = true;
+        send_beat(dialler.stream, 1);
+        send_beat(dialler.stream, 2);
+        loop_until(acceptor.n_frames == 1);
+        for (unsigned i = 0; i < 20; i++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_int_equal(acceptor.n_frames, 1);
+        stream_pause(acceptor.stream, false);
+        assert_int_equal(acceptor.n_frames, 1); // never from inside the call
+        loop_until(acceptor.n_frames == 2);
+}
+
+static void a_flushing_close_loses_nothing(void **state) {
+        static uint8_t chunk[1024 * 1024];
+
+        connect_both();
+        stream_set_frames(dialler.stream, 0);
+        // What the peer sent and we never read must not turn our end into a reset that eats the answer.
+        send_beat(dialler.stream, 1);
+        for (unsigned i = 0; i < 8; i++)
+                assert_int_equal(stream_write(acceptor.stream, chunk, sizeof(chunk)), 0);
+        stream_close(acceptor.stream, 0, true);
+        assert_int_equal(stream_write(acceptor.stream, chunk, 1), -ENOTCONN);
+        loop_until(dialler.n_closed && acceptor.n_closed);
+        assert_int_equal(dialler.got.len, 8 * sizeof(chunk));
+        assert_int_equal(dialler.error, -ECONNRESET);
+        assert_string_equal(dialler.why, "the peer closed the connection");
+        assert_int_equal(acceptor.error, 0);
+}
+
+static void a_flushing_close_ends_though_the_peer_does_not_read(void **state) {
+        static uint8_t chunk[8 * 1024 * 1024];
+
+        connect_both();
+        stream_pause(dialler.stream, true);
+        assert_int_equal(stream_write(acceptor.stream, chunk, sizeof(chunk)), 0);
+        stream_close(acceptor.stream, -EPIPE, true);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.error, -EPIPE);
+}
+
+static void closing_inside_a_frame_stops_the_frames(void **state) {
+        connect_both();
+        acceptor.close_on_frame = true;
+        for (unsigned i = 0; i < 10; i++)
+                send_beat(dialler.stream, i);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.n_frames, 1);
+        assert_int_equal(acceptor.error, -ECANCELED);
+        loop_until(dialler.n_closed);
+}
+
+static void closing_when_opened_or_accepted(void **state) {
+        dialler.close_on_open = true;
+        listen_as(0);
+        dial_as(member_tls[1], ALPN_MESH, NULL);
+        loop_until(dialler.n_closed &&
+                   (acceptor.n_closed || n_refused)); // it may be gone before it was judged
+        assert_int_equal(dialler.error, 0);
+        assert_int_equal(dialler.n_opened, 1);
+
+        dialler = acceptor = (End){};
+        acceptor.close_on_open = true;
+        dial_as(member_tls[1], ALPN_MESH, NULL);
+        loop_until(dialler.n_closed && acceptor.n_closed);
+        assert_int_equal(dialler.error, -ECONNRESET);
+}
+
+static void closing_while_dialling(void **state) {
+        listen_as(0);
+        dial_as(member_tls[1], ALPN_MESH, NULL);
+        stream_close(dialler.stream, -EINTR, true);
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -EINTR);
+        assert_int_equal(dialler.n_opened, 0);
+}
+
+static void a_refused_frame_ends_the_stream(void **state) {
+        connect_both();
+        acceptor.answer = -EBADMSG;
+        send_beat(dialler.stream, 1);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.error, -EBADMSG);
+}
+
+static void a_deadline_ends_a_silent_peer(void **state) {
+        connect_both();
+        stream_set_deadline(acceptor.stream, 30);
+        stream_set_deadline(dialler.stream, 10);
+        stream_set_deadline(dialler.stream, 0);
+        loop_until(acceptor.n_closed);
+        assert_int_equal(acceptor.error, -ETIMEDOUT);
+        loop_until(dialler.n_closed);
+        assert_int_equal(dialler.error, -ECONNRESET);
+}
+
+// ---- the local socket
+
+static void unix_peers_are_known_by_their_user(void **state) {
+        char path[] = "/tmp/argosy-test-XXXXXX", socket_path[64];
+        int fd;
+
+        assert_non_null(mkdtemp(path));
+        snprintf(socket_path, sizeof(socket_path), "%s/s", path);
+        assert_int_equal(listener_bind_unix(socket_path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(listener_new_unix(&test_loop, fd, &listener_ops, NULL, &listener), 0);
+        assert_int_equal(stream_dial_unix(&test_loop, socket_path, &end_ops, &dialler, &dialler.stream), 0);
+        loop_until(dialler.n_opened && acceptor.stream);
+        assert_int_equal(stream_peer(acceptor.stream)->uid, getuid());
+        assert_int_equal(stream_peer(acceptor.stream)->pid, getpid());
+        assert_int_equal(stream_peer(dialler.stream)->uid, getuid());
+        send_beat(dialler.stream, 7);
+        loop_until(acceptor.n_frames == 1);
+
+        listener_close(listener); // streams that were taken live on
+        loop_until(listener_gone);
+        listener = NULL;
+        send_beat(dialler.stream, 8);
+        loop_until(acceptor.n_frames == 2);
+
+        // What a dead process left behind is replaced; anything else is not.
+        assert_int_equal(listener_bind_unix(socket_path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(listener_bind_unix(socket_path, 0600, (gid_t) -1, &(int){0}), -EADDRINUSE);
+        close(fd);
+        unlink(socket_path);
+        assert_int_equal(mkdir(socket_path, 0700), 0);
+        assert_int_equal(listener_bind_unix(socket_path, 0600, (gid_t) -1, &fd), -EEXIST);
+        rmdir(socket_path);
+        rmdir(path);
+}
+
+static void frames_come_byte_by_byte(void **state) {
+        static const uint8_t bytes[] = {0, 0, 0, 2, 'h', 'i', 0, 0, 0, 0, 0, 0, 0, 1, '!'};
+        char path[] = "/tmp/argosy-test-XXXXXX", socket_path[64];
+        int fd;
+
+        assert_non_null(mkdtemp(path));
+        snprintf(socket_path, sizeof(socket_path), "%s/s", path);
+        assert_int_equal(listener_bind_unix(socket_path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(listener_new_unix(&test_loop, fd, &listener_ops, NULL, &listener), 0);
+        assert_int_equal(stream_dial_unix(&test_loop, socket_path, &end_ops, &dialler, &dialler.stream), 0);
+        loop_until(dialler.n_opened && acceptor.stream);
+        for (size_t i = 0; i < sizeof(bytes); i++) {
+                assert_int_equal(stream_write(dialler.stream, bytes + i, 1), 0);
+                loop_until(stream_queued(dialler.stream) == 0);
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        }
+        loop_until(acceptor.n_frames == 3);
+        assert_int_equal(acceptor.got.len, 3);
+        assert_memory_equal(acceptor.got.data, "hi!", 3);
+        unlink(socket_path);
+        rmdir(path);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+                LOOP_TEST(members_know_each_other_by_their_keys),
+                LOOP_TEST(frames_arrive_whole_and_in_order),
+                LOOP_TEST(a_member_with_another_key_than_expected_is_left),
+                LOOP_TEST(a_key_that_is_not_a_members_is_refused_and_told),
+                LOOP_TEST(a_stranger_gets_in_for_joining_only),
+                LOOP_TEST(a_joiner_leaves_a_cluster_that_is_not_the_tokens),
+                LOOP_TEST(nobody_listens),
+                LOOP_TEST(names_are_not_addresses),
+                LOOP_TEST(an_oversized_frame_ends_the_stream),
+                LOOP_TEST(a_peer_that_takes_nothing_is_cut),
+                LOOP_TEST(a_long_queue_is_told_when_it_has_drained),
+                LOOP_TEST(a_pause_keeps_what_came),
+                LOOP_TEST(a_flushing_close_loses_nothing),
+                LOOP_TEST(a_flushing_close_ends_though_the_peer_does_not_read),
+                LOOP_TEST(closing_inside_a_frame_stops_the_frames),
+                LOOP_TEST(closing_when_opened_or_accepted),
+                LOOP_TEST(closing_while_dialling),
+                LOOP_TEST(a_refused_frame_ends_the_stream),
+                LOOP_TEST(a_deadline_ends_a_silent_peer),
+                LOOP_TEST(unix_peers_are_known_by_their_user),
+                LOOP_TEST(frames_come_byte_by_byte),
+        };
+
+        return cmocka_run_group_tests(tests, members_setup, members_teardown);
+}

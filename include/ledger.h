@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What this host's agent owns: one record per unit, append-only in /run/argosy/ledger, compacted by rename. It survives a restart of
-// argosyd and nothing else; a reboot empties it.
+// What this host's agent owns: one record per unit, append-only in /run/argosy/ledger, compacted by rename.
+// It survives a restart of argosyd and nothing else; a reboot empties it.
+//
+// A record is an intention: it is flushed before the unit's files are written (so that a file of ours is
+// never taken for somebody else's after a crash), and forgotten after they are gone. unit_dir_adopt() says
+// which intentions did not come true.
 
 #include <stdbool.h>
 
@@ -10,27 +14,39 @@
 
 typedef struct Ledger Ledger;
 
+enum { LEDGER_SLICE_SIZE = 32 }; // with the NUL
+
 typedef struct LedgerRecord {
-        const char *name;
+        const char *name; // at most UNIT_NAME_MAX bytes
         Hash spec;
         bool from_template;
-        uint64_t revision;       // newest record revision acted on
-        uint64_t start_rev, restart_rev, stop_rev; // of the last start, restart, stop carried out
+        uint64_t revision;  // newest record revision acted on
+        uint64_t start_rev; // of the last start, restart, stop carried out
+        uint64_t restart_rev;
+        uint64_t stop_rev;
         uint8_t invocation_id[16];
-        uint32_t target;         // Argosy__Target
-        char slice[32];          // empty: none of ours
-        bool done;               // its run ended for good with start_rev, without failing
-        bool failed;             // same, by failing
-        bool pending;            // a run was promised and not seen yet; invocation_id is that of the run before
-        bool interrupted;        // the run was cancelled by somebody else
+        uint32_t target;               // Argosy__Target
+        char slice[LEDGER_SLICE_SIZE]; // empty: none of ours
+        bool done;                     // its run ended for good with start_rev, without failing
+        bool failed;                   // same, by failing
+        bool pending;     // a run was promised and not seen yet; invocation_id is that of the run before
+        bool interrupted; // the run was cancelled by somebody else
 } LedgerRecord;
 
-// Reads `path` (missing: empty) and calls `each` for the last record of every unit that was not forgotten. A torn last record is cut off.
-// -EBADMSG: not a ledger.
-int ledger_open(const char *path, int (*each)(const LedgerRecord *record, void *userdata), void *userdata, Ledger **ret);
+// Reads `path` (missing: made) and calls `each` for the last record of every unit that was not forgotten, in
+// no particular order; record->name is valid during the call. A negative return of `each` ends it and is
+// returned. A torn last record is cut off. -EBADMSG: the file is not a ledger; it is left alone.
+int ledger_open(const char *path, int (*each)(const LedgerRecord *record, void *userdata), void *userdata,
+                Ledger **ret);
+// Drops what was not flushed. Takes NULL, returns NULL.
 Ledger *ledger_close(Ledger *l);
 DEFINE_CLEANUP(Ledger *, ledger_close)
-// Appends; ledger_flush() writes all that was appended with one write(2).
+
+// Both only queue; the record is copied. A record equal to the unit's last one costs nothing. -EINVAL: name
+// or slice too long; -ENOMEM: nothing queued.
 int ledger_put(Ledger *l, const LedgerRecord *record);
+// An unknown name is fine.
 int ledger_forget(Ledger *l, const char *name);
+// Writes all that was queued with one write(2), or rewrites the file when most of it is history. On error
+// nothing of the queue is in the file, all of it stays queued, and the next flush tries again.
 int ledger_flush(Ledger *l);

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The ledger's file, all integers little-endian:
+//
+//   0   8  "ARGLEDG1"
+//   8      records, one behind the other:
+//            0  4  length of the payload
+//            4  4  CRC-32C of the payload
+//            8     payload: 0  1  kind: 1 put, 2 forget
+//                           1     forget: the unit's name
+//                  put:     1  1  flags: 1 from_template, 2 done, 4 failed, 8 pending, 16 interrupted
+//                           2  1  target
+//                           3  1  length of the slice's name
+//                           4 32  spec
+//                          36  8  revision, then start_rev, restart_rev, stop_rev
+//                          68 16  invocation id
+//                          84     slice's name, then the unit's name
+//
+// The last record of a name counts. There is no sync: the file lives in /run, and the kernel keeps what was
+// written when argosyd dies. A crash in the middle of a write leaves a torn tail that the next open cuts
+// off. Writes go to a known offset, so that the rest of a failed write is overwritten by the next one.
+//
+// Memory holds each unit's last payload, which is all that compaction needs.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "ledger.h"
+#include "map.h"
+#include "unit-name.h"
+
+enum {
+        KIND_PUT = 1,
+        KIND_FORGET = 2,
+        FLAG_FROM_TEMPLATE = 1,
+        FLAG_DONE = 2,
+        FLAG_FAILED = 4,
+        FLAG_PENDING = 8,
+        FLAG_INTERRUPTED = 16,
+        MAGIC_SIZE = 8,
+        HEAD_SIZE = 8,
+        PUT_FIXED = 84,
+        PAYLOAD_MAX = PUT_FIXED + LEDGER_SLICE_SIZE + UNIT_NAME_MAX,
+        FILE_MAX_BYTES = 256 * 1024 * 1024,
+        HISTORY_MIN = 1000, // records that may be obsolete before the file is rewritten
+};
+
+static const uint8_t magic[MAGIC_SIZE] = {'A', 'R', 'G', 'L', 'E', 'D', 'G', '1'};
+
+typedef struct Item {
+        uint16_t name_len;
+        uint16_t payload_len;
+        uint8_t payload[]; // the unit's name is at its end and is the key
+} Item;
+
+struct Ledger {
+        char *path;
+        int fd;
+        bool renamed;       // `fd` is no longer the file at `path`: the next flush must compact
+        uint64_t size;      // bytes of the file that are good
+        uint64_t n_records; // in the file
+        Map items;
+        Buf queue;
+        uint64_t n_queued;
+};
+
+static void put_u32(uint8_t *p, uint32_t v) {
+        for (int i = 0; i < 4; i++)
+                p[i] = (uint8_t) (v >> (8 * i));
+}
+
+static uint32_t get_u32(const uint8_t *p) {
+        return p[0] | (uint32_t) p[1] << 8 | (uint32_t) p[2] << 16 | (uint32_t) p[3] << 24;
+}
+
+static void put_u64(uint8_t *p, uint64_t v) {
+        put_u32(p, (uint32_t) v);
+        put_u32(p + 4, (uint32_t) (v >> 32));
+}
+
+static uint64_t get_u64(const uint8_t *p) {
+        return get_u32(p) | (uint64_t) get_u32(p + 4) << 32;
+}
+
+static uint8_t encode_flags(const LedgerRecord *r) {
+        return (uint8_t) ((r->from_template ? FLAG_FROM_TEMPLATE : 0) | (r->done ? FLAG_DONE : 0) |
+                          (r->failed ? FLAG_FAILED : 0) | (r->pending ? FLAG_PENDING : 0) |
+                          (r->interrupted ? FLAG_INTERRUPTED : 0));
+}
+
+static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_len, uint8_t *ret) {
+        ret[0] = KIND_PUT;
+        ret[1] = encode_flags(r);
+        ret[2] = (uint8_t) r->target;
+        ret[3] = (uint8_t) slice_len;
+        memcpy(ret + 4, r->spec.bytes, HASH_SIZE);
+        put_u64(ret + 36, r->revision);
+        put_u64(ret + 44, r->start_rev);
+        put_u64(ret + 52, r->restart_rev);
+        put_u64(ret + 60, r->stop_rev);
+        memcpy(ret + 68, r->invocation_id, 16);
+        memcpy(ret + PUT_FIXED, r->slice, slice_len);
+        memcpy(ret + PUT_FIXED + slice_len, r->name, name_len);
+        return PUT_FIXED + slice_len + name_len;
+}
+
+// The name inside a payload, or NULL if the payload is malformed.
+static const uint8_t *payload_name(const uint8_t *payload, size_t len, size_t *ret_len) {
+        size_t at;
+
+        if (len < 1)
+                return NULL;
+        if (payload[0] == KIND_FORGET)
+                at = 1;
+        else if (payload[0] == KIND_PUT && len >= PUT_FIXED && payload[3] < LEDGER_SLICE_SIZE)
+                at = PUT_FIXED + payload[3];
+        else
+                return NULL;
+        if (len <= at || len - at > UNIT_NAME_MAX || memchr(payload + at, 0, len - at))
+                return NULL;
+        *ret_len = len - at;
+        return payload + at;
+}
+
+static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
+        const uint8_t *p = item->payload;
+
+        memcpy(name, p + item->payload_len - item->name_len, item->name_len);
+        name[item->name_len] = 0;
+        *ret = (LedgerRecord){
+                .name = name,
+                .from_template = p[1] & FLAG_FROM_TEMPLATE,
+                .done = p[1] & FLAG_DONE,
+                .failed = p[1] & FLAG_FAILED,
+                .pending = p[1] & FLAG_PENDING,
+                .interrupted = p[1] & FLAG_INTERRUPTED,
+                .target = p[2],
+                .revision = get_u64(p + 36),
+                .start_rev = get_u64(p + 44),
+                .restart_rev = get_u64(p + 52),
+                .stop_rev = get_u64(p + 60),
+        };
+        memcpy(ret->spec.bytes, p + 4, HASH_SIZE);
+        memcpy(ret->invocation_id, p + 68, 16);
+        memcpy(ret->slice, p + PUT_FIXED, p[3]);
+}
+
+static int append_record(Buf *b, const uint8_t *payload, size_t len) {
+        uint8_t *p = buf_reserve(b, HEAD_SIZE + len);
+
+        if (!p)
+                return -ENOMEM;
+        put_u32(p, (uint32_t) len);
+        put_u32(p + 4, crc32c(0, payload, len));
+        memcpy(p + HEAD_SIZE, payload, len);
+        b->len += HEAD_SIZE + len;
+        return 0;
+}
+
+// Makes `payload` (a put) what is known about its unit.
+static int remember(Ledger *l, const uint8_t *payload, size_t len) {
+        size_t name_len;
+        const uint8_t *name = payload_name(payload, len, &name_len);
+        Item *item = malloc(sizeof(Item) + len);
+        int r;
+
+        if (!item)
+                return -ENOMEM;
+        item->name_len = (uint16_t) name_len;
+        item->payload_len = (uint16_t) len;
+        memcpy(item->payload, payload, len);
+        free(map_take(&l->items, name, name_len));
+        r = map_add(&l->items, item->payload + len - name_len, name_len, item);
+        if (r < 0)
+                free(item);
+        return r;
+}
+
+// Takes in the records of a file's bytes. Returns how many bytes are good: everything behind is torn.
+static int64_t read_records(Ledger *l, const uint8_t *data, size_t size) {
+        size_t at = MAGIC_SIZE;
+
+        while (size - at >= HEAD_SIZE) {
+                size_t len = get_u32(data + at), name_len;
+                const uint8_t *payload = data + at + HEAD_SIZE, *name;
+                int r;
+
+                if (len > PAYLOAD_MAX || size - at - HEAD_SIZE < len ||
+                    crc32c(0, payload, len) != get_u32(data + at + 4))
+                        break;
+                name = payload_name(payload, len, &name_len);
+                if (!name)
+                        break;
+                if (payload[0] == KIND_PUT) {
+                        r = remember(l, payload, len);
+                        if (r < 0)
+                                return r;
+                } else
+                        free(map_take(&l->items, name, name_len));
+                at += HEAD_SIZE + len;
+                l->n_records++;
+        }
+        return (int64_t) at;
+}
+
+static int write_at(int fd, const uint8_t *data, size_t len, uint64_t offset) {
+        while (len > 0) {
+                ssize_t n = pwrite(fd, data, len, (off_t) offset);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                data += n;
+                len -= (size_t) n;
+                offset += (size_t) n;
+        }
+        return 0;
+}
+
+static int load_file(Ledger *l) {
+        _cleanup_buf_ Buf b = {};
+        int64_t good;
+        int r;
+
+        r = file_read(AT_FDCWD, l->path, FILE_MAX_BYTES, &b);
+        if (r < 0)
+                return r;
+        if (memcmp(b.data ?: magic, magic, MIN_OF(b.len, sizeof(magic))) != 0)
+                return -EBADMSG;
+        if (b.len < MAGIC_SIZE) { // new, or torn in its first bytes
+                l->size = MAGIC_SIZE;
+                return write_at(l->fd, magic, MAGIC_SIZE, 0);
+        }
+        good = read_records(l, b.data, b.len);
+        if (good < 0)
+                return (int) good;
+        l->size = (uint64_t) good;
+        return l->size < b.len && ftruncate(l->fd, good) < 0 ? -errno : 0;
+}
+
+int ledger_open(const char *path, int (*each)(const LedgerRecord *, void *), void *userdata, Ledger **ret) {
+        _cleanup_(ledger_closep) Ledger *l = calloc(1, sizeof(*l));
+        int r;
+
+        if (!l)
+                return -ENOMEM;
+        l->fd = -1;
+        l->path = strdup(path);
+        if (!l->path)
+                return -ENOMEM;
+        l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (l->fd < 0)
+                return -errno;
+        r = load_file(l);
+        if (r < 0)
+                return r;
+        map_foreach (slot, &l->items) {
+                char name[UNIT_NAME_MAX + 1];
+                LedgerRecord record;
+
+                decode_put(slot->value, name, &record);
+                r = each(&record, userdata);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
+Ledger *ledger_close(Ledger *l) {
+        if (!l)
+                return NULL;
+        if (l->fd >= 0)
+                close(l->fd);
+        map_done_with(&l->items, free);
+        buf_done(&l->queue);
+        free(l->path);
+        free(l);
+        return NULL;
+}
+
+int ledger_put(Ledger *l, const LedgerRecord *record) {
+        size_t name_len = strlen(record->name), slice_len = strnlen(record->slice, LEDGER_SLICE_SIZE), len;
+        uint8_t payload[PAYLOAD_MAX];
+        Item *known;
+        int r;
+
+        if (name_len < 1 || name_len > UNIT_NAME_MAX || slice_len >= LEDGER_SLICE_SIZE ||
+            record->target > UINT8_MAX)
+                return -EINVAL;
+        len = encode_put(record, slice_len, name_len, payload);
+        known = map_find(&l->items, record->name, name_len);
+        if (known && known->payload_len == len && memcmp(known->payload, payload, len) == 0)
+                return 0;
+        r = append_record(&l->queue, payload, len);
+        if (r < 0)
+                return r;
+        r = remember(l, payload, len);
+        if (r < 0) {
+                l->queue.len -= HEAD_SIZE + len;
+                return r;
+        }
+        l->n_queued++;
+        return 0;
+}
+
+int ledger_forget(Ledger *l, const char *name) {
+        uint8_t payload[1 + UNIT_NAME_MAX] = {KIND_FORGET};
+        size_t len = strlen(name);
+        Item *known = map_find(&l->items, name, len);
+        int r;
+
+        if (!known)
+                return 0;
+        memcpy(payload + 1, name, len);
+        r = append_record(&l->queue, payload, 1 + len);
+        if (r < 0)
+                return r;
+        free(map_take(&l->items, name, len));
+        l->n_queued++;
+        return 0;
+}
+
+// Replaces the file by one with a record per unit. What was queued is part of that.
+static int compact(Ledger *l) {
+        _cleanup_buf_ Buf b = {};
+        int fd, r;
+
+        r = buf_append(&b, magic, MAGIC_SIZE);
+        map_foreach (slot, &l->items) {
+                const Item *item = slot->value;
+
+                if (r < 0)
+                        break;
+                r = append_record(&b, item->payload, item->payload_len);
+        }
+        if (r < 0)
+                return r;
+        r = file_replace(AT_FDCWD, l->path, b.data, b.len, 0600, 0);
+        if (r < 0)
+                return r;
+        l->renamed = true;
+        fd = open(l->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return -errno;
+        close(l->fd);
+        l->renamed = false;
+        l->fd = fd;
+        l->size = b.len;
+        l->n_records = l->items.count;
+        return 0;
+}
+
+int ledger_flush(Ledger *l) {
+        uint64_t after = l->n_records + l->n_queued;
+        int r;
+
+        if (l->n_queued == 0)
+                return 0;
+        if (l->renamed || after > 2 * l->items.count + HISTORY_MIN) {
+                r = compact(l);
+                if (r < 0)
+                        return r;
+        } else {
+                r = write_at(l->fd, l->queue.data, l->queue.len, l->size);
+                if (r < 0) {
+                        (void) ftruncate(l->fd,
+                                         (off_t) l->size); // else the next flush or the next open cuts it
+                        return r;
+                }
+                l->size += l->queue.len;
+                l->n_records = after;
+        }
+        l->queue.len = 0;
+        l->n_queued = 0;
+        return 0;
+}

@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See the header for the layout and for the order of a batch.
+//
+//   Entry     a unit of ours      from adopt or a successful apply to a successful removal
+//   Template  a template file     as long as any Entry follows or followed it; its file goes with the last
+//   one
+//
+// An entry's `spec` is zero while its files are known to be wrong, so that the next apply writes them. A
+// template's `spec` is that of the file's content; zero if there is no file yet.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "list.h"
+#include "map.h"
+#include "unit-dir.h"
+#include "unit-dropin.h"
+#include "unit-file.h"
+#include "unit-name.h"
+
+typedef struct Template {
+        ListNode instances;
+        Hash spec;
+        bool dropin;             // its drop-in is written
+        const UnitDirItem *next; // during apply: whose content it shall get
+        int error;               // during apply: why it did not get it
+        char name[];
+} Template;
+
+typedef struct Entry {
+        ListNode in_template;
+        Template *template; // NULL: not from a template
+        Template *left;     // during apply: the template that has lost its last instance with this one
+        Hash spec;
+        bool own_file;           // DIR/NAME exists
+        const UnitDirItem *item; // during apply
+        char slice[UNIT_DIR_SLICE_SIZE];
+        char name[];
+} Entry;
+
+struct UnitDir {
+        int fd;
+        char *path;
+        char **foreign;
+        Map entries, templates;
+        uint64_t mtime_us; // what we set last, or found
+        bool changed;      // since the mtime was set
+};
+
+// Order of systemd 252 (man systemd.unit) without our own directory.
+static const char *const system_dirs[] = {
+        "/etc/systemd/system.control", "/run/systemd/system.control",
+        "/run/systemd/transient",      "/run/systemd/generator.early",
+        "/etc/systemd/system",         "/etc/systemd/system.attached",
+        "/run/systemd/system",         "/run/systemd/system.attached",
+        "/run/systemd/generator",      "/usr/local/lib/systemd/system",
+        "/usr/lib/systemd/system",     "/lib/systemd/system",
+        "/run/systemd/generator.late", NULL,
+};
+
+static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
+        size_t n = 0;
+
+        while (dirs[n])
+                n++;
+        *ret = calloc(n + 1, sizeof(char *));
+        if (!*ret)
+                return -ENOMEM;
+        for (size_t i = 0, k = 0; i < n; i++) {
+                if (streq(dirs[i], except))
+                        continue;
+                (*ret)[k] = strdup(dirs[i]);
+                if (!(*ret)[k++])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static uint64_t mtime_of(int fd) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return 0;
+        return (uint64_t) st.st_mtim.tv_sec * 1000000 + (uint64_t) st.st_mtim.tv_nsec / 1000;
+}
+
+int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret) {
+        _cleanup_(unit_dir_freep) UnitDir *d = calloc(1, sizeof(*d));
+        int r;
+
+        if (!d)
+                return -ENOMEM;
+        d->fd = -1;
+        d->path = strdup(dir);
+        if (!d->path)
+                return -ENOMEM;
+        r = copy_dirs(foreign_dirs ?: system_dirs, dir, &d->foreign);
+        if (r < 0)
+                return r;
+        if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        d->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (d->fd < 0)
+                return -errno;
+        d->mtime_us = mtime_of(d->fd);
+        *ret = TAKE_PTR(d);
+        return 0;
+}
+
+UnitDir *unit_dir_free(UnitDir *d) {
+        if (!d)
+                return NULL;
+        map_done_with(&d->entries, free);
+        map_done_with(&d->templates, free);
+        if (d->fd >= 0)
+                close(d->fd);
+        for (char **p = d->foreign; p && *p; p++)
+                free(*p);
+        free(d->foreign);
+        free(d->path);
+        free(d);
+        return NULL;
+}
+
+// ---- entries and templates
+
+static Template *template_new(UnitDir *d, const char *name) {
+        Template *t = calloc(1, sizeof(*t) + strlen(name) + 1);
+
+        if (!t)
+                return NULL;
+        list_init(&t->instances);
+        strcpy(t->name, name);
+        if (map_add_str(&d->templates, t->name, t) < 0) {
+                free(t);
+                return NULL;
+        }
+        return t;
+}
+
+static int entry_find_template(UnitDir *d, Entry *e) {
+        _cleanup_free_ char *name = NULL;
+
+        if (e->template)
+                return 0;
+        name = unit_name_template(e->name);
+        e->template = name ? map_find_str(&d->templates, name) ?: template_new(d, name) : NULL;
+        if (!e->template)
+                return -ENOMEM;
+        list_append(&e->template->instances, &e->in_template);
+        return 0;
+}
+
+static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
+        Entry *e = calloc(1, sizeof(*e) + strlen(name) + 1);
+
+        if (!e)
+                return NULL;
+        list_init(&e->in_template);
+        strcpy(e->name, name);
+        if ((from_template && entry_find_template(d, e) < 0) || map_add_str(&d->entries, e->name, e) < 0) {
+                list_unlink(&e->in_template);
+                free(e);
+                return NULL;
+        }
+        return e;
+}
+
+static void entry_free(UnitDir *d, Entry *e) {
+        list_unlink(&e->in_template);
+        map_take_str(&d->entries, e->name);
+        free(e);
+}
+
+static void template_collect(UnitDir *d, Template *t) {
+        if (!list_is_empty(&t->instances))
+                return;
+        map_take_str(&d->templates, t->name);
+        free(t);
+}
+
+static int name_check(const char *name, bool from_template) {
+        switch (unit_name_kind(name, NULL)) {
+        case UNIT_NAME_PLAIN:
+                return from_template ? -EINVAL : 0;
+        case UNIT_NAME_INSTANCE:
+                return 0;
+        default:
+                return -EINVAL;
+        }
+}
+
+static int slice_check(const char *slice) {
+        return slice && (strlen(slice) >= UNIT_DIR_SLICE_SIZE || strpbrk(slice, " \t\r\n%\\\"'")) ? -EINVAL
+                                                                                                  : 0;
+}
+
+// ---- single files
+
+static int put_file(UnitDir *d, const char *name, const void *content, size_t len) {
+        d->changed = true;
+        return file_replace(d->fd, name, content, len, 0644, 0);
+}
+
+static int drop_file(UnitDir *d, const char *name) {
+        if (unlinkat(d->fd, name, 0) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        d->changed = true;
+        return 0;
+}
+
+// Whether somebody else's file stands where we are about to make a new one.
+static int vacant(UnitDir *d, const char *name) {
+        struct stat st;
+
+        if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                return -EEXIST;
+        return errno == ENOENT ? 0 : -errno;
+}
+
+// Ours may be rewritten only as long as it is still a file: `systemctl mask --force` and the like leave a
+// link.
+static int replaceable(UnitDir *d, const char *name) {
+        struct stat st;
+
+        if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        return S_ISREG(st.st_mode) ? 0 : -EEXIST;
+}
+
+static void dropin_path(const char *name, char ret_dir[UNIT_NAME_MAX + 3],
+                        char ret_file[UNIT_NAME_MAX + 32]) {
+        snprintf(ret_dir, UNIT_NAME_MAX + 3, "%s.d", name);
+        snprintf(ret_file, UNIT_NAME_MAX + 32, "%s.d/50-argosy.conf", name);
+}
+
+static int drop_dropin(UnitDir *d, const char *name) {
+        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
+        int r;
+
+        dropin_path(name, dir, file);
+        r = drop_file(d, file);
+        if (r == 0 && unlinkat(d->fd, dir, AT_REMOVEDIR) < 0 && errno != ENOENT && errno != ENOTEMPTY &&
+            errno != EEXIST)
+                r = -errno;
+        return r;
+}
+
+static int put_dropin(UnitDir *d, const char *name, const char *slice) {
+        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        r = unit_dropin_text(unit_name_suffix(name), slice, &text);
+        if (r < 0)
+                return r;
+        if (text.len == 0)
+                return drop_dropin(d, name);
+        dropin_path(name, dir, file);
+        if (mkdirat(d->fd, dir, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        r = put_file(d, file, text.data, text.len);
+        if (r < 0)
+                (void) unlinkat(d->fd, dir, AT_REMOVEDIR);
+        return r;
+}
+
+// ---- what is there already
+
+// Zero: no such file, not a plain file, or unreadable.
+static Hash hash_of_file(UnitDir *d, const char *name) {
+        _cleanup_buf_ Buf b = {};
+
+        if (replaceable(d, name) < 0 || file_read(d->fd, name, UNIT_FILE_MAX, &b) < 0)
+                return (Hash){};
+        return hash_of(b.data, b.len);
+}
+
+static bool dropin_is(UnitDir *d, const char *name, const char *slice) {
+        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
+        _cleanup_buf_ Buf want = {}, have = {};
+        int r;
+
+        dropin_path(name, dir, file);
+        if (unit_dropin_text(unit_name_suffix(name), slice, &want) < 0)
+                return false;
+        r = file_read(d->fd, file, 4096, &have);
+        if (want.len == 0)
+                return r == -ENOENT;
+        return r == 0 && have.len == want.len && memcmp(have.data, want.data, want.len) == 0;
+}
+
+// Reads the entry's own file and drop-in; believes the template. True: all is as `spec` and `slice` want it.
+static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
+        Hash own = hash_of_file(d, e->name);
+        Template *t = e->template;
+        bool good;
+
+        e->own_file = !hash_is_zero(&own);
+        if (t && !e->own_file && vacant(d, e->name) < 0)
+                good = false; // masked
+        else
+                good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
+        return good && (!t || t->dropin) && (t && !slice ? true : dropin_is(d, e->name, slice));
+}
+
+static void template_inspect(UnitDir *d, Template *t) {
+        t->spec = hash_of_file(d, t->name);
+        t->dropin = dropin_is(d, t->name, NULL);
+}
+
+static void entry_learn(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
+        bool good = entry_inspect(d, e, spec, slice);
+
+        e->spec = good ? *spec : (Hash){};
+        snprintf(e->slice, sizeof(e->slice), "%s", slice ?: "");
+}
+
+int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash *spec, const char *slice) {
+        Entry *e;
+        int r;
+
+        if (slice && !*slice)
+                slice = NULL;
+        r = name_check(name, from_template) ?: slice_check(slice);
+        if (r < 0)
+                return r;
+        if (map_find_str(&d->entries, name))
+                return -EEXIST;
+        e = entry_new(d, name, from_template);
+        if (!e)
+                return -ENOMEM;
+        if (e->template && hash_is_zero(&e->template->spec))
+                template_inspect(d, e->template);
+        entry_learn(d, e, spec, slice);
+        return hash_is_zero(&e->spec);
+}
+
+int unit_dir_check(UnitDir *d, const char *name) {
+        Entry *e = map_find_str(&d->entries, name);
+        Hash spec;
+
+        if (!e)
+                return -ENOENT;
+        if (hash_is_zero(&e->spec))
+                return 1;
+        if (e->template) {
+                Hash before = e->template->spec;
+
+                template_inspect(d, e->template);
+                if (!hash_equal(&before,
+                                &e->template->spec)) // not written by us: nobody who follows it is right
+                        list_foreach (n, &e->template->instances) {
+                                Entry *other = CONTAINER_OF(n, Entry, in_template);
+
+                                if (other != e && !other->own_file)
+                                        other->spec = (Hash){};
+                        }
+        }
+        spec = e->spec;
+        entry_learn(d, e, &spec, *e->slice ? e->slice : NULL);
+        return hash_is_zero(&e->spec);
+}
+
+bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec) {
+        const Entry *e = map_find_str(&d->entries, name);
+
+        if (e && ret_spec)
+                *ret_spec = e->spec;
+        return e;
+}
+
+// ---- a batch. Each step goes over all items; an item that failed takes no further part.
+
+static const char *item_slice(const UnitDirItem *item) {
+        return item->slice && *item->slice ? item->slice : NULL;
+}
+
+static Entry *entry_of(UnitDir *d, const UnitDirItem *item) {
+        Entry *e = item->error == 0 ? map_find_str(&d->entries, item->name) : NULL;
+
+        return e && e->item == item ? e : NULL; // NULL also: has nothing to do
+}
+
+static bool is_write(const UnitDirItem *item) {
+        return item->error == 0 && !item->remove;
+}
+
+// A unit may turn from or into an instance of its template.
+static int entry_rehome(UnitDir *d, Entry *e, bool from_template) {
+        Template *before = e->template;
+        int r;
+
+        r = from_template ? entry_find_template(d, e) : 0;
+        if (r < 0 || !before == !from_template)
+                return r;
+        if (!from_template) {
+                list_unlink(&e->in_template);
+                e->template = NULL;
+                if (list_is_empty(&before->instances))
+                        e->left = before;
+        }
+        return 0;
+}
+
+static int begin_write(UnitDir *d, UnitDirItem *item) {
+        Entry *e = map_find_str(&d->entries, item->name);
+        Template *t;
+        int r;
+
+        r = name_check(item->name, item->from_template) ?: slice_check(item_slice(item));
+        if (r < 0)
+                return r;
+        if (e && e->item)
+                return -EINVAL;
+        if (e && !!e->template == item->from_template && hash_equal(&e->spec, &item->spec) &&
+            streq(e->slice, item_slice(item) ?: ""))
+                return 0;
+        r = e ? replaceable(d, item->name) : vacant(d, item->name);
+        if (r < 0)
+                return r;
+        if (!e)
+                e = entry_new(d, item->name, item->from_template);
+        if (!e)
+                return -ENOMEM;
+        e->item = item;
+        r = entry_rehome(d, e, item->from_template);
+        t = e->template;
+        if (r < 0 || !t)
+                return r;
+        if (hash_is_zero(&t->spec))
+                r = vacant(d, t->name);
+        if (r == 0 && !hash_equal(&t->spec, &item->spec))
+                t->next = item;
+        return r;
+}
+
+static int begin_remove(UnitDir *d, const UnitDirItem *item) {
+        Entry *e = map_find_str(&d->entries, item->name);
+
+        if (e && e->item)
+                return -EINVAL;
+        if (e)
+                e->item = item;
+        return 0;
+}
+
+// Rewrites that do not touch the template's content still need the drop-ins that may be missing.
+static int write_dropins(UnitDir *d, Entry *e) {
+        Template *t = e->template;
+        const char *slice = item_slice(e->item);
+        int r;
+
+        if (t && !t->dropin) {
+                r = put_dropin(d, t->name, NULL);
+                if (r < 0)
+                        return r;
+                t->dropin = true;
+        }
+        if (!t || slice)
+                return put_dropin(d, e->name, slice);
+        return 0; // one that is no longer wanted goes at the end
+}
+
+// Whether the unit will follow the template's file once the batch is done.
+static bool will_follow(const Entry *e) {
+        const Template *t = e->template;
+
+        return t && hash_equal(t->next ? &t->next->spec : &t->spec, &e->item->spec);
+}
+
+static int write_own_file(UnitDir *d, Entry *e) {
+        int r;
+
+        if (will_follow(e))
+                return 0;
+        r = put_file(d, e->name, e->item->content, e->item->len);
+        if (r == 0)
+                e->own_file = true;
+        return r;
+}
+
+// Gives everyone who still runs the template's present content a file of their own, then replaces the
+// template.
+static int replace_template(UnitDir *d, Template *t) {
+        int r = replaceable(d, t->name);
+
+        if (r < 0)
+                return r;
+        list_foreach (n, &t->instances) {
+                Entry *e = CONTAINER_OF(n, Entry, in_template);
+
+                if (e->item || e->own_file || hash_is_zero(&e->spec))
+                        continue;
+                if (linkat(d->fd, t->name, d->fd, e->name, 0) < 0) {
+                        if (errno != EEXIST)
+                                return -errno;
+                        e->spec = (Hash){}; // somebody has masked this one: the others do not wait for him
+                        continue;
+                }
+                e->own_file = true;
+                d->changed = true;
+        }
+        r = put_file(d, t->name, t->next->content, t->next->len);
+        if (r == 0)
+                t->spec = t->next->spec;
+        return r;
+}
+
+static int write_template(UnitDir *d, Entry *e) {
+        Template *t = e->template;
+
+        if (!t || !will_follow(e))
+                return 0;
+        if (t->next && t->error == 0 && !hash_equal(&t->spec, &t->next->spec))
+                t->error = replace_template(d, t);
+        return t->error;
+}
+
+static int finish_write(UnitDir *d, Entry *e) {
+        const char *slice = item_slice(e->item);
+        int r = 0;
+
+        if (e->own_file && will_follow(e)) {
+                r = drop_file(d, e->name);
+                e->own_file = r < 0;
+        }
+        if (r == 0 && e->template && !slice)
+                r = drop_dropin(d, e->name);
+        if (r < 0)
+                return r;
+        e->spec = e->item->spec;
+        e->own_file = e->own_file || !e->template;
+        snprintf(e->slice, sizeof(e->slice), "%s", slice ?: "");
+        return 0;
+}
+
+static int remove_template(UnitDir *d, Template *t) {
+        int r = 0;
+
+        if (!list_is_empty(&t->instances))
+                return 0;
+        if (!hash_is_zero(&t->spec))
+                r = replaceable(d, t->name) ?: drop_file(d, t->name);
+        if (r == -EEXIST) // somebody's mask: theirs
+                r = 0;
+        if (r == 0 && t->dropin)
+                r = drop_dropin(d, t->name);
+        if (r == 0) {
+                t->spec = (Hash){};
+                t->dropin = false;
+        }
+        return r;
+}
+
+static int remove_entry(UnitDir *d, Entry *e) {
+        Template *t = e->template;
+        int r = replaceable(d, e->name);
+
+        if (r == 0)
+                r = drop_file(d, e->name);
+        if (r == 0 || r == -EEXIST)
+                r = drop_dropin(d, e->name);
+        if (r == 0 && t) {
+                list_unlink(&e->in_template);
+                r = remove_template(d, t);
+                if (r < 0)
+                        list_append(&t->instances, &e->in_template);
+        }
+        if (r < 0) {
+                e->spec = (Hash){};
+                e->item = NULL;
+                return r;
+        }
+        entry_free(d, e);
+        if (t)
+                template_collect(d, t);
+        return 0;
+}
+
+static void step(UnitDir *d, UnitDirItem *items, size_t n, int (*run)(UnitDir *, Entry *)) {
+        for (size_t i = 0; i < n; i++) {
+                Entry *e = is_write(&items[i]) ? entry_of(d, &items[i]) : NULL;
+
+                if (e)
+                        items[i].error = run(d, e);
+        }
+}
+
+// What stays behind a failed write is ours, in a state that is not known: it is kept and written again, or
+// removed, later. Only a unit that never got anything on the disk is forgotten.
+static void end_item(UnitDir *d, UnitDirItem *item) {
+        Entry *e = map_find_str(&d->entries, item->name);
+        Template *t;
+
+        if (!e || e->item != item)
+                return;
+        t = TAKE_PTR(e->left);
+        if (t && remove_template(d, t) == 0)
+                template_collect(d, t);
+        t = e->template;
+        if (t)
+                t->next = NULL, t->error = 0;
+        e->item = NULL;
+        if (item->error == 0)
+                return;
+        if (item->error == -EEXIST && hash_is_zero(&e->spec) && !e->own_file) {
+                (void) drop_dropin(d, e->name);
+                entry_free(d, e);
+                if (t && remove_template(d, t) == 0)
+                        template_collect(d, t);
+                return;
+        }
+        e->spec = (Hash){};
+}
+
+// systemd compares the directory's mtime in microseconds with the one of its last scan, which may have been
+// in the middle of this batch.
+static void advance_mtime(UnitDir *d) {
+        uint64_t now = mtime_of(d->fd);
+
+        d->mtime_us = MAX_OF(now, d->mtime_us) + 1;
+        struct timespec times[2] = {
+                {.tv_nsec = UTIME_OMIT},
+                {.tv_sec = (time_t) (d->mtime_us / 1000000),
+                 .tv_nsec = (long) (d->mtime_us % 1000000) * 1000},
+        };
+        if (futimens(d->fd, times) == 0)
+                d->changed = false;
+}
+
+void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                items[i].error = items[i].remove ? begin_remove(d, &items[i]) : begin_write(d, &items[i]);
+        step(d, items, n, write_dropins);
+        step(d, items, n, write_own_file);
+        step(d, items, n, write_template);
+        step(d, items, n, finish_write);
+        for (size_t i = 0; i < n; i++) {
+                Entry *e = items[i].remove ? entry_of(d, &items[i]) : NULL;
+
+                if (e)
+                        items[i].error = remove_entry(d, e);
+        }
+        for (size_t i = 0; i < n; i++)
+                end_item(d, &items[i]);
+        if (d->changed)
+                advance_mtime(d);
+}
+
+// ---- names of others
+
+static char *probe(const char *dir, const char *name) {
+        struct stat st;
+        char *path;
+
+        if (asprintf(&path, "%s/%s", dir, name) < 0)
+                return NULL;
+        if (lstat(path, &st) == 0) // a dangling link counts: it is a mask or an alias to be
+                return path;
+        free(path);
+        return NULL;
+}
+
+static char *foreign_here(UnitDir *d, const char *name, bool ours) {
+        return (ours ? replaceable(d, name) : vacant(d, name)) == -EEXIST ? probe(d->path, name) : NULL;
+}
+
+char *unit_dir_foreign(UnitDir *d, const char *name) {
+        const Entry *e = map_find_str(&d->entries, name);
+        bool instance = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE;
+        _cleanup_free_ char *template = instance ? unit_name_template(name) : NULL;
+        char *path;
+
+        path = foreign_here(d, name, e);
+        if (!path && template)
+                path = foreign_here(d, template, map_find_str(&d->templates, template));
+        for (char **dir = d->foreign; !path && *dir; dir++) {
+                path = probe(*dir, name);
+                if (!path && template)
+                        path = probe(*dir, template);
+        }
+        return path;
+}

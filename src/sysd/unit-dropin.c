@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "unit-dropin.h"
+
+typedef struct TypeRule {
+        const char *suffix;
+        const char *section; // where Slice= belongs; NULL: the type runs no processes
+        bool after;          // ordered behind argosy.target, so that it stops before the daemon at shutdown
+} TypeRule;
+
+// Sockets, paths, mounts and automounts are by default ordered before sockets.target, paths.target or
+// local-fs.target, hence before basic.target and the daemon: ordering them behind argosy.target would close
+// a cycle, which systemd breaks at shutdown by dropping jobs.
+static const TypeRule type_rules[] = {
+        {".service", "Service", true}, {".socket", "Socket", false}, {".mount", "Mount", false},
+        {".swap", "Swap", false},      {".timer", NULL, true},       {".target", NULL, true},
+};
+
+int unit_dropin_text(const char *suffix, const char *slice, Buf *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(type_rules); i++) {
+                const TypeRule *t = &type_rules[i];
+                int r = 0;
+
+                if (!streq(suffix, t->suffix))
+                        continue;
+                if (t->after)
+                        r = buf_printf(ret, "[Unit]\nAfter=argosy.target\n");
+                if (r == 0 && slice && t->section)
+                        r = buf_printf(ret, "[%s]\nSlice=%s\n", t->section, slice);
+                return r;
+        }
+        return 0;
+}

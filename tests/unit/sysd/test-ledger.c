@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fileio.h"
+#include "ledger.h"
+#include "map.h"
+
+static int make_dir(void **state) {
+        char *dir = strdup("/tmp/argosy-test-XXXXXX");
+
+        assert_non_null(mkdtemp(dir));
+        *state = dir;
+        return chdir(dir);
+}
+
+static int drop_dir(void **state) {
+        assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
+        rmdir(*state);
+        free(*state);
+        return 0;
+}
+
+typedef struct Seen {
+        size_t n;
+        char name[8][64];
+        LedgerRecord record[8];
+} Seen;
+
+static int see(const LedgerRecord *record, void *userdata) {
+        Seen *seen = userdata;
+
+        if (seen->n < 8) {
+                snprintf(seen->name[seen->n], 64, "%s", record->name);
+                seen->record[seen->n] = *record;
+        }
+        seen->n++;
+        return 0;
+}
+
+static Ledger *open_ledger(Seen *seen) {
+        Ledger *l;
+
+        *seen = (Seen){};
+        assert_int_equal(ledger_open("ledger", see, seen, &l), 0);
+        return l;
+}
+
+static off_t file_size(void) {
+        struct stat st;
+
+        assert_int_equal(stat("ledger", &st), 0);
+        return st.st_size;
+}
+
+static LedgerRecord record_of(const char *name, uint64_t revision) {
+        LedgerRecord r = {
+                .name = name,
+                .spec = hash_of(name, strlen(name)),
+                .from_template = true,
+                .revision = revision,
+                .start_rev = 2,
+                .restart_rev = 3,
+                .stop_rev = UINT64_C(0x8000000000000004),
+                .invocation_id = {1, 2, 3, [15] = 16},
+                .target = 2,
+                .slice = "argosy-07.slice",
+                .done = true,
+                .interrupted = true,
+        };
+
+        return r;
+}
+
+static void put(Ledger *l, const char *name, uint64_t revision) {
+        LedgerRecord r = record_of(name, revision);
+
+        assert_int_equal(ledger_put(l, &r), 0);
+}
+
+static void gives_back_the_last_record_of_each_unit(void **state) {
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+        LedgerRecord want = record_of("web@1.service", 9);
+
+        assert_int_equal(seen.n, 0);
+        put(l, "web@1.service", 1);
+        put(l, "gone.service", 2);
+        put(l, "web@1.service", 9);
+        assert_int_equal(ledger_forget(l, "gone.service"), 0);
+        assert_int_equal(ledger_forget(l, "never.service"), 0);
+        assert_int_equal(ledger_flush(l), 0);
+        ledger_close(l);
+
+        l = open_ledger(&seen);
+        assert_int_equal(seen.n, 1);
+        assert_string_equal(seen.name[0], "web@1.service");
+        assert_true(hash_equal(&seen.record[0].spec, &want.spec));
+        assert_true(seen.record[0].from_template);
+        assert_true(seen.record[0].done && seen.record[0].interrupted);
+        assert_false(seen.record[0].failed || seen.record[0].pending);
+        assert_int_equal(seen.record[0].revision, 9);
+        assert_int_equal(seen.record[0].start_rev, 2);
+        assert_int_equal(seen.record[0].restart_rev, 3);
+        assert_true(seen.record[0].stop_rev == want.stop_rev);
+        assert_int_equal(seen.record[0].target, 2);
+        assert_memory_equal(seen.record[0].invocation_id, want.invocation_id, 16);
+        assert_string_equal(seen.record[0].slice, "argosy-07.slice");
+        ledger_close(l);
+}
+
+static void nothing_is_written_before_flush_or_for_an_equal_record(void **state) {
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+        off_t before;
+
+        put(l, "a.service", 1);
+        assert_int_equal(file_size(), 8);
+        assert_int_equal(ledger_flush(l), 0);
+        before = file_size();
+        put(l, "a.service", 1);
+        assert_int_equal(ledger_flush(l), 0);
+        assert_int_equal(file_size(), before);
+        ledger_close(l);
+}
+
+// Whatever prefix of the file a crash left: the records that are whole count, the rest is cut, and writing
+// goes on.
+static void a_torn_tail_is_cut_at_every_length(void **state) {
+        _cleanup_buf_ Buf whole = {};
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+        size_t one;
+
+        put(l, "a.service", 1);
+        assert_int_equal(ledger_flush(l), 0);
+        one = (size_t) file_size();
+        put(l, "b.service", 2);
+        assert_int_equal(ledger_flush(l), 0);
+        ledger_close(l);
+        assert_int_equal(file_read(AT_FDCWD, "ledger", 1 << 20, &whole), 0);
+
+        for (size_t len = 0; len <= whole.len; len++) {
+                assert_int_equal(file_replace(AT_FDCWD, "ledger", whole.data, len, 0600, 0), 0);
+                l = open_ledger(&seen);
+                assert_int_equal(seen.n, (len >= one) + (len == whole.len));
+                put(l, "c.service", 3);
+                assert_int_equal(ledger_flush(l), 0);
+                ledger_close(l);
+                l = open_ledger(&seen);
+                assert_int_equal(seen.n, 1 + (len >= one) + (len == whole.len));
+                ledger_close(l);
+        }
+}
+
+static void any_flipped_bit_ends_the_good_part(void **state) {
+        _cleanup_buf_ Buf whole = {};
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+        size_t one;
+
+        put(l, "a.service", 1);
+        assert_int_equal(ledger_flush(l), 0);
+        one = (size_t) file_size();
+        put(l, "b.service", 2);
+        assert_int_equal(ledger_flush(l), 0);
+        ledger_close(l);
+        assert_int_equal(file_read(AT_FDCWD, "ledger", 1 << 20, &whole), 0);
+        for (size_t i = one; i < whole.len; i++) {
+                whole.data[i] ^= 0x40;
+                assert_int_equal(file_replace(AT_FDCWD, "ledger", whole.data, whole.len, 0600, 0), 0);
+                whole.data[i] ^= 0x40;
+                l = open_ledger(&seen);
+                assert_int_equal(seen.n, 1);
+                assert_string_equal(seen.name[0], "a.service");
+                ledger_close(l);
+        }
+}
+
+static void other_files_are_left_alone(void **state) {
+        _cleanup_buf_ Buf b = {};
+        Seen seen = {};
+        Ledger *l;
+
+        assert_int_equal(file_replace(AT_FDCWD, "ledger", "[Unit]\nx=y\n", 11, 0600, 0), 0);
+        assert_int_equal(ledger_open("ledger", see, &seen, &l), -EBADMSG);
+        assert_int_equal(file_read(AT_FDCWD, "ledger", 100, &b), 0);
+        assert_int_equal(b.len, 11);
+}
+
+static void history_is_dropped_by_a_rewrite(void **state) {
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+        off_t most = 0;
+
+        put(l, "stays.service", 1);
+        for (uint64_t i = 1; i < 3000; i++) {
+                put(l, "busy.service", i);
+                assert_int_equal(ledger_flush(l), 0);
+                most = file_size() > most ? file_size() : most;
+        }
+        assert_true(file_size() < most);
+        assert_true(most < 1100 * 160);
+        ledger_close(l);
+        l = open_ledger(&seen);
+        assert_int_equal(seen.n, 2);
+        for (size_t i = 0; i < 2; i++)
+                assert_int_equal(seen.record[i].revision, streq(seen.name[i], "busy.service") ? 2999 : 1);
+        ledger_close(l);
+}
+
+static void a_failed_flush_is_made_good_by_the_next(void **state) {
+        struct rlimit old, small;
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+
+        put(l, "a.service", 1);
+        assert_int_equal(ledger_flush(l), 0);
+        put(l, "b.service", 2);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+        small = (struct rlimit){.rlim_cur = (rlim_t) file_size() + 10, .rlim_max = old.rlim_max};
+        signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        assert_int_equal(ledger_flush(l), -EFBIG);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+        put(l, "c.service", 3);
+        assert_int_equal(ledger_flush(l), 0);
+        ledger_close(l);
+        l = open_ledger(&seen);
+        assert_int_equal(seen.n, 3);
+        ledger_close(l);
+}
+
+static void refuses_what_does_not_fit(void **state) {
+        char name[300] = "a.service";
+        LedgerRecord r = record_of(name, 1);
+        Seen seen;
+        Ledger *l = open_ledger(&seen);
+
+        memset(name, 'a', sizeof(name));
+        name[256] = 0;
+        assert_int_equal(ledger_put(l, &r), -EINVAL);
+        name[255] = 0;
+        assert_int_equal(ledger_put(l, &r), 0);
+        memset(r.slice, 'x', sizeof(r.slice));
+        assert_int_equal(ledger_put(l, &r), -EINVAL);
+        ledger_close(l);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
+                T(gives_back_the_last_record_of_each_unit),
+                T(nothing_is_written_before_flush_or_for_an_equal_record),
+                T(a_torn_tail_is_cut_at_every_length),
+                T(any_flipped_bit_ends_the_good_part),
+                T(other_files_are_left_alone),
+                T(history_is_dropped_by_a_rewrite),
+                T(a_failed_flush_is_made_good_by_the_next),
+                T(refuses_what_does_not_fit),
+#undef T
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "str.h"
+#include "unit-dir.h"
+
+static UnitDir *d;
+
+static void open_dir(void) {
+        static const char *const foreign[] = {"etc", "lib", "generator", NULL};
+
+        assert_int_equal(unit_dir_new("units", foreign, &d), 0);
+}
+
+static int set_up(void **state) {
+        char *dir = strdup("/tmp/argosy-test-XXXXXX");
+
+        assert_non_null(mkdtemp(dir));
+        *state = dir;
+        assert_int_equal(chdir(dir), 0);
+        assert_int_equal(mkdir("etc", 0755) | mkdir("lib", 0755) | mkdir("generator", 0755), 0);
+        open_dir();
+        return 0;
+}
+
+static int tear_down(void **state) {
+        d = unit_dir_free(d);
+        assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
+        rmdir(*state);
+        free(*state);
+        return 0;
+}
+
+static UnitDirItem item_of(const char *name, const char *content, bool from_template, const char *slice) {
+        return (UnitDirItem){
+                .name = name,
+                .from_template = from_template,
+                .content = content,
+                .len = strlen(content),
+                .spec = hash_of(content, strlen(content)),
+                .slice = slice,
+        };
+}
+
+static int write_one(const char *name, const char *content, bool from_template, const char *slice) {
+        UnitDirItem item = item_of(name, content, from_template, slice);
+
+        unit_dir_apply(d, &item, 1);
+        return item.error;
+}
+
+static int remove_one(const char *name) {
+        UnitDirItem item = {.name = name, .remove = true};
+
+        unit_dir_apply(d, &item, 1);
+        return item.error;
+}
+
+static void assert_file(const char *path, const char *content) {
+        _cleanup_buf_ Buf b = {};
+
+        assert_int_equal(file_read(AT_FDCWD, path, 4096, &b), 0);
+        assert_int_equal(buf_append(&b, "", 1), 0);
+        assert_string_equal((char *) b.data, content);
+}
+
+static void put_foreign(const char *path, const char *content) {
+        assert_int_equal(file_replace(AT_FDCWD, path, content, strlen(content), 0644, 0), 0);
+}
+
+static bool exists(const char *path) {
+        struct stat st;
+
+        return lstat(path, &st) == 0;
+}
+
+static size_t count_files(const char *path) {
+        DIR *dir = opendir(path);
+        size_t n = 0;
+
+        assert_non_null(dir);
+        for (struct dirent *e; (e = readdir(dir));)
+                n += !streq(e->d_name, ".") && !streq(e->d_name, "..");
+        closedir(dir);
+        return n;
+}
+
+static bool same_file(const char *a, const char *b) {
+        struct stat x, y;
+
+        assert_int_equal(stat(a, &x) | stat(b, &y), 0);
+        return x.st_ino == y.st_ino;
+}
+
+static int64_t mtime_us(void) {
+        struct stat st;
+
+        assert_int_equal(stat("units", &st), 0);
+        return (int64_t) st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+}
+
+static Hash spec_of(const char *content) {
+        return hash_of(content, strlen(content));
+}
+
+static void a_unit_has_a_file_and_a_dropin(void **state) {
+        assert_int_equal(write_one("web.service", "[Service]\n", false, "argosy-01.slice"), 0);
+        assert_file("units/web.service", "[Service]\n");
+        assert_file("units/web.service.d/50-argosy.conf",
+                    "[Unit]\nAfter=argosy.target\n[Service]\nSlice=argosy-01.slice\n");
+        assert_int_equal(write_one("web.service", "[Service]\n", false, NULL), 0);
+        assert_file("units/web.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+}
+
+static void removal_leaves_nothing(void **state) {
+        assert_int_equal(write_one("web.service", "x", false, "argosy-01.slice"), 0);
+        assert_int_equal(write_one("w@1.service", "y", true, "argosy-01.slice"), 0);
+        assert_int_equal(write_one("w@2.service", "y", true, NULL), 0);
+        assert_int_equal(write_one("w@3.service", "z", true, NULL), 0);
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_int_equal(remove_one("w@1.service"), 0);
+        assert_true(exists("units/w@.service"));
+        assert_int_equal(remove_one("w@2.service"), 0);
+        assert_int_equal(remove_one("w@3.service"), 0);
+        assert_int_equal(count_files("units"), 0);
+        assert_int_equal(remove_one("w@3.service"), 0);
+        assert_false(unit_dir_find(d, "w@3.service", NULL));
+}
+
+static void dropins_of_others_stay(void **state) {
+        assert_int_equal(write_one("web.service", "x", false, NULL), 0);
+        put_foreign("units/web.service.d/override.conf", "mine");
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_file("units/web.service.d/override.conf", "mine");
+        assert_int_equal(count_files("units/web.service.d"), 1);
+}
+
+static void sockets_are_not_ordered_behind_the_daemon(void **state) {
+        assert_int_equal(write_one("a.socket", "x", false, NULL), 0);
+        assert_false(exists("units/a.socket.d"));
+        assert_int_equal(write_one("b.socket", "x", false, "argosy-01.slice"), 0);
+        assert_file("units/b.socket.d/50-argosy.conf", "[Socket]\nSlice=argosy-01.slice\n");
+        assert_int_equal(write_one("c.timer", "x", false, "argosy-01.slice"), 0);
+        assert_file("units/c.timer.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+}
+
+static void instances_share_one_file(void **state) {
+        UnitDirItem items[] = {item_of("w@1.service", "one", true, "argosy-01.slice"),
+                               item_of("w@2.service", "one", true, NULL)};
+
+        unit_dir_apply(d, items, 2);
+        assert_int_equal(items[0].error | items[1].error, 0);
+        assert_file("units/w@.service", "one");
+        assert_false(exists("units/w@1.service"));
+        assert_file("units/w@.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+        assert_file("units/w@1.service.d/50-argosy.conf",
+                    "[Unit]\nAfter=argosy.target\n[Service]\nSlice=argosy-01.slice\n");
+        assert_false(exists("units/w@2.service.d"));
+}
+
+static void sisters_keep_the_old_revision_when_one_gets_the_new(void **state) {
+        assert_int_equal(write_one("w@1.service", "old", true, NULL), 0);
+        assert_int_equal(write_one("w@2.service", "old", true, NULL), 0);
+        assert_int_equal(write_one("w@3.service", "old", true, NULL), 0);
+        assert_int_equal(write_one("w@1.service", "new", true, NULL), 0);
+        assert_file("units/w@.service", "new");
+        assert_false(exists("units/w@1.service"));
+        assert_file("units/w@2.service", "old");
+        assert_true(same_file("units/w@2.service", "units/w@3.service"));
+
+        assert_int_equal(write_one("w@2.service", "new", true, NULL), 0);
+        assert_false(exists("units/w@2.service"));
+        assert_file("units/w@3.service", "old");
+        assert_int_equal(write_one("w@4.service", "old", true, NULL), 0);
+        assert_false(
+                exists("units/w@4.service")); // it names the template now, so the newer ones were linked
+        assert_file("units/w@1.service", "new");
+        assert_file("units/w@.service", "old");
+}
+
+static void one_batch_may_mix_revisions(void **state) {
+        assert_int_equal(write_one("w@0.service", "old", true, NULL), 0);
+        UnitDirItem items[] = {
+                item_of("w@1.service", "a", true, NULL), item_of("w@2.service", "old", true, NULL),
+                item_of("w@3.service", "b", true, NULL), item_of("w@4.service", "a", true, NULL),
+                item_of("w@5.service", "b", true, NULL),
+        };
+
+        unit_dir_apply(d, items, ELEMENTSOF(items));
+        for (size_t i = 0; i < ELEMENTSOF(items); i++)
+                assert_int_equal(items[i].error, 0);
+        assert_file("units/w@.service", "b");
+        assert_file("units/w@0.service", "old");
+        assert_file("units/w@1.service", "a");
+        assert_file("units/w@2.service", "old");
+        assert_file("units/w@4.service", "a");
+        assert_false(exists("units/w@3.service"));
+        assert_false(exists("units/w@5.service"));
+}
+
+static void a_unit_may_leave_and_join_its_template(void **state) {
+        assert_int_equal(write_one("w@1.service", "t", true, NULL), 0);
+        assert_int_equal(write_one("w@1.service", "own", false, NULL), 0);
+        assert_file("units/w@1.service", "own");
+        assert_false(exists("units/w@.service"));
+        assert_false(exists("units/w@.service.d"));
+        assert_file("units/w@1.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+        assert_int_equal(write_one("w@1.service", "t", true, NULL), 0);
+        assert_false(exists("units/w@1.service"));
+        assert_false(exists("units/w@1.service.d"));
+        assert_file("units/w@.service", "t");
+        assert_int_equal(remove_one("w@1.service"), 0);
+        assert_int_equal(count_files("units"), 0);
+}
+
+static void nobody_elses_file_is_touched(void **state) {
+        put_foreign("units/theirs.service", "theirs");
+        put_foreign("units/t@.service", "theirs");
+        assert_int_equal(symlink("/dev/null", "units/masked.service"), 0);
+        UnitDirItem items[] = {
+                item_of("theirs.service", "ours", false, NULL),
+                item_of("t@1.service", "ours", true, NULL),
+                item_of("masked.service", "ours", false, NULL),
+                item_of("good.service", "ours", false, NULL),
+        };
+
+        unit_dir_apply(d, items, ELEMENTSOF(items));
+        for (size_t i = 0; i < 3; i++)
+                assert_int_equal(items[i].error, -EEXIST);
+        assert_int_equal(items[3].error, 0);
+        assert_file("units/theirs.service", "theirs");
+        assert_file("units/t@.service", "theirs");
+        assert_int_equal(count_files("units"), 5); // three of theirs, good.service and its drop-in
+        assert_false(unit_dir_find(d, "t@1.service", NULL));
+        assert_int_equal(remove_one("theirs.service"), 0);
+        assert_file("units/theirs.service", "theirs");
+}
+
+static void a_mask_over_our_file_is_respected(void **state) {
+        assert_int_equal(write_one("w@1.service", "old", true, NULL), 0);
+        assert_int_equal(write_one("w@2.service", "old", true, NULL), 0);
+        assert_int_equal(write_one("web.service", "x", false, NULL), 0);
+        assert_int_equal(unlink("units/web.service"), 0);
+        assert_int_equal(symlink("/dev/null", "units/web.service"), 0);
+        assert_int_equal(symlink("/dev/null", "units/w@2.service"), 0);
+
+        assert_int_equal(write_one("web.service", "y", false, NULL), -EEXIST);
+        _cleanup_free_ char *a = unit_dir_foreign(d, "web.service"), *b = unit_dir_foreign(d, "w@2.service");
+        assert_string_equal(a, "units/web.service");
+        assert_string_equal(b, "units/w@2.service");
+        assert_int_equal(write_one("w@1.service", "new", true, NULL), 0);
+        assert_file("units/w@.service", "new");
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_true(exists("units/web.service"));
+        assert_false(exists("units/web.service.d"));
+}
+
+static void finds_names_of_others(void **state) {
+        static const struct {
+                const char *name, *path;
+        } cases[] = {
+                {"a.service", "etc/a.service"},
+                {"masked.service", "etc/masked.service"},
+                {"alias.service", "etc/alias.service"},
+                {"getty@7.service", "lib/getty@.service"},
+                {"generated.mount", "generator/generated.mount"},
+                {"here.service", "units/here.service"},
+                {"dropin.service", NULL},
+                {"free.service", NULL},
+        };
+
+        put_foreign("etc/a.service", "");
+        put_foreign("lib/a.service", "");
+        put_foreign("lib/getty@.service", "");
+        put_foreign("generator/generated.mount", "");
+        put_foreign("units/here.service", "");
+        assert_int_equal(mkdir("etc/dropin.service.d", 0755), 0);
+        assert_int_equal(
+                symlink("/dev/null", "etc/masked.service") | symlink("nowhere", "etc/alias.service"), 0);
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *path = unit_dir_foreign(d, cases[i].name);
+
+                if (cases[i].path)
+                        assert_string_equal(path, cases[i].path);
+                else
+                        assert_null(path);
+        }
+        assert_int_equal(write_one("free.service", "x", false, NULL), 0);
+        assert_null(unit_dir_foreign(d, "free.service"));
+        put_foreign("etc/free.service", "shadow");
+        _cleanup_free_ char *shadow = unit_dir_foreign(d, "free.service");
+        assert_string_equal(shadow, "etc/free.service");
+}
+
+// PID 1 looks at the time only. With a clock that stands still each batch must still leave another time than
+// any that was ever there.
+static void the_directory_is_newer_after_every_batch(void **state) {
+        struct timespec stuck[2] = {{.tv_sec = 4000000000}, {.tv_sec = 4000000000}};
+        int64_t last;
+
+        d = unit_dir_free(d);
+        assert_int_equal(utimensat(AT_FDCWD, "units", stuck, 0), 0);
+        open_dir();
+        last = mtime_us();
+        for (int i = 0; i < 20; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%d.service", i);
+                assert_int_equal(write_one(name, "x", false, NULL), 0);
+                assert_true(mtime_us() > last);
+                last = mtime_us();
+                assert_int_equal(utimensat(AT_FDCWD, "units", stuck, 0), 0); // as a coarse clock would
+        }
+        assert_int_equal(write_one("u1.service", "x", false, NULL), 0);
+        assert_int_equal(mtime_us(), INT64_C(4000000000000000)); // nothing written, nothing to rescan
+}
+
+static void adopts_what_it_wrote(void **state) {
+        Hash old = spec_of("old"), new = spec_of("new"), x = spec_of("x"), found;
+
+        assert_int_equal(write_one("w@1.service", "old", true, "argosy-01.slice"), 0);
+        assert_int_equal(write_one("w@2.service", "new", true, NULL), 0);
+        assert_int_equal(write_one("web.service", "x", false, "argosy-02.slice"), 0);
+        d = unit_dir_free(d);
+        open_dir();
+        assert_int_equal(unit_dir_adopt(d, "w@1.service", true, &old, "argosy-01.slice"), 0);
+        assert_int_equal(unit_dir_adopt(d, "w@2.service", true, &new, ""), 0);
+        assert_int_equal(unit_dir_adopt(d, "web.service", false, &x, "argosy-02.slice"), 0);
+        assert_int_equal(unit_dir_adopt(d, "web.service", false, &x, NULL), -EEXIST);
+        assert_true(unit_dir_find(d, "web.service", &found));
+        assert_true(hash_equal(&found, &x));
+        assert_null(unit_dir_foreign(d, "w@1.service"));
+        assert_int_equal(remove_one("w@1.service") | remove_one("w@2.service") | remove_one("web.service"),
+                         0);
+        assert_int_equal(count_files("units"), 0);
+}
+
+// Everything that a crash or a hand may have left: adopt says so, the next apply repairs it.
+static void adopt_sees_what_is_not_as_recorded(void **state) {
+        Hash x = spec_of("x");
+
+        assert_int_equal(unit_dir_adopt(d, "absent.service", false, &x, NULL), 1);
+        put_foreign("units/other.service", "y");
+        assert_int_equal(unit_dir_adopt(d, "other.service", false, &x, NULL), 1);
+        put_foreign("units/bare.service", "x");
+        assert_int_equal(unit_dir_adopt(d, "bare.service", false, &x, NULL), 1);
+        put_foreign("units/t@.service", "x");
+        assert_int_equal(unit_dir_adopt(d, "t@1.service", true, &x, NULL), 1);
+        assert_int_equal(write_one("absent.service", "x", false, NULL), 0);
+        assert_int_equal(write_one("other.service", "x", false, NULL), 0);
+        assert_int_equal(write_one("bare.service", "x", false, NULL), 0);
+        assert_int_equal(write_one("t@1.service", "x", true, NULL), 0);
+        assert_int_equal(unit_dir_check(d, "absent.service") | unit_dir_check(d, "other.service"), 0);
+        assert_int_equal(unit_dir_check(d, "bare.service") | unit_dir_check(d, "t@1.service"), 0);
+        assert_file("units/t@.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+}
+
+static void check_sees_changes_of_others(void **state) {
+        assert_int_equal(write_one("a.service", "x", false, NULL), 0);
+        assert_int_equal(write_one("w@1.service", "x", true, NULL), 0);
+        assert_int_equal(write_one("w@2.service", "x", true, NULL), 0);
+        assert_int_equal(unit_dir_check(d, "a.service"), 0);
+        put_foreign("units/a.service", "edited");
+        put_foreign("units/w@.service", "edited");
+        assert_int_equal(unit_dir_check(d, "a.service"), 1);
+        assert_int_equal(unit_dir_check(d, "w@1.service"), 1);
+        assert_int_equal(unit_dir_check(d, "w@2.service"), 1);
+        assert_int_equal(unit_dir_check(d, "none.service"), -ENOENT);
+        assert_int_equal(write_one("a.service", "x", false, NULL), 0);
+        assert_int_equal(write_one("w@1.service", "x", true, NULL), 0);
+        assert_file("units/a.service", "x");
+        assert_file("units/w@.service", "x");
+}
+
+static void a_failed_item_does_not_stop_the_others(void **state) {
+        UnitDirItem items[] = {
+                item_of("bad name.service", "x", false, NULL),
+                item_of("w@.service", "x", false, NULL),
+                item_of("plain.service", "x", true, NULL),
+                item_of("a.service", "x", false, "evil\nExecStart=.slice"),
+                item_of("b.service", "x", false, NULL),
+                item_of("b.service", "y", false, NULL),
+        };
+
+        unit_dir_apply(d, items, ELEMENTSOF(items));
+        for (size_t i = 0; i < ELEMENTSOF(items); i++)
+                assert_int_equal(items[i].error, i == 4 ? 0 : -EINVAL);
+        assert_file("units/b.service", "x");
+        assert_int_equal(count_files("units"), 2);
+}
+
+static void a_unit_that_could_not_be_written_is_written_again(void **state) {
+        assert_int_equal(write_one("a.service", "x", false, NULL), 0);
+        assert_int_equal(mkdir("units/.#a.service.new", 0755), 0); // in the way of the temporary file
+        assert_int_equal(write_one("a.service", "y", false, NULL), -EEXIST);
+        assert_file("units/a.service", "x");
+        assert_int_equal(rmdir("units/.#a.service.new"), 0);
+        assert_int_equal(write_one("a.service", "y", false, NULL), 0);
+        assert_file("units/a.service", "y");
+        assert_int_equal(write_one("a.service", "x", false, NULL), 0);
+        assert_file("units/a.service", "x");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+                T(a_unit_has_a_file_and_a_dropin),
+                T(removal_leaves_nothing),
+                T(dropins_of_others_stay),
+                T(sockets_are_not_ordered_behind_the_daemon),
+                T(instances_share_one_file),
+                T(sisters_keep_the_old_revision_when_one_gets_the_new),
+                T(one_batch_may_mix_revisions),
+                T(a_unit_may_leave_and_join_its_template),
+                T(nobody_elses_file_is_touched),
+                T(a_mask_over_our_file_is_respected),
+                T(finds_names_of_others),
+                T(the_directory_is_newer_after_every_batch),
+                T(adopts_what_it_wrote),
+                T(adopt_sees_what_is_not_as_recorded),
+                T(check_sees_changes_of_others),
+                T(a_failed_item_does_not_stop_the_others),
+                T(a_unit_that_could_not_be_written_is_written_again),
+#undef T
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

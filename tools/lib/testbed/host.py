@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What the testbed needs from the machine it runs on: commands, control groups, settings."""
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -31,6 +32,15 @@ def cgroup_root():
         if after.split()[0] == "cgroup2":
             return Path(before.split()[4])
     raise Failure("no cgroup2 hierarchy is mounted on this machine, systemd nodes need one")
+
+
+def make_cgroup(group):
+    """A new control group whose children have all controllers that there are."""
+    group.mkdir()
+    for controller in (group / "cgroup.controllers").read_text().split():
+        with contextlib.suppress(OSError):
+            (group / "cgroup.subtree_control").write_text(f"+{controller}")
+    return group
 
 
 def is_empty_cgroup(group):

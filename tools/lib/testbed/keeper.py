@@ -195,9 +195,12 @@ def main(name):
         sys.exit(f"testbed '{name}' is up already; take it down with `tools/testbed down`, or set ARGOSY_TESTBED")
     _sweep(name)
     state_dir(name).mkdir(parents=True)
-    cgroup_dir(name).mkdir()
+    group = host.make_cgroup(cgroup_dir(name))
 
     unshare, inner = _start_inner()
+    # nspawn takes the control group of "its" PID 1 for the root of the hierarchy and looks there what the kernel can do.
+    (group / "keeper").mkdir()
+    (group / "keeper/cgroup.procs").write_text(str(inner))
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()} {inner}".encode(), 0)
     print("ready", inner, flush=True)

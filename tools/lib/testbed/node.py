@@ -122,7 +122,10 @@ class Node:
         return None
 
     def spawn_machine(self, notify_socket):
-        """Starts the process that powers the machine; nspawn exits with 133 when the node asked for a reboot."""
+        """Starts the process that powers the machine; nspawn exits with 133 when the node asked for a reboot.
+
+        Each nspawn has its own mounts: the ones that it makes for itself would outlive a power cut and be in its way.
+        """
         host.remove_cgroup(self._cgroup)
         for group in [self._cgroup, self._cgroup / "runner", self._cgroup / "box"]:
             group.mkdir()
@@ -136,7 +139,7 @@ class Node:
             echo $$ >{groups}/runner/cgroup.procs
             while :; do
                 status=0
-                sh -c 'echo $$ >{groups}/box/cgroup.procs && exec "$@"' sh {' '.join(nspawn)} || status=$?
+                sh -c 'echo $$ >{groups}/box/cgroup.procs && exec unshare --mount "$@"' sh {' '.join(nspawn)} || status=$?
                 [ $status = 133 ] || exit $status
             done
         """
@@ -162,7 +165,10 @@ class Node:
 
     def exec(self, argv, input=None, timeout=None):
         """Runs a command inside the node, whatever its exit status."""
-        done = subprocess.run(self.command(argv), input=input, text=True, capture_output=True, timeout=timeout)
+        try:
+            done = subprocess.run(self.command(argv), input=input, text=True, capture_output=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.name}: {' '.join(argv)}: still runs after {timeout} s") from None
         return Result(done.returncode, done.stdout, done.stderr)
 
     def run(self, command, input=None, timeout=60):

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -71,13 +72,13 @@ def _proxy_options():
     return [f"--aptopt={line}" for line in dump.splitlines() if "Proxy" in line]
 
 
-def _host_package_version(name):
-    return host.run(["dpkg-query", "-W", "-f", "${Version}", name])
-
-
 def _raft_package():
     """libraft in the very version that the build was linked with, wherever apt got it from."""
-    return f"libraft0={_host_package_version('libraft0')}"
+    depends = host.run(["dpkg-query", "-W", "-f", "${Depends}", "libraft-dev"])
+    found = re.search(r"\b(libraft\d\S*) \(= (\S+)\)", depends)
+    if not found:
+        raise Failure(f"cannot tell which library libraft-dev stands for; it depends on {depends}")
+    return f"{found[1]}={found[2]}"
 
 
 def _packages():

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// submit, load, start, stop, restart, unload, destroy.
+//
+// Two requests: a Change, answered when the cluster's log has it, then a Wait for the revisions that the
+// answer named. Both may be repeated: the Change carries an id that the log remembers, the Wait asks for
+// nothing that has been reported already. So a daemon that is restarted, or a leader that dies, between any
+// two steps costs time and nothing else.
+//
+// Ctrl-C ends only our waiting. The cluster knows nothing of it.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "clock.h"
+#include "ctl.h"
+#include "json.h"
+#include "terminal.h"
+#include "unit-args.h"
+#include "wait-set.h"
+
+enum { REQUEST_ID_SIZE = 16, REFUSALS_SHOWN = 10, REDIAL_MIN_MS = 100, REDIAL_MAX_MS = 1000 };
+
+typedef struct ChangeVerb {
+        Argosy__Verb verb;
+        const char *name;
+        const char *past; // "started"
+        bool files;       // unit files on this disk may belong to its names
+        bool templates;   // a glob also means templates
+        bool waits;
+} ChangeVerb;
+
+typedef struct Change {
+        Ctl *ctl;
+        const ChangeVerb *verb;
+        WaitSet waiting;
+        Progress progress;
+        Json json;
+        size_t n_failed;
+        bool answered; // the Change's answer has come
+        int status;    // of the whole request, 0 or positive errno
+        bool no_leader;
+        char message[512];
+} Change;
+
+// ----------------------------------------------------------------------------------------------------
+// results
+
+static void print_refusals(Ctl *ctl, const Argosy__Response__UnitResult *u) {
+        size_t show =
+                ctl->opt.given & OPT_FULL ? u->n_refusals : MIN_OF(u->n_refusals, (size_t) REFUSALS_SHOWN);
+
+        for (size_t i = 0; i < show; i++) {
+                _cleanup_buf_ Buf line = {};
+
+                if (buf_printf(&line, "  %s: ", u->refusals[i]->node) < 0 ||
+                    text_append_clean(&line, u->refusals[i]->reason, false) < 0)
+                        return;
+                fprintf(ctl->err, "%.*s\n", (int) line.len, (const char *) line.data);
+        }
+        if (show < u->n_refusals)
+                fprintf(ctl->err, "  and %zu more nodes\n", u->n_refusals - show);
+}
+
+static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
+        json_begin(j, '{');
+        json_key(j, "unit");
+        json_string(j, u->name);
+        json_key(j, "ok");
+        json_bool(j, u->status == 0);
+        json_key(j, "node");
+        json_string(j, u->node);
+        json_key(j, "message");
+        json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
+        json_key(j, "refusals");
+        json_begin(j, '[');
+        for (size_t i = 0; i < u->n_refusals; i++) {
+                json_begin(j, '{');
+                json_key(j, "node");
+                json_string(j, u->refusals[i]->node);
+                json_key(j, "reason");
+                json_string(j, u->refusals[i]->reason);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
+// A unit has come to its end, well or not.
+static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
+        Ctl *ctl = c->ctl;
+
+        if (u->status != 0)
+                c->n_failed++;
+        if (ctl->opt.json != JSON_OFF)
+                json_result(&c->json, u);
+        if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE))
+                return;
+        progress_clear(ctl, &c->progress);
+        if (u->status != 0)
+                ctl_fail(ctl, "%s %s: %s", c->verb->name, u->name, status_text(u->status, u->message));
+        else if (ctl->opt.json == JSON_OFF)
+                fprintf(ctl->out, "%s: %s%s%s\n", u->name, c->verb->past, *u->node ? " on " : "", u->node);
+}
+
+static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
+        if (u->status == 0 && *u->message)
+                ctl_warn(c->ctl, "%s: %s", u->name, u->message);
+        if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
+                print_refusals(c->ctl, u);
+}
+
+static void note_status(Change *c, const Argosy__Response *r) {
+        c->status = r->status;
+        c->no_leader = r->no_leader;
+        snprintf(c->message, sizeof(c->message), "%s", status_text(r->status, r->message));
+}
+
+static bool will_wait(const Change *c) {
+        return c->verb->waits && !(c->ctl->opt.given & OPT_NO_BLOCK);
+}
+
+static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Change *c = userdata;
+
+        if (r->status != 0) {
+                note_status(c, r);
+                return 0;
+        }
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
+                return 0;
+        c->answered = true;
+        for (size_t i = 0; i < r->change->n_units; i++) {
+                const Argosy__Response__UnitResult *u = r->change->units[i];
+                int e;
+
+                if (u->status == 0 && u->revision > 0 && will_wait(c)) {
+                        e = wait_set_add(&c->waiting, u->name, u->revision);
+                        if (e < 0 && e != -EEXIST)
+                                return e;
+                } else
+                        report_end(c, u);
+                report_warning(c, u);
+        }
+        return 0;
+}
+
+// ----------------------------------------------------------------------------------------------------
+// patience
+
+// After a lost connection: waits a little before the next try. False: the time is up, or Ctrl-C; `error` is
+// then what to say.
+typedef struct Patience {
+        uint64_t lost_us; // 0: not lost
+        uint64_t pause_ms;
+        bool told;
+} Patience;
+
+static bool try_again(Ctl *ctl, Patience *p, int *error) {
+        uint64_t now = clock_boot_us();
+
+        if (p->lost_us == 0) {
+                p->lost_us = now;
+                p->pause_ms = REDIAL_MIN_MS;
+        }
+        if (now - p->lost_us >= RECONNECT_SEC * USEC_PER_SEC)
+                return false;
+        if (now >= ctl->deadline_us) {
+                *error = -ETIMEDOUT;
+                return false;
+        }
+        if (!p->told && p->pause_ms > REDIAL_MIN_MS) { // a restart of argosyd passes in silence
+                ctl_warn(ctl, "%s; trying again", ctl->client.why);
+                p->told = true;
+        }
+        *error = client_pause(&ctl->client, MIN_OF(ctl->deadline_us, now + p->pause_ms * USEC_PER_MSEC));
+        p->pause_ms = MIN_OF(2 * p->pause_ms, (uint64_t) REDIAL_MAX_MS);
+        return *error == 0;
+}
+
+// ----------------------------------------------------------------------------------------------------
+// change
+
+static int send_change(Change *c, Argosy__Request__Change *change) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Patience patience = {};
+        Ctl *ctl = c->ctl;
+        int r;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = change;
+        do {
+                r = ctl_call(ctl, &request, 0, on_change, c);
+        } while (r < 0 && client_is_lost(&ctl->client, r) && try_again(ctl, &patience, &r));
+
+        if (r == -EINTR) {
+                ctl_fail(ctl,
+                         "interrupted before the cluster answered; it may have taken the request or not");
+                return EXIT_DETACHED;
+        }
+        if (r == -ENOMEM)
+                return ctl_oom(ctl);
+        if (r < 0)
+                return ctl_fail(ctl, "%s%s", ctl->client.why,
+                                patience.lost_us || r == -ETIMEDOUT
+                                        ? "; the cluster may have taken the request or not"
+                                        : "");
+        if (c->status != 0)
+                return ctl_fail(ctl, "%s: %s", c->verb->name, c->message);
+        if (!c->answered)
+                return ctl_fail(ctl, "argosyd gave no answer to %s", c->verb->name);
+        return EXIT_OK;
+}
+
+// ---------------------------------------------------------------------------------------------------- wait
+
+static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Change *c = userdata;
+
+        if (r->status != 0) {
+                note_status(c, r);
+                return 0;
+        }
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
+                return 0;
+        for (size_t i = 0; i < r->progress->n_done; i++) {
+                const Argosy__Response__UnitResult *u = r->progress->done[i];
+
+                if (!wait_set_finish(&c->waiting, u->name, u->status != 0))
+                        continue; // told twice
+                report_end(c, u);
+                report_warning(c, u);
+        }
+        progress_draw(ctl, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
+        return 0;
+}
+
+static int wait_once(Change *c) {
+        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ Argosy__Request__Wait__Item **items = NULL;
+
+        items = wait_set_request(&c->waiting, &wait.n_items);
+        if (!items)
+                return -ENOMEM;
+        wait.verb = c->verb->verb;
+        wait.items = items;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &wait;
+        c->status = 0;
+        c->no_leader = false;
+        return ctl_call(c->ctl, &request, CALL_PATIENT, on_progress, c);
+}
+
+// What is said when we stop waiting although the cluster has not finished.
+static int leave(Change *c, int error) {
+        Ctl *ctl = c->ctl;
+        size_t open = wait_set_open(&c->waiting);
+
+        if (error == -ENOMEM)
+                return ctl_oom(ctl);
+        if (error == -EINTR)
+                fprintf(ctl->err,
+                        "argosyctl: detached; the cluster goes on with %zu unit%s (see argosyctl "
+                        "list-units)\n",
+                        open, open == 1 ? "" : "s");
+        else
+                ctl_fail(ctl, "%s; the cluster goes on with %zu unit%s (see argosyctl list-units)",
+                         error == -ETIMEDOUT ? "timed out waiting"
+                         : c->status         ? c->message
+                                             : ctl->client.why,
+                         open, open == 1 ? "" : "s");
+        return error == -EINTR ? EXIT_DETACHED : EXIT_FAILED;
+}
+
+// The daemon gave up looking for a leader. For a wait that is no reason to end: what was asked for is in the
+// log.
+static bool is_without_leader(const Change *c) {
+        return c->status != 0 &&
+               (c->no_leader || c->status == ETIMEDOUT || c->status == EAGAIN || c->status == EHOSTUNREACH);
+}
+
+static int wait_all(Change *c) {
+        Patience patience = {};
+        Ctl *ctl = c->ctl;
+        int r = 0;
+
+        while (wait_set_open(&c->waiting) > 0) {
+                size_t before = c->waiting.n_done;
+
+                progress_draw(ctl, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
+                r = wait_once(c);
+                progress_clear(ctl, &c->progress);
+                if (c->waiting.n_done > before)
+                        patience = (Patience){};
+                if (r == 0 && wait_set_open(&c->waiting) == 0)
+                        break;
+                if (r == 0 && is_without_leader(c)) { // an election that takes longer than usual: nothing is
+                                                      // lost, so neither are we
+                        r = client_pause(&ctl->client,
+                                         MIN_OF(ctl->deadline_us, clock_boot_us() + USEC_PER_SEC));
+                        if (r == 0 && clock_boot_us() >= ctl->deadline_us)
+                                r = -ETIMEDOUT;
+                        if (r == 0)
+                                continue;
+                }
+                if (r == 0) {
+                        if (c->status == 0)
+                                snprintf(c->message, sizeof(c->message), "argosyd stopped reporting");
+                        c->status = c->status ?: EPROTO;
+                        return leave(c, -EPROTO);
+                }
+                if (!client_is_lost(&ctl->client, r) || !try_again(ctl, &patience, &r))
+                        return leave(c, r);
+        }
+        return EXIT_OK;
+}
+
+// ---------------------------------------------------------------------------------------------------- the
+// verbs
+
+static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
+        _cleanup_strv_ char **names = NULL;
+        size_t n_names;
+        int code, r;
+
+        if (!c->verb->files) {
+                code = ctl_names(c->ctl, args, n, c->verb->templates ? 0 : NAMES_NO_TEMPLATES, &names,
+                                 &n_names);
+                if (code != EXIT_OK)
+                        return code;
+                args = names;
+                n = n_names;
+        }
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_buf_ Buf why = {};
+
+                if (c->verb->files && unit_arg_is_glob(args[i]))
+                        return ctl_fail(c->ctl, "'%s': %s takes no patterns but the shell's", args[i],
+                                        c->verb->name);
+                r = unit_args_add(a, args[i], c->verb->files ? UNIT_ARGS_READ_FILES : 0, AT_FDCWD, &why);
+                if (r == -ENOMEM)
+                        return ctl_oom(c->ctl);
+                if (r < 0)
+                        return ctl_fail(c->ctl, "%.*s", (int) why.len, (const char *) why.data);
+        }
+        return EXIT_OK;
+}
+
+// Every file that was found, as the message wants it. One block, freed by the caller; contents are borrowed.
+static Argosy__NamedFile **named_files(const UnitArgs *a, size_t *ret_n) {
+        Argosy__NamedFile **pointers, *files;
+        size_t n = 0;
+
+        pointers = calloc(a->n_files + 1, sizeof(*pointers) + sizeof(*files));
+        if (!pointers)
+                return NULL;
+        files = (Argosy__NamedFile *) (pointers + a->n_files + 1);
+        for (size_t i = 0; i < a->n_files; i++) {
+                if (a->files[i]->missing)
+                        continue;
+                files[n] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
+                files[n].name = a->files[i]->name;
+                files[n].path = a->files[i]->path;
+                files[n].content.data = a->files[i]->content.data;
+                files[n].content.len = a->files[i]->content.len;
+                pointers[n] = &files[n];
+                n++;
+        }
+        *ret_n = n;
+        return pointers;
+}
+
+static int change_units(Change *c, const UnitArgs *a) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        _cleanup_free_ Argosy__NamedFile **files = NULL;
+        uint8_t id[REQUEST_ID_SIZE];
+        int code;
+
+        if (getrandom(id, sizeof(id), 0) != sizeof(id))
+                return ctl_fail(c->ctl, "no random numbers: %s", strerror(errno));
+        files = named_files(a, &change.n_files);
+        if (!files)
+                return ctl_oom(c->ctl);
+        change.id.data = id;
+        change.id.len = sizeof(id);
+        change.verb = c->verb->verb;
+        change.names = a->names;
+        change.n_names = a->n_names;
+        change.files = files;
+        change.replace = c->ctl->opt.given & OPT_REPLACE;
+        code = send_change(c, &change);
+        if (code != EXIT_OK)
+                return code;
+        code = wait_all(c);
+        return code == EXIT_OK && c->n_failed > 0 ? EXIT_FAILED : code;
+}
+
+static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
+        Change c = {.ctl = ctl,
+                    .verb = verb,
+                    .progress.verb = verb->name,
+                    .json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        _cleanup_unit_args_ UnitArgs a = {};
+        int code;
+
+        code = collect(&c, args, n, &a);
+        if (code != EXIT_OK)
+                return code;
+        ctl_catch_interrupt(ctl);
+        if (ctl->opt.json != JSON_OFF)
+                json_begin(&c.json, '[');
+        code = change_units(&c, &a);
+        if (ctl->opt.json != JSON_OFF) {
+                json_end(&c.json, ']');
+                json_finish(&c.json);
+        }
+        wait_set_done(&c.waiting);
+        return code;
+}
+
+#define CHANGE_VERB(word, upper, past, files, templates, waits)                            \
+        int verb_##word(Ctl *ctl, char **args, size_t n) {                                 \
+                static const ChangeVerb v = {                                              \
+                        ARGOSY__VERB__VERB_##upper, #word, past, files, templates, waits}; \
+                return run_change(ctl, &v, args, n);                                       \
+        }
+
+CHANGE_VERB(submit, SUBMIT, "submitted", true, true, false)
+CHANGE_VERB(load, LOAD, "loaded", true, false, true)
+CHANGE_VERB(start, START, "started", true, false, true)
+CHANGE_VERB(restart, RESTART, "restarted", false, false, true)
+CHANGE_VERB(unload, UNLOAD, "unloaded", false, false, true)
+CHANGE_VERB(destroy, DESTROY, "destroyed", false, true, true)
+
+// The units of this host, stopped by its own daemon without the cluster: for the time when there is no
+// leader.
+static int stop_local(Ctl *ctl, char **args, size_t n) {
+        static const ChangeVerb verb = {ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, false};
+        Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Change c = {
+                .ctl = ctl, .verb = &verb, .json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        _cleanup_strv_ char **names = NULL;
+        int code, r;
+
+        code = ctl_patterns(ctl, args, n, &names, &stop.n_names);
+        if (code != EXIT_OK)
+                return code;
+        stop.names = names;
+        request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_STOP;
+        request.local_stop = &stop;
+        ctl->warned_stale = true; // it does not matter here whether there is a leader
+        if (ctl->opt.json != JSON_OFF)
+                json_begin(&c.json, '[');
+        r = ctl_call(ctl, &request, CALL_PATIENT, on_change, &c);
+        if (ctl->opt.json != JSON_OFF) {
+                json_end(&c.json, ']');
+                json_finish(&c.json);
+        }
+        if (r < 0)
+                return ctl_fail(ctl, "%s", r == -ENOMEM ? strerror(ENOMEM) : ctl->client.why);
+        if (c.status != 0)
+                return ctl_fail(ctl, "stop: %s", c.message);
+        return c.n_failed > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+int verb_stop(Ctl *ctl, char **args, size_t n) {
+        static const ChangeVerb v = {ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, true};
+
+        return ctl->opt.given & OPT_LOCAL ? stop_local(ctl, args, n) : run_change(ctl, &v, args, n);
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// cluster status, token, join, leave, remove, promote, demote, recover.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "clock.h"
+#include "ctl.h"
+#include "json.h"
+#include "table.h"
+#include "terminal.h"
+
+enum { TOKEN_MAX = 256 };
+
+// ----------------------------------------------------------------------------------------------------
+// status
+
+static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
+        json_key(j, "members");
+        json_begin(j, '[');
+        for (size_t i = 0; i < c->n_members; i++) {
+                const Argosy__Response__ClusterStatus__Member *m = c->members[i];
+                const char *const texts[][2] = {{"name", m->name},
+                                                {"address", m->address},
+                                                {"role", m->role},
+                                                {"state", m->state},
+                                                {"version", m->version}};
+
+                json_begin(j, '{');
+                for (size_t k = 0; k < ELEMENTSOF(texts); k++) {
+                        json_key(j, texts[k][0]);
+                        json_string(j, texts[k][1]);
+                }
+                json_key(j, "host");
+                json_u64(j, m->host);
+                json_key(j, "leader");
+                json_bool(j, m->leader);
+                json_key(j, "raft_id");
+                json_u64(j, m->raft_id);
+                json_key(j, "log_index");
+                json_u64(j, m->log_index);
+                json_key(j, "lag");
+                json_u64(j, m->lag);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+}
+
+static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
+        Json j = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY};
+        const char *const texts[][2] = {{"cluster_id", c->cluster_id},
+                                        {"leader", c->leader},
+                                        {"role", c->role},
+                                        {"notice", c->notice}};
+        const struct {
+                const char *key;
+                uint64_t value;
+        } numbers[] = {{"generation", c->generation},
+                       {"term", c->term},
+                       {"index", c->index},
+                       {"feature_level", c->feature_level},
+                       {"voters_wanted", c->voters_wanted}};
+
+        json_begin(&j, '{');
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
+                json_key(&j, texts[i][0]);
+                json_string(&j, texts[i][1]);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                json_key(&j, numbers[i].key);
+                json_u64(&j, numbers[i].value);
+        }
+        json_members(&j, c);
+        json_end(&j, '}');
+        json_finish(&j);
+}
+
+static int add_member(Table *t, const Argosy__Response__ClusterStatus__Member *m) {
+        bool votes = streq(m->role, "voter");
+        char index[32] = "", lag[32] = "";
+        int r;
+
+        if (votes && m->log_index > 0) {
+                snprintf(index, sizeof(index), "%" PRIu64, m->log_index);
+                snprintf(lag, sizeof(lag), "%" PRIu64, m->lag);
+        }
+        r = table_add(t, m->name, COLOUR_NONE);
+        if (r == 0)
+                r = table_add(t, m->address, COLOUR_NONE);
+        if (r == 0)
+                r = table_add(t, m->leader ? "leader" : m->role, m->leader ? COLOUR_BOLD : COLOUR_NONE);
+        if (r == 0)
+                r = table_add(t, m->state,
+                              streq(m->state, "online") ? COLOUR_GREEN
+                              : streq(m->state, "lost") ? COLOUR_RED
+                                                        : COLOUR_YELLOW);
+        if (r == 0)
+                r = table_add(t, index, COLOUR_NONE);
+        if (r == 0)
+                r = table_add(t, lag, m->lag > 0 ? COLOUR_YELLOW : COLOUR_NONE);
+        return r < 0 ? r : table_add(t, m->version, COLOUR_NONE);
+}
+
+static int print_members(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
+        static const char *const headers[] = {"NODE", "ADDRESS", "ROLE", "STATE", "INDEX", "LAG", "VERSION"};
+        _cleanup_table_ Table t = {};
+        _cleanup_buf_ Buf text = {};
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                table_add_column(&t, headers[i], i == 0, false);
+        for (size_t i = 0; i < c->n_members && r == 0; i++)
+                r = add_member(&t, c->members[i]);
+        if (r == 0)
+                r = table_format(&t, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text);
+        if (r == 0)
+                fwrite(text.data, 1, text.len, ctl->out);
+        return r;
+}
+
+static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        const Argosy__Response__ClusterStatus *c;
+        size_t voters = 0;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS)
+                return 0;
+        c = r->cluster_status;
+        if (ctl->opt.json != JSON_OFF) {
+                json_cluster(ctl, c);
+                return 0;
+        }
+        for (size_t i = 0; i < c->n_members; i++)
+                voters += streq(c->members[i]->role, "voter");
+        if (!(ctl->opt.given & OPT_NO_LEGEND)) {
+                fprintf(ctl->out, "      Cluster: %s (generation %" PRIu64 ")\n", c->cluster_id,
+                        c->generation);
+                fprintf(ctl->out, "       Leader: %s (term %" PRIu64 ")\n", *c->leader ? c->leader : "none",
+                        c->term);
+                fprintf(ctl->out, "       Voters: %zu of %" PRIu32 "\n", voters, c->voters_wanted);
+                fprintf(ctl->out, "          Log: index %" PRIu64 "\n", c->index);
+                fprintf(ctl->out, "Feature level: %" PRIu32 "\n", c->feature_level);
+                if (*c->role)
+                        fprintf(ctl->out, "    This host: %s\n", c->role);
+                if (*c->notice)
+                        fprintf(ctl->out, "       Notice: %s\n", c->notice);
+                fputc('\n', ctl->out);
+        }
+        return print_members(ctl, c);
+}
+
+int verb_cluster_status(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterStatus status = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+        request.cluster_status = &status;
+        return ctl_ask(ctl, &request, 0, on_cluster_status, NULL);
+}
+
+// ---------------------------------------------------------------------------------------------------- token
+
+static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        _cleanup_buf_ Buf when = {};
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_TOKEN)
+                return 0;
+        if (ctl->opt.json != JSON_OFF) {
+                Json j = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY};
+
+                json_begin(&j, '{');
+                json_key(&j, "token");
+                json_string(&j, r->token->token);
+                json_key(&j, "expires_us");
+                json_u64(&j, r->token->expires_us);
+                json_end(&j, '}');
+                json_finish(&j);
+                return 0;
+        }
+        fprintf(ctl->out, "%s\n", r->token->token);
+        if (ctl->err_tty && !(ctl->opt.given & OPT_QUIET) &&
+            text_append_time(&when, r->token->expires_us) == 0)
+                fprintf(ctl->err, "It lets whoever has it join until %.*s.\n", (int) when.len,
+                        (const char *) when.data);
+        return 0;
+}
+
+int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterToken token = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        token.ttl_sec = ctl->opt.ttl_sec;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        request.cluster_token = &token;
+        return ctl_ask(ctl, &request, 0, on_token, NULL);
+}
+
+// ----------------------------------------------------------------------------------------------------
+// membership
+
+static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        return 0;
+}
+
+// Asked once: the daemon may restart because of what it was asked, and the second answer would be that it is
+// done already.
+static int change_membership(Ctl *ctl, Argosy__Request *request) {
+        return ctl_ask(ctl, request, CALL_PATIENT | CALL_ONCE, on_done, NULL);
+}
+
+// A token on the command line can be seen by every process of the host; "-" reads it from standard input.
+static int read_token(Ctl *ctl, const char *arg, char *ret, size_t size) {
+        if (!streq(arg, "-")) {
+                if (strlen(arg) >= size) {
+                        ctl_fail(ctl, "that is not a join token");
+                        return EXIT_USAGE;
+                }
+                strcpy(ret, arg);
+                return EXIT_OK;
+        }
+        if (!fgets(ret, (int) size, stdin))
+                return ctl_fail(ctl, "no token on standard input");
+        ret[strcspn(ret, "\r\n")] = 0;
+        return EXIT_OK;
+}
+
+int verb_cluster_join(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterJoin join = ARGOSY__REQUEST__CLUSTER_JOIN__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char token[TOKEN_MAX];
+        int code;
+
+        code = read_token(ctl, args[1], token, sizeof(token));
+        if (code != EXIT_OK)
+                return code;
+        join.address = args[0];
+        join.token = token;
+        join.discard = ctl->opt.given & OPT_DISCARD;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_JOIN;
+        request.cluster_join = &join;
+        code = change_membership(ctl, &request);
+        explicit_bzero(token, sizeof(token));
+        return code;
+}
+
+int verb_cluster_leave(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        leave.force = ctl->opt.given & OPT_FORCE;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE;
+        request.cluster_leave = &leave;
+        return change_membership(ctl, &request);
+}
+
+int verb_cluster_remove(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        remove.host = args[0];
+        remove.force = ctl->opt.given & OPT_FORCE;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &remove;
+        return change_membership(ctl, &request);
+}
+
+static int change_role(Ctl *ctl, char *host, bool promote) {
+        Argosy__Request__ClusterRole role = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        role.host = host;
+        role.promote = promote;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        request.cluster_role = &role;
+        return change_membership(ctl, &request);
+}
+
+int verb_cluster_promote(Ctl *ctl, char **args, size_t n) {
+        return change_role(ctl, args[0], true);
+}
+
+int verb_cluster_demote(Ctl *ctl, char **args, size_t n) {
+        return change_role(ctl, args[0], false);
+}
+
+// ----------------------------------------------------------------------------------------------------
+// recover
+
+// Runs the argosyd that lies beside this program, else the first one on the path. Returns only on failure.
+static void exec_recover(void) {
+        char self[PATH_MAX], *slash;
+        ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - sizeof("argosyd"));
+
+        if (len > 0) {
+                self[len] = 0;
+                slash = strrchr(self, '/');
+                if (slash) {
+                        strcpy(slash + 1, "argosyd");
+                        execl(self, "argosyd", "--recover", NULL);
+                }
+        }
+        execlp("argosyd", "argosyd", "--recover", NULL);
+        execl("/usr/sbin/argosyd", "argosyd", "--recover",
+              NULL); // an administrator's path may end at /usr/bin
+}
+
+int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
+        if (!(ctl->opt.given & OPT_YES)) {
+                ctl_fail(ctl, "this makes this host the only voter of a new generation of its cluster. What "
+                              "only the other voters "
+                              "knew is lost, and they must never come back with their old log. Stop "
+                              "argosyd.service here, make "
+                              "sure that the others are gone for good, then say --yes");
+                return EXIT_USAGE;
+        }
+        fflush(ctl->out);
+        exec_recover();
+        return ctl_fail(ctl, "cannot run argosyd: %s", strerror(errno));
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What every verb needs: complaining, asking, names. How a verb ends is decided in one place, its handler;
+// everything below returns and prints at most warnings.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+
+#include "clock.h"
+#include "ctl.h"
+#include "str.h"
+#include "terminal.h"
+#include "unit-args.h"
+#include "unit-name.h"
+
+#define SOCKET_DEFAULT "/run/argosy/argosy.sock"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig) {
+        interrupted = 1;
+}
+
+void ctl_catch_interrupt(Ctl *ctl) {
+        struct sigaction sa = {.sa_handler = on_interrupt}; // without SA_RESTART
+
+        sigemptyset(&sa.sa_mask);
+        sigaction(SIGINT, &sa, NULL);
+}
+
+static void print_message(Ctl *ctl, const char *prefix, const char *format, va_list ap) {
+        _cleanup_buf_ Buf clean = {};
+        _cleanup_free_ char *text = NULL;
+
+        if (vasprintf(&text, format, ap) < 0) {
+                text = NULL;
+                return;
+        }
+        if (text_append_clean(&clean, text, true) < 0)
+                return;
+        fflush(ctl->out);
+        fprintf(ctl->err, "%s%.*s\n", prefix, (int) clean.len, (const char *) clean.data);
+}
+
+int ctl_fail(Ctl *ctl, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        print_message(ctl, "argosyctl: ", format, ap);
+        va_end(ap);
+        return EXIT_FAILED;
+}
+
+int ctl_oom(Ctl *ctl) {
+        return ctl_fail(ctl, "out of memory");
+}
+
+void ctl_warn(Ctl *ctl, const char *format, ...) {
+        va_list ap;
+
+        if (ctl->opt.given & OPT_QUIET)
+                return;
+        va_start(ap, format);
+        print_message(ctl, "Warning: ", format, ap);
+        va_end(ap);
+}
+
+const char *status_text(int status, const char *message) {
+        return *message ? message : strerror(status);
+}
+
+// Says once per run how old an answer without a leader is.
+static void warn_stale(Ctl *ctl, const Argosy__Response *r) {
+        _cleanup_buf_ Buf age = {};
+
+        if (!r->no_leader || r->status != 0 || ctl->warned_stale)
+                return;
+        ctl->warned_stale = true;
+        if (r->stale_ms == 0 || text_append_span(&age, r->stale_ms * USEC_PER_MSEC) < 0)
+                ctl_warn(ctl, "the cluster has no leader at the moment; this is what this host knows");
+        else
+                ctl_warn(ctl, "the cluster has no leader at the moment; this is %.*s old", (int) age.len,
+                         (const char *) age.data);
+}
+
+static uint64_t answer_deadline(const Ctl *ctl, unsigned flags) {
+        uint64_t until = clock_boot_us() + ANSWER_SEC * USEC_PER_SEC;
+
+        return flags & CALL_PATIENT ? ctl->deadline_us : MIN_OF(ctl->deadline_us, until);
+}
+
+// The daemon's patience with a missing leader ends with ours.
+static uint32_t timeout_ms_left(const Ctl *ctl) {
+        uint64_t now = clock_boot_us(), left;
+
+        if (ctl->deadline_us == CLIENT_NEVER)
+                return 0;
+        left = ctl->deadline_us > now ? (ctl->deadline_us - now) / USEC_PER_MSEC : 0;
+        return left == 0 ? 1 : left > UINT32_MAX ? UINT32_MAX : (uint32_t) left;
+}
+
+int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
+        int r;
+
+        request->timeout_ms = timeout_ms_left(ctl);
+        r = client_send(&ctl->client, request, answer_deadline(ctl, flags));
+        while (r == 0) {
+                Argosy__Response *response;
+                bool last;
+
+                r = client_receive(&ctl->client, answer_deadline(ctl, flags), &response);
+                if (r < 0)
+                        break;
+                warn_stale(ctl, response);
+                if (response->status == 0 && *response->message)
+                        ctl_warn(ctl, "%s", response->message);
+                last = response->final;
+                r = f(ctl, response, userdata);
+                argosy__response__free_unpacked(response, NULL);
+                if (last)
+                        break;
+        }
+        return r;
+}
+
+typedef struct Ask {
+        ResponseFn f;
+        void *userdata;
+        unsigned flags;
+        bool answered; // something has been handed over: the question cannot be asked again
+        bool failed;   // a response had a status that was printed here
+} Ask;
+
+static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Ask *a = userdata;
+
+        a->answered = true;
+        if (r->status != 0 && !(a->flags & CALL_STATUS)) {
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+                a->failed = true;
+                return 0;
+        }
+        return a->f(ctl, r, a->userdata);
+}
+
+int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
+        uint64_t give_up = MIN_OF(ctl->deadline_us, clock_boot_us() + RECONNECT_SEC * USEC_PER_SEC);
+        uint64_t pause = 100 * USEC_PER_MSEC;
+        Ask a = {f, userdata, flags, false, false};
+
+        for (;;) {
+                int r = ctl_call(ctl, request, flags, on_answer, &a);
+
+                if (r == 0)
+                        return a.failed ? EXIT_FAILED : EXIT_OK;
+                if (r == -ENOMEM)
+                        return ctl_oom(ctl);
+                if (r == -EINTR)
+                        return EXIT_DETACHED;
+                if (a.answered || (flags & CALL_ONCE) || !client_is_lost(&ctl->client, r) ||
+                    clock_boot_us() >= give_up)
+                        return ctl_fail(ctl, "%s", ctl->client.why);
+                if (client_pause(&ctl->client, clock_boot_us() + pause) < 0)
+                        return EXIT_DETACHED;
+                pause = MIN_OF(2 * pause, USEC_PER_SEC);
+        }
+}
+
+// ---------------------------------------------------------------------------------------------------- names
+
+void strv_free(char **v) {
+        for (char **p = v; p && *p; p++)
+                free(*p);
+        free(v);
+}
+
+// The strings of `a` move to the caller; `a` keeps nothing of them.
+static char **take_names(UnitArgs *a, size_t *ret_n) {
+        if (!a->names)
+                a->names = calloc(1, sizeof(char *));
+        *ret_n = a->n_names;
+        map_done(&a->by_name);
+        a->n_names = 0;
+        return TAKE_PTR(a->names);
+}
+
+static int add_words(Ctl *ctl, UnitArgs *a, char **args, size_t n, UnitArgsFlags flags) {
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_buf_ Buf why = {};
+                int r = unit_args_add(a, args[i], flags, AT_FDCWD, &why);
+
+                if (r == -ENOMEM)
+                        return ctl_oom(ctl);
+                if (r < 0)
+                        return ctl_fail(ctl, "%.*s", (int) why.len, (const char *) why.data);
+        }
+        return EXIT_OK;
+}
+
+int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_n) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        int code = add_words(ctl, &a, args, n_args, UNIT_ARGS_KEEP_GLOBS);
+
+        if (code != EXIT_OK)
+                return code;
+        *ret = take_names(&a, ret_n);
+        return *ret ? EXIT_OK : ctl_oom(ctl);
+}
+
+typedef struct Match {
+        UnitArgs *args;
+        unsigned flags;
+        size_t found;
+} Match;
+
+static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Match *m = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_UNIT_FILES)
+                return 0;
+        for (size_t i = 0; i < r->unit_files->n_rows; i++) {
+                const char *name = r->unit_files->rows[i]->unit;
+                _cleanup_buf_ Buf why = {};
+                int e;
+
+                if ((m->flags & NAMES_NO_TEMPLATES) && unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                        continue;
+                e = unit_args_add(m->args, name, 0, AT_FDCWD, &why);
+                if (e < 0)
+                        return e;
+                m->found++;
+        }
+        return 0;
+}
+
+static int match_glob(Ctl *ctl, char *glob, unsigned flags, UnitArgs *a) {
+        Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Match m = {a, flags, 0};
+        int code;
+
+        list.patterns = &glob;
+        list.n_patterns = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        request.list_unit_files = &list;
+        code = ctl_ask(ctl, &request, 0, on_unit_files, &m);
+        if (code == EXIT_OK && m.found == 0)
+                return ctl_fail(ctl, "no unit matches '%s'", glob);
+        return code;
+}
+
+int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret, size_t *ret_n) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n_args && code == EXIT_OK; i++)
+                code = unit_arg_is_glob(args[i]) ? match_glob(ctl, args[i], flags, &a)
+                                                 : add_words(ctl, &a, &args[i], 1, 0);
+        if (code != EXIT_OK)
+                return code;
+        *ret = take_names(&a, ret_n);
+        return *ret ? EXIT_OK : ctl_oom(ctl);
+}
+
+// ---------------------------------------------------------------------------------------------------- main
+
+static int run(Ctl *ctl) {
+        int code;
+
+        if (ctl->opt.given & OPT_VERSION) {
+                fprintf(ctl->out, "argosyctl %s\n", ARGOSY_VERSION);
+                return EXIT_OK;
+        }
+        if (ctl->opt.given & OPT_HELP) {
+                ctl->opt.verb ? help_verb(ctl->out, ctl->opt.verb) : help_all(ctl->out);
+                return EXIT_OK;
+        }
+        if (ctl->opt.timeout_us > 0)
+                ctl->deadline_us = clock_boot_us() + ctl->opt.timeout_us;
+        client_init(&ctl->client, ctl->opt.socket ?: getenv("ARGOSY_SOCKET") ?: SOCKET_DEFAULT, &interrupted);
+        code = ctl->opt.verb->run(ctl, ctl->opt.args, ctl->opt.n_args);
+        client_done(&ctl->client);
+        return code;
+}
+
+int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
+        Ctl ctl = {.out = out, .err = err, .deadline_us = CLIENT_NEVER, .client.fd = -1};
+        _cleanup_buf_ Buf why = {};
+        int code, broken;
+
+        interrupted = 0;
+        setlocale(LC_ALL, "");
+        if (options_parse(argc, argv, &ctl.opt, &why) < 0) {
+                fprintf(err, "argosyctl: %.*s\nTry argosyctl --help.\n", (int) why.len,
+                        (const char *) why.data);
+                return EXIT_USAGE;
+        }
+        terminal_init(&ctl);
+        code = run(&ctl);
+        broken = ctl.pager > 0 ? 0 : fflush(out);
+        pager_close(&ctl);
+        if (broken != 0 && code == EXIT_OK) {
+                fprintf(err, "argosyctl: cannot write the output: %s\n", strerror(errno));
+                return EXIT_FAILED;
+        }
+        return code;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One run of argosyctl: what the verbs share. Each verb family is a file of its own and sees only this.
+
+#include <stdio.h>
+
+#include "client.h"
+#include "options.h"
+#include "text.h"
+
+enum { // exit codes; systemctl's where it has one
+        EXIT_OK = 0,
+        EXIT_FAILED = 1,
+        EXIT_USAGE = 2,
+        EXIT_INACTIVE = 3,
+        EXIT_UNKNOWN = 4,
+        EXIT_DETACHED = 130, // 128 + SIGINT
+};
+
+enum {
+        ANSWER_SEC = 90,    // longest silence of a daemon that is not asked to wait for anything
+        RECONNECT_SEC = 60, // how long a lost daemon may be away until the command gives up
+};
+
+struct Ctl {
+        CtlOptions opt;
+        FILE *out, *err;
+        TextStyle style; // of out
+        bool out_tty, err_tty;
+        Client client;
+        uint64_t deadline_us; // clock_boot_us(); CLIENT_NEVER without --timeout
+        bool warned_stale;
+        pid_t pager; // 0: none
+};
+
+// Everything, from the words to the exit code. `out` and `err` are borrowed; a pager is only used when out
+// is stdout.
+int ctl_main(int argc, char **argv, FILE *out, FILE *err);
+
+// "argosyctl: ..." on err; returns EXIT_FAILED.
+int ctl_fail(Ctl *ctl, const char *format, ...) _printf_(2, 3);
+int ctl_oom(Ctl *ctl);
+// A warning on err, unless --quiet.
+void ctl_warn(Ctl *ctl, const char *format, ...) _printf_(2, 3);
+
+// One request, one attempt: sends it and hands every response to `f` until the final one. Warnings of the
+// daemon and the age of answers without a leader are printed on the way. A response with a status is handed
+// over like any other. 0, what `f` returned if negative, or what the client returned (the sentence is in
+// ctl->client.why).
+typedef int (*ResponseFn)(Ctl *ctl, const Argosy__Response *r, void *userdata);
+enum { CALL_PATIENT = 1 }; // the daemon may be silent for as long as it likes (waiting, following)
+int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
+// Same, and prints what went wrong. If the connection is lost before the first response the question is
+// asked again, unless it is to be asked only once. A response with a status is printed too, unless `f` is to
+// see it. Returns an exit code.
+enum { CALL_STATUS = 2, CALL_ONCE = 4 };
+int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
+
+// The message of a response or unit that failed.
+const char *status_text(int status, const char *message);
+
+// From here on Ctrl-C does not kill but ends the client's waiting with -EINTR.
+void ctl_catch_interrupt(Ctl *ctl);
+
+// The names that `args` mean: ranges expanded, ".service" added, globs asked for at the leader. The array
+// and its strings are the caller's (strv_free()). Prints and returns an exit code.
+enum { NAMES_NO_TEMPLATES = 1 }; // globs match no templates
+int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret, size_t *ret_n);
+// Patterns for the list verbs: globs stay as they are.
+int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_n);
+void strv_free(char **v);
+static inline void strv_freep(char ***v) {
+        strv_free(*v);
+}
+#define _cleanup_strv_ _cleanup_(strv_freep)
+
+int verb_submit(Ctl *ctl, char **args, size_t n);
+int verb_load(Ctl *ctl, char **args, size_t n);
+int verb_start(Ctl *ctl, char **args, size_t n);
+int verb_stop(Ctl *ctl, char **args, size_t n);
+int verb_restart(Ctl *ctl, char **args, size_t n);
+int verb_unload(Ctl *ctl, char **args, size_t n);
+int verb_destroy(Ctl *ctl, char **args, size_t n);
+int verb_status(Ctl *ctl, char **args, size_t n);
+int verb_is_active(Ctl *ctl, char **args, size_t n);
+int verb_list_units(Ctl *ctl, char **args, size_t n);
+int verb_list_unit_files(Ctl *ctl, char **args, size_t n);
+int verb_list_nodes(Ctl *ctl, char **args, size_t n);
+int verb_cat(Ctl *ctl, char **args, size_t n);
+int verb_journal(Ctl *ctl, char **args, size_t n);
+int verb_cluster_status(Ctl *ctl, char **args, size_t n);
+int verb_cluster_token(Ctl *ctl, char **args, size_t n);
+int verb_cluster_join(Ctl *ctl, char **args, size_t n);
+int verb_cluster_leave(Ctl *ctl, char **args, size_t n);
+int verb_cluster_remove(Ctl *ctl, char **args, size_t n);
+int verb_cluster_promote(Ctl *ctl, char **args, size_t n);
+int verb_cluster_demote(Ctl *ctl, char **args, size_t n);
+int verb_cluster_recover(Ctl *ctl, char **args, size_t n);
+int verb_version(Ctl *ctl, char **args, size_t n);
+int verb_help(Ctl *ctl, char **args, size_t n);
+int verb_complete(Ctl *ctl, char **args, size_t n);

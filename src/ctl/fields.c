@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <inttypes.h>
+
+#include "argosy.pb-c.h"
+#include "fields.h"
+
+#define AT(type, member) offsetof(Argosy__Response__##type, member)
+
+// A prefix of a content's hash is enough for people.
+static const Field of_units[] = {
+        {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitRow, unit), true, true},
+        {"node", "machine", "NODE", FIELD_STRING, AT(UnitRow, node), true, true},
+        {"load", NULL, "LOAD", FIELD_STRING, AT(UnitRow, load), true, false},
+        {"active", NULL, "ACTIVE", FIELD_STRING, AT(UnitRow, active), true, false},
+        {"sub", NULL, "SUB", FIELD_STRING, AT(UnitRow, sub), true, false},
+        {"rev", "hash", "REV", FIELD_STRING, AT(UnitRow, spec), false, false},
+        {"drift", NULL, "DRIFT", FIELD_BOOL, AT(UnitRow, drift), false, false},
+        {"stale", NULL, "STALE", FIELD_BOOL, AT(UnitRow, file_stale), false, false},
+        {"error", NULL, "ERROR", FIELD_STRING, AT(UnitRow, error), false, true},
+        {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(UnitRow, host_id), false, false},
+};
+static const Field of_unit_files[] = {
+        {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitFileRow, unit), true, true},
+        {"rev", "hash", "REV", FIELD_STRING, AT(UnitFileRow, rev), true, false},
+        {"desired", "dstate", "DESIRED", FIELD_STRING, AT(UnitFileRow, desired), true, false},
+        {"state", NULL, "STATE", FIELD_STRING, AT(UnitFileRow, state), true, false},
+        {"node", "target", "NODE", FIELD_STRING, AT(UnitFileRow, node), true, true},
+        {"global", NULL, "GLOBAL", FIELD_BOOL, AT(UnitFileRow, global), false, false},
+        {"description", "desc", "DESCRIPTION", FIELD_STRING, AT(UnitFileRow, description), false, true},
+};
+static const Field of_nodes[] = {
+        {"node", "machine", "NODE", FIELD_STRING, AT(NodeRow, node), true, true},
+        {"address", "ip", "ADDRESS", FIELD_STRING, AT(NodeRow, address), true, false},
+        {"state", NULL, "STATE", FIELD_STRING, AT(NodeRow, state), true, false},
+        {"role", NULL, "ROLE", FIELD_STRING, AT(NodeRow, role), true, false},
+        {"units", NULL, "UNITS", FIELD_U32, AT(NodeRow, units), true, false},
+        {"labels", "metadata", "LABELS", FIELD_LABELS, 0, true, true},
+        {"leader", NULL, "LEADER", FIELD_BOOL, AT(NodeRow, leader), false, false},
+        {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(NodeRow, host_id), false, false},
+        {"machine-id", NULL, "MACHINE-ID", FIELD_STRING, AT(NodeRow, machine_id), false, false},
+};
+
+static Colour unit_colour(const Field *f, const void *row) {
+        const Argosy__Response__UnitRow *u = row;
+        bool is_active = f->offset == AT(UnitRow, active), is_sub = f->offset == AT(UnitRow, sub);
+
+        if (f->offset == AT(UnitRow, error))
+                return COLOUR_RED;
+        if (f->offset == AT(UnitRow, load))
+                return streq(u->load, "loaded") || streq(u->load, "-") || !*u->load ? COLOUR_NONE
+                       : streq(u->load, "unknown")                                  ? COLOUR_YELLOW
+                                                                                    : COLOUR_RED;
+        if (!is_active && !is_sub)
+                return COLOUR_NONE;
+        if (streq(u->active, "failed"))
+                return COLOUR_RED;
+        if (streq(u->active, "unknown"))
+                return COLOUR_YELLOW;
+        return streq(u->active, "active") && is_active ? COLOUR_GREEN : COLOUR_NONE;
+}
+
+static Colour unit_file_colour(const Field *f, const void *row) {
+        const Argosy__Response__UnitFileRow *u = row;
+
+        return f->offset == AT(UnitFileRow, state) && !streq(u->state, u->desired) ? COLOUR_YELLOW
+                                                                                   : COLOUR_NONE;
+}
+
+static Colour node_colour(const Field *f, const void *row) {
+        const Argosy__Response__NodeRow *n = row;
+
+        if (f->type != FIELD_STRING || f->offset != AT(NodeRow, state))
+                return COLOUR_NONE;
+        return streq(n->state, "online") ? COLOUR_GREEN
+               : streq(n->state, "lost") ? COLOUR_RED
+                                         : COLOUR_YELLOW;
+}
+
+const FieldList unit_fields = {"list-units", of_units, ELEMENTSOF(of_units), unit_colour};
+const FieldList unit_file_fields = {"list-unit-files", of_unit_files, ELEMENTSOF(of_unit_files),
+                                    unit_file_colour};
+const FieldList node_fields = {"list-nodes", of_nodes, ELEMENTSOF(of_nodes), node_colour};
+
+static const Field *find(const FieldList *list, const char *word, size_t len) {
+        for (size_t i = 0; i < list->n_fields; i++) {
+                const Field *f = &list->fields[i];
+
+                if ((strlen(f->name) == len && strncmp(f->name, word, len) == 0) ||
+                    (f->alias && strlen(f->alias) == len && strncmp(f->alias, word, len) == 0))
+                        return f;
+        }
+        return NULL;
+}
+
+static int complain(const FieldList *list, const char *word, size_t len, Buf *why) {
+        (void) buf_printf(why, "%s has no field '%.*s'; it has", list->verb, (int) len, word);
+        for (size_t i = 0; i < list->n_fields; i++)
+                (void) buf_printf(why, "%s %s", i ? "," : "", list->fields[i].name);
+        return -EINVAL;
+}
+
+int fields_select(const FieldList *list, const char *text, bool all, const Field **ret, size_t *ret_n,
+                  Buf *why) {
+        size_t n = 0;
+
+        if (!text) {
+                for (size_t i = 0; i < list->n_fields; i++)
+                        if (all || list->fields[i].by_default)
+                                ret[n++] = &list->fields[i];
+                *ret_n = n;
+                return 0;
+        }
+        for (const char *p = text;; p++) {
+                size_t len = strcspn(p, ",");
+                const Field *f = find(list, p, len);
+
+                if (!f)
+                        return complain(list, p, len, why);
+                if (n == FIELDS_MAX) {
+                        (void) buf_printf(why, "more than %d fields", FIELDS_MAX);
+                        return -EINVAL;
+                }
+                ret[n++] = f;
+                p += len;
+                if (!*p)
+                        break;
+        }
+        *ret_n = n;
+        return 0;
+}
+
+void fields_words(FILE *f, const FieldList *list) {
+        for (size_t i = 0; i < list->n_fields; i++)
+                fprintf(f, "%s\n", list->fields[i].name);
+}
+
+static const void *at(const Field *f, const void *row) {
+        return (const char *) row + f->offset;
+}
+
+int field_append(const Field *f, const void *row, Buf *out) {
+        const Argosy__Response__NodeRow *node = row;
+        int r = 0;
+
+        switch (f->type) {
+        case FIELD_STRING:
+                return buf_printf(out, "%s", field_string(f, row));
+        case FIELD_BOOL:
+                return buf_printf(out, "%s", *(const protobuf_c_boolean *) at(f, row) ? "yes" : "no");
+        case FIELD_U32:
+                return buf_printf(out, "%" PRIu32, *(const uint32_t *) at(f, row));
+        case FIELD_LABELS:
+                for (size_t i = 0; i < node->n_labels && r == 0; i++)
+                        r = buf_printf(out, "%s%s=%s", i ? "," : "", node->labels[i]->key,
+                                       node->labels[i]->value);
+                return r;
+        }
+        return -EINVAL;
+}
+
+void field_json(const Field *f, const void *row, Json *j) {
+        const Argosy__Response__NodeRow *node = row;
+
+        json_key(j, f->name);
+        switch (f->type) {
+        case FIELD_STRING:
+                json_string(j, field_string(f, row));
+                break;
+        case FIELD_BOOL:
+                json_bool(j, *(const protobuf_c_boolean *) at(f, row));
+                break;
+        case FIELD_U32:
+                json_u64(j, *(const uint32_t *) at(f, row));
+                break;
+        case FIELD_LABELS:
+                json_begin(j, '{');
+                for (size_t i = 0; i < node->n_labels; i++) {
+                        json_key(j, node->labels[i]->key);
+                        json_string(j, node->labels[i]->value);
+                }
+                json_end(j, '}');
+                break;
+        }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The columns of the lists: one table each for list-units, list-unit-files and list-nodes, from which the
+// text, the JSON,
+// `--fields` and the completions come. Pure.
+
+#include "json.h"
+#include "table.h"
+
+typedef enum FieldType { FIELD_STRING, FIELD_BOOL, FIELD_U32, FIELD_LABELS } FieldType;
+
+typedef struct Field {
+        const char *name;  // as in --fields and JSON
+        const char *alias; // fleetctl's name, or NULL
+        const char *header;
+        FieldType type;
+        size_t offset;   // in the row's message
+        bool by_default; // shown without --fields
+        bool shrink;
+} Field;
+
+typedef struct FieldList {
+        const char *verb;
+        const Field *fields;
+        size_t n_fields;
+        Colour (*colour)(const Field *f, const void *row);
+} FieldList;
+
+extern const FieldList unit_fields, unit_file_fields, node_fields;
+
+enum { FIELDS_MAX = 16 };
+
+// Reads a --fields value; NULL: those shown by default (or, for `all`, every one). Names may repeat. -EINVAL
+// and a sentence in `why`.
+int fields_select(const FieldList *list, const char *text, bool all, const Field **ret, size_t *ret_n,
+                  Buf *why);
+void fields_words(FILE *f, const FieldList *list);
+
+int field_append(const Field *f, const void *row, Buf *out); // as in a table; unset: nothing
+void field_json(const Field *f, const void *row, Json *j);   // key and value
+static inline const char *field_string(const Field *f, const void *row) {
+        return *(char *const *) ((const char *) row + f->offset);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// version, help, and the words for the shells.
+
+#include "ctl.h"
+#include "fields.h"
+#include "json.h"
+
+typedef struct Daemon {
+        char version[64];
+        uint32_t feature_level;
+} Daemon;
+
+static int on_version(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Daemon *d = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_VERSION)
+                return 0;
+        snprintf(d->version, sizeof(d->version), "%s", r->version->version);
+        d->feature_level = r->version->feature_level;
+        return 0;
+}
+
+// Says its own version also when there is no daemon; that alone is no failure of `version`.
+int verb_version(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Daemon d = {};
+
+        request.what_case = ARGOSY__REQUEST__WHAT_VERSION;
+        request.version = &version;
+        ctl->warned_stale = true; // versions do not age
+        (void) ctl_ask(ctl, &request, 0, on_version, &d);
+        if (ctl->opt.json != JSON_OFF) {
+                Json j = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY};
+
+                json_begin(&j, '{');
+                json_key(&j, "argosyctl");
+                json_string(&j, ARGOSY_VERSION);
+                json_key(&j, "argosyd");
+                json_string(&j, d.version);
+                json_key(&j, "feature_level");
+                json_u64(&j, d.feature_level);
+                json_end(&j, '}');
+                json_finish(&j);
+                return EXIT_OK;
+        }
+        fprintf(ctl->out, "argosyctl %s\n", ARGOSY_VERSION);
+        if (*d.version)
+                fprintf(ctl->out, "argosyd %s (feature level %u)\n", d.version, d.feature_level);
+        return EXIT_OK;
+}
+
+int verb_help(Ctl *ctl, char **args, size_t n) {
+        const Verb *v;
+        size_t taken;
+
+        if (n == 0) {
+                help_all(ctl->out);
+                return EXIT_OK;
+        }
+        v = verb_find(args, n, &taken);
+        if (!v || taken != n) {
+                ctl_fail(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "", n > 1 ? args[1] : "");
+                return EXIT_USAGE;
+        }
+        help_verb(ctl->out, v);
+        return EXIT_OK;
+}
+
+int verb_complete(Ctl *ctl, char **args, size_t n) {
+        static const FieldList *const lists[] = {&unit_fields, &unit_file_fields, &node_fields};
+        size_t taken;
+
+        if (help_words(ctl->out, args[0], args + 1, n - 1))
+                return EXIT_OK;
+        if (n == 2 && streq(args[0], "fields")) {
+                const Verb *v = verb_find(args + 1, 1, &taken);
+
+                for (size_t i = 0; v && i < ELEMENTSOF(lists); i++)
+                        if (streq(v->name, lists[i]->verb))
+                                fields_words(ctl->out, lists[i]);
+                return EXIT_OK;
+        }
+        return EXIT_USAGE;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// JSON, written as it comes: nothing is kept, so a list of a million rows costs no memory.
+//
+// Strings are made valid UTF-8 on the way (each byte that is not becomes U+FFFD). Errors of the stream are
+// for the caller to see with ferror() at the end.
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "macro.h"
+
+enum { JSON_DEPTH_MAX = 8 };
+
+typedef struct Json {
+        FILE *f;
+        bool pretty; // one member a line, indented; else all on one line
+        unsigned depth;
+        bool used[JSON_DEPTH_MAX]; // something stands at this depth already
+        bool after_key;
+} Json;
+
+void json_begin(Json *j, char bracket); // '[' or '{'
+void json_end(Json *j, char bracket);   // ']' or '}'
+void json_key(Json *j, const char *key);
+void json_string(Json *j, const char *value);
+void json_u64(Json *j, uint64_t value);
+void json_i64(Json *j, int64_t value);
+void json_bool(Json *j, bool value);
+// The newline behind the outermost value.
+void json_finish(Json *j);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// list-units, list-unit-files, list-nodes. Rows keep the order in which the leader sorted them. As JSON they
+// are printed as they arrive; a table has to see all of them first, to know how wide its columns are.
+
+#include <errno.h>
+
+#include "ctl.h"
+#include "fields.h"
+#include "terminal.h"
+
+typedef struct List {
+        const FieldList *kind;
+        const Field *fields[FIELDS_MAX];
+        size_t n_fields;
+        bool notes; // a last column that says what is odd about a unit
+        Table table;
+        Json json;
+        size_t n_rows, n_drift, n_stale, n_errors;
+} List;
+
+static int add_note(List *l, const Argosy__Response__UnitRow *u) {
+        _cleanup_buf_ Buf note = {};
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = buf_printf(&note, "%s%s%s%s%s", u->drift ? "drift" : "", u->drift && u->file_stale ? "," : "",
+                       u->file_stale ? "stale" : "", *u->error && (u->drift || u->file_stale) ? "," : "",
+                       *u->error ? "error" : "");
+        if (r < 0)
+                return r;
+        text = buf_take_string(&note);
+        if (!text)
+                return -ENOMEM;
+        l->n_drift += u->drift;
+        l->n_stale += u->file_stale;
+        l->n_errors += *u->error != 0;
+        return table_add(&l->table, text, COLOUR_YELLOW);
+}
+
+static int add_row(Ctl *ctl, List *l, const void *row) {
+        int r = 0;
+
+        l->n_rows++;
+        if (ctl->opt.json != JSON_OFF) {
+                json_begin(&l->json, '{');
+                for (size_t i = 0; i < l->n_fields; i++)
+                        field_json(l->fields[i], row, &l->json);
+                json_end(&l->json, '}');
+                return 0;
+        }
+        for (size_t i = 0; i < l->n_fields && r == 0; i++) {
+                _cleanup_buf_ Buf cell = {};
+                _cleanup_free_ char *text = NULL;
+
+                r = field_append(l->fields[i], row, &cell);
+                if (r < 0)
+                        return r;
+                text = buf_take_string(&cell);
+                if (!text)
+                        return -ENOMEM;
+                r = table_add(&l->table, text, l->kind->colour(l->fields[i], row));
+        }
+        return r == 0 && l->notes ? add_note(l, row) : r;
+}
+
+static bool is_word_of(const char *list, const char *word) {
+        size_t len = strlen(word);
+
+        for (const char *p = list;; p++) {
+                size_t n = strcspn(p, ",");
+
+                if (n == len && strncmp(p, word, n) == 0)
+                        return true;
+                p += n;
+                if (!*p)
+                        return false;
+        }
+}
+
+static bool is_wanted(const Ctl *ctl, const Argosy__Response__UnitRow *u) {
+        const char *s = ctl->opt.states;
+
+        return !s || is_word_of(s, u->load) || is_word_of(s, u->active) || is_word_of(s, u->sub);
+}
+
+static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        List *l = userdata;
+        int e = 0;
+
+        switch (r->what_case) {
+        case ARGOSY__RESPONSE__WHAT_UNITS:
+                for (size_t i = 0; i < r->units->n_rows && e == 0; i++)
+                        if (is_wanted(ctl, r->units->rows[i]))
+                                e = add_row(ctl, l, r->units->rows[i]);
+                break;
+        case ARGOSY__RESPONSE__WHAT_UNIT_FILES:
+                for (size_t i = 0; i < r->unit_files->n_rows && e == 0; i++)
+                        e = add_row(ctl, l, r->unit_files->rows[i]);
+                break;
+        case ARGOSY__RESPONSE__WHAT_NODES:
+                for (size_t i = 0; i < r->nodes->n_rows && e == 0; i++)
+                        e = add_row(ctl, l, r->nodes->rows[i]);
+                break;
+        default:
+                break;
+        }
+        return e;
+}
+
+static void print_legend(Ctl *ctl, const List *l, const char *noun) {
+        fprintf(ctl->out, "\n%zu %s%s listed.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s");
+        if (l->n_drift > 0)
+                fputs("drift: changed on its node by somebody else; `argosyctl start UNIT` brings it "
+                      "back.\n",
+                      ctl->out);
+        if (l->n_stale > 0)
+                fputs("stale: systemd runs it from an older file; `argosyctl restart UNIT` takes up the new "
+                      "one.\n",
+                      ctl->out);
+        if (l->n_errors > 0)
+                fputs("error: `argosyctl status UNIT` says which.\n", ctl->out);
+}
+
+static int print_table(Ctl *ctl, const List *l, const char *noun) {
+        bool legend = !(ctl->opt.given & OPT_NO_LEGEND);
+        _cleanup_buf_ Buf text = {};
+
+        if (table_format(&l->table, &ctl->style, legend, &text) < 0)
+                return ctl_oom(ctl);
+        pager_open(ctl);
+        if (text.len > 0)
+                fwrite(text.data, 1, text.len, ctl->out);
+        if (legend)
+                print_legend(ctl, l, noun);
+        return EXIT_OK;
+}
+
+static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__Request *request) {
+        List l = {.kind = kind, .json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        _cleanup_buf_ Buf why = {};
+        int code;
+
+        if (fields_select(kind, ctl->opt.fields, ctl->opt.json != JSON_OFF, l.fields, &l.n_fields, &why) <
+            0) {
+                ctl_fail(ctl, "%.*s", (int) why.len, (const char *) why.data);
+                return EXIT_USAGE;
+        }
+        l.notes = kind == &unit_fields && !ctl->opt.fields;
+        for (size_t i = 0; i < l.n_fields; i++)
+                table_add_column(&l.table, l.fields[i]->header, l.fields[i]->shrink, false);
+        if (l.notes)
+                table_add_column(&l.table, "NOTE", false, true);
+        if (ctl->opt.json != JSON_OFF) {
+                json_begin(&l.json, '[');
+                code = ctl_ask(ctl, request, 0, on_rows, &l);
+                json_end(&l.json, ']');
+                json_finish(&l.json);
+        } else {
+                code = ctl_ask(ctl, request, 0, on_rows, &l);
+                if (code == EXIT_OK)
+                        code = print_table(ctl, &l, noun);
+        }
+        table_done(&l.table);
+        return code;
+}
+
+static int list_local(Ctl *ctl, size_t n_args) {
+        Argosy__Request__LocalUnits local = ARGOSY__REQUEST__LOCAL_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        if (n_args > 0) {
+                ctl_fail(ctl, "--local takes no patterns");
+                return EXIT_USAGE;
+        }
+        request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_UNITS;
+        request.local_units = &local;
+        ctl->warned_stale = true; // what was asked for needs no leader
+        return run_list(ctl, &unit_fields, "unit", &request);
+}
+
+int verb_list_units(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_strv_ char **patterns = NULL;
+        int code;
+
+        if (ctl->opt.given & OPT_LOCAL)
+                return list_local(ctl, n);
+        code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
+        if (code != EXIT_OK)
+                return code;
+        list.patterns = patterns;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        return run_list(ctl, &unit_fields, "unit", &request);
+}
+
+int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_strv_ char **patterns = NULL;
+        int code;
+
+        code = ctl_patterns(ctl, args, n, &patterns, &list.n_patterns);
+        if (code != EXIT_OK)
+                return code;
+        list.patterns = patterns;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        request.list_unit_files = &list;
+        return run_list(ctl, &unit_file_fields, "unit file", &request);
+}
+
+int verb_list_nodes(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        request.list_nodes = &list;
+        return run_list(ctl, &node_fields, "node", &request);
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "ctl.h"
+
+int main(int argc, char **argv) {
+        return ctl_main(argc, argv, stdout, stderr);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <getopt.h>
+
+#include "clock.h"
+#include "options.h"
+#include "str.h"
+
+enum { LONG_BASE = 256, OPTIONS_MAX = 32 };
+
+static int bad(Buf *why, const char *option, const char *value, const char *expected) {
+        (void) buf_printf(why, "--%s: '%s' is not %s", option, value, expected);
+        return -EINVAL;
+}
+
+static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, Buf *why) {
+        uint64_t n;
+
+        switch (info->bit) {
+        case OPT_SOCKET:
+                o->socket = value;
+                return *value ? 0 : bad(why, info->name, value, "a path");
+        case OPT_TIMEOUT:
+                if (!parse_span_us(value, &o->timeout_us) || o->timeout_us == 0)
+                        return bad(why, info->name, value, "a time span like 30s or 5min");
+                return 0;
+        case OPT_TTL:
+                if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > TTL_SEC_MAX)
+                        return bad(why, info->name, value, "a time span between 1s and a year");
+                o->ttl_sec = (uint32_t) (n / USEC_PER_SEC);
+                return 0;
+        case OPT_JSON:
+                if (streq(value, "off"))
+                        o->json = JSON_OFF;
+                else if (streq(value, "short"))
+                        o->json = JSON_SHORT;
+                else if (streq(value, "pretty"))
+                        o->json = JSON_PRETTY;
+                else
+                        return bad(why, info->name, value, "one of short, pretty and off");
+                return 0;
+        case OPT_LINES:
+                if (!parse_u64(value, LINES_MAX, &n))
+                        return bad(why, info->name, value, "a number of lines");
+                o->lines = (unsigned) n;
+                return 0;
+        case OPT_FIELDS:
+                o->fields = value;
+                return 0;
+        case OPT_STATE:
+                o->states = value;
+                return 0;
+        case OPT_NODE:
+                o->node = value;
+                return *value ? 0 : bad(why, info->name, value, "a node");
+        default:
+                return 0;
+        }
+}
+
+static const OptionInfo *info_of(int c) {
+        if (c >= LONG_BASE)
+                return &option_table[c - LONG_BASE];
+        for (size_t i = 0; i < n_options; i++)
+                if (c != 0 && option_table[i].letter == c)
+                        return &option_table[i];
+        return NULL;
+}
+
+static int complain(char **argv, int c, Buf *why) {
+        const OptionInfo *info = optopt ? info_of(optopt) : NULL;
+
+        if (c == ':' && info)
+                (void) buf_printf(why, "--%s needs a value: %s", info->name, info->arg);
+        else if (info && !info->arg)
+                (void) buf_printf(why, "--%s takes no value", info->name);
+        else if (optopt > 0 && optopt < LONG_BASE)
+                (void) buf_printf(why, "unknown option '-%c'", optopt);
+        else
+                (void) buf_printf(why, "unknown option '%s'", argv[optind - 1]);
+        return -EINVAL;
+}
+
+static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
+        size_t taken;
+        unsigned wrong;
+
+        if (n == 0) {
+                (void) buf_printf(why, "no verb was given");
+                return -EINVAL;
+        }
+        o->verb = verb_find(words, n, &taken);
+        if (!o->verb) {
+                if (streq(words[0], "cluster"))
+                        (void) buf_printf(why,
+                                          n < 2 ? "cluster needs a second word, e.g. cluster status"
+                                                : "unknown verb 'cluster %s'",
+                                          n < 2 ? "" : words[1]);
+                else
+                        (void) buf_printf(why, "unknown verb '%s'", words[0]);
+                return -EINVAL;
+        }
+        o->args = words + taken;
+        o->n_args = n - taken;
+        if (o->given & OPT_HELP)
+                return 0;
+        wrong = o->given & ~(o->verb->options | OPT_GLOBAL);
+        if (wrong) {
+                (void) buf_printf(why, "%s does not take --%s", o->verb->name,
+                                  option_info(wrong & -wrong)->name);
+                return -EINVAL;
+        }
+        if (o->n_args < o->verb->min_args || o->n_args > o->verb->max_args) {
+                (void) buf_printf(why, "%s takes %s", o->verb->name,
+                                  *o->verb->args ? o->verb->args : "no arguments");
+                return -EINVAL;
+        }
+        return 0;
+}
+
+int options_parse(int argc, char **argv, CtlOptions *ret, Buf *why) {
+        struct option longs[OPTIONS_MAX] = {};
+        char shorts[2 * OPTIONS_MAX + 2], *s = shorts;
+        int c, r;
+
+        *ret = (CtlOptions){.lines = LINES_DEFAULT};
+        assert(n_options < OPTIONS_MAX);
+        *s++ = ':'; // tell a missing value from an unknown option
+        for (size_t i = 0; i < n_options; i++) {
+                longs[i] = (struct option){option_table[i].name,
+                                           option_table[i].arg ? required_argument : no_argument, NULL,
+                                           LONG_BASE + (int) i};
+                if (option_table[i].letter)
+                        *s++ = option_table[i].letter;
+                if (option_table[i].letter && option_table[i].arg)
+                        *s++ = ':';
+        }
+        *s = 0;
+        optind = 0; // glibc: start anew
+        opterr = 0;
+        while ((c = getopt_long(argc, argv, shorts, longs, NULL)) >= 0) {
+                const OptionInfo *info;
+
+                if (c == '?' || c == ':')
+                        return complain(argv, c, why);
+                info = info_of(c);
+                ret->given |= info->bit;
+                r = read_value(ret, info, optarg, why);
+                if (r < 0)
+                        return r;
+        }
+        if ((ret->given & OPT_VERSION) || ((ret->given & OPT_HELP) && optind == argc))
+                return 0;
+        return check_verb(ret, argv + optind, (size_t) (argc - optind), why);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A command line, read: the verb, its arguments, the options with their values. Pure but for getopt's own
+// variables.
+
+#include "buf.h"
+#include "verbs.h"
+
+typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
+
+enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 365 * 86400 };
+
+typedef struct CtlOptions {
+        unsigned given;      // Option bits
+        const char *socket;  // NULL: not given
+        uint64_t timeout_us; // 0: none
+        JsonMode json;
+        const char *fields; // NULL: the verb's default
+        const char *states; // NULL: all
+        unsigned lines;
+        const char *node; // NULL: not given
+        uint32_t ttl_sec; // 0: the daemon's default
+        const Verb *verb; // NULL: none was given
+        char **args;
+        size_t n_args;
+} CtlOptions;
+
+// Reorders argv; *ret points into it. 0, or -EINVAL and a sentence appended to `why`. With --help or
+// --version in ret->given the verb and its arguments are not checked.
+int options_parse(int argc, char **argv, CtlOptions *ret, Buf *why);

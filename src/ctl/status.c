@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// status and is-active.
+
+#include <errno.h>
+
+#include "clock.h"
+#include "ctl.h"
+#include "json.h"
+#include "map.h"
+#include "status-text.h"
+#include "terminal.h"
+
+typedef struct Status {
+        Json json;
+        size_t shown;
+        int code; // of the first unit that is not active
+} Status;
+
+static void json_status(Json *j, const Argosy__Response__Status *s) {
+        json_begin(j, '{');
+        if (s->row) {
+                const char *const pairs[][2] = {{"unit", s->row->unit},  {"node", s->row->node},
+                                                {"load", s->row->load},  {"active", s->row->active},
+                                                {"sub", s->row->sub},    {"rev", s->row->spec},
+                                                {"error", s->row->error}};
+
+                for (size_t i = 0; i < ELEMENTSOF(pairs); i++) {
+                        json_key(j, pairs[i][0]);
+                        json_string(j, pairs[i][1]);
+                }
+                json_key(j, "drift");
+                json_bool(j, s->row->drift);
+                json_key(j, "stale");
+                json_bool(j, s->row->file_stale);
+        }
+        json_key(j, "desired");
+        json_string(j, s->desired);
+        json_key(j, "revision");
+        json_u64(j, s->revision);
+        json_key(j, "why");
+        json_string(j, s->why);
+        json_key(j, "refusals");
+        json_begin(j, '{');
+        for (size_t i = 0; i < s->n_refusals; i++) {
+                json_key(j, s->refusals[i]->node);
+                json_string(j, s->refusals[i]->reason);
+        }
+        json_end(j, '}');
+        json_key(j, "properties");
+        json_begin(j, '{');
+        for (size_t i = 0; i < s->n_properties; i++) {
+                json_key(j, s->properties[i]->key);
+                json_string(j, s->properties[i]->value);
+        }
+        json_end(j, '}');
+        json_key(j, "log");
+        json_begin(j, '[');
+        for (size_t i = 0; i < s->n_log; i++)
+                json_string(j, s->log[i]);
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
+static int on_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Status *s = userdata;
+        _cleanup_buf_ Buf text = {};
+        int code, e;
+
+        if (r->status != 0) {
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+                code = r->status == ENOENT ? EXIT_UNKNOWN : EXIT_FAILED;
+                s->code = s->code ?: code;
+                return 0;
+        }
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
+                return 0;
+        code = status_exit_code(r->status_reply->row ? r->status_reply->row->active : "");
+        s->code = s->code ?: code;
+        if (ctl->opt.json != JSON_OFF) {
+                json_status(&s->json, r->status_reply);
+                return 0;
+        }
+        e = status_format(r->status_reply, &ctl->style, clock_wall_us(), &text);
+        if (e < 0)
+                return e;
+        pager_open(ctl);
+        if (s->shown++ > 0)
+                fputc('\n', ctl->out);
+        fwrite(text.data, 1, text.len, ctl->out);
+        return 0;
+}
+
+int verb_status(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Status s = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        _cleanup_strv_ char **names = NULL;
+        int code;
+
+        code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &status.n_names);
+        if (code != EXIT_OK)
+                return code;
+        status.names = names;
+        status.lines = ctl->opt.lines;
+        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
+        request.status = &status;
+        if (ctl->opt.json != JSON_OFF)
+                json_begin(&s.json, '[');
+        code = ctl_ask(ctl, &request, CALL_STATUS, on_status, &s);
+        if (ctl->opt.json != JSON_OFF) {
+                json_end(&s.json, ']');
+                json_finish(&s.json);
+        }
+        return code ?: s.code;
+}
+
+// ----------------------------------------------------------------------------------------------------
+// is-active
+
+typedef struct UnitActive {
+        const char *name; // borrowed
+        char *state;      // NULL: no such unit
+} UnitActive;
+
+static int on_active(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        const Map *units = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_UNITS)
+                return 0;
+        for (size_t i = 0; i < r->units->n_rows; i++) {
+                const Argosy__Response__UnitRow *row = r->units->rows[i];
+                UnitActive *u = map_find_str(units, row->unit);
+                char *state;
+
+                if (!u)
+                        continue;
+                state = strdup(u->state ? active_state_of_two(u->state, row->active) : row->active);
+                if (!state)
+                        return -ENOMEM;
+                free(u->state);
+                u->state = state;
+        }
+        return 0;
+}
+
+static int ask_active(Ctl *ctl, char **names, size_t n, UnitActive *units, ActiveTally *tally) {
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Map by_name = {};
+        int code;
+
+        for (size_t i = 0; i < n; i++) {
+                units[i].name = names[i];
+                if (map_add_str(&by_name, names[i], &units[i]) == -ENOMEM) {
+                        map_done(&by_name);
+                        return ctl_oom(ctl);
+                }
+        }
+        list.patterns = names;
+        list.n_patterns = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        code = ctl_ask(ctl, &request, 0, on_active, &by_name);
+        map_done(&by_name);
+        for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+                const char *state = units[i].state && *units[i].state ? units[i].state : "unknown";
+
+                active_tally_add(tally, state);
+                if (!(ctl->opt.given & OPT_QUIET))
+                        fprintf(ctl->out, "%s\n", state);
+        }
+        return code;
+}
+
+int verb_is_active(Ctl *ctl, char **args, size_t n) {
+        _cleanup_strv_ char **names = NULL;
+        ActiveTally tally = {};
+        UnitActive *units;
+        size_t n_names;
+        int code;
+
+        code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &n_names);
+        if (code != EXIT_OK)
+                return code;
+        if (n_names == 0)
+                return EXIT_UNKNOWN;
+        units = calloc(n_names, sizeof(UnitActive));
+        if (!units)
+                return ctl_oom(ctl);
+        code = ask_active(ctl, names, n_names, units, &tally);
+        for (size_t i = 0; i < n_names; i++)
+                free(units[i].state);
+        free(units);
+        return code ?: active_tally_exit_code(&tally);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "str.h"
+#include "terminal.h"
+
+enum {
+        PROGRESS_AFTER_MS = 250, // a command that is done by then draws nothing
+        PROGRESS_EVERY_MS = 100,
+        BAR_MAX = 30,
+        WIDTH_DEFAULT = 80,
+};
+
+static unsigned width_of(int fd) {
+        struct winsize ws;
+        uint64_t n;
+        const char *env = getenv("COLUMNS");
+
+        if (env && parse_u64(env, 10000, &n) && n > 0)
+                return (unsigned) n;
+        if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+                return ws.ws_col;
+        return WIDTH_DEFAULT;
+}
+
+static bool env_is_set(const char *name) {
+        const char *v = getenv(name);
+
+        return v && *v;
+}
+
+void terminal_init(Ctl *ctl) {
+        const char *term = getenv("TERM");
+
+        ctl->out_tty = ctl->out == stdout && isatty(STDOUT_FILENO);
+        ctl->err_tty = ctl->err == stderr && isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
+        ctl->style = (TextStyle){
+                .colour = ctl->out_tty && !env_is_set("NO_COLOR") && !(term && streq(term, "dumb")),
+                .utf8 = streq(nl_langinfo(CODESET), "UTF-8"),
+                .width = ctl->out_tty && !(ctl->opt.given & OPT_FULL) ? width_of(STDOUT_FILENO) : 0,
+        };
+}
+
+// Runs in the child; what it reads is fd 0.
+static void exec_pager(const char *wanted) {
+        char buffer[4096];
+        ssize_t n;
+
+        setenv("LESS", getenv("SYSTEMD_LESS") ?: "FRSXMK", 1);
+        setenv("LESSSECURE", "1", 0);
+        if (wanted)
+                execl("/bin/sh", "sh", "-c", wanted, NULL);
+        else {
+                execlp("pager", "pager", NULL);
+                execlp("less", "less", NULL);
+                execlp("more", "more", NULL);
+        }
+        while ((n = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0)
+                if (write(STDOUT_FILENO, buffer, (size_t) n) != n)
+                        break;
+        _exit(0);
+}
+
+void pager_open(Ctl *ctl) {
+        const char *wanted = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
+        int fds[2];
+
+        if (!ctl->out_tty || (ctl->opt.given & OPT_NO_PAGER) || ctl->pager > 0 ||
+            (wanted && (!*wanted || streq(wanted, "cat"))))
+                return;
+        fflush(ctl->out);
+        if (pipe(fds) < 0)
+                return;
+        ctl->pager = fork();
+        if (ctl->pager == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGTERM);
+                dup2(fds[0], STDIN_FILENO);
+                close(fds[0]);
+                close(fds[1]);
+                exec_pager(wanted);
+        }
+        if (ctl->pager > 0) {
+                dup2(fds[1], STDOUT_FILENO);
+                signal(SIGINT, SIG_IGN);  // it is the pager's now
+                signal(SIGPIPE, SIG_IGN); // it may be left before everything was shown
+        } else
+                ctl->pager = 0;
+        close(fds[0]);
+        close(fds[1]);
+}
+
+void pager_close(Ctl *ctl) {
+        if (ctl->pager <= 0)
+                return;
+        fflush(ctl->out);
+        close(STDOUT_FILENO);
+        while (waitpid(ctl->pager, NULL, 0) < 0 && errno == EINTR)
+                ;
+        ctl->pager = 0;
+}
+
+int progress_format(const char *verb, size_t done, size_t failed, size_t total, unsigned width, Buf *out) {
+        char tail[96], bar[BAR_MAX + 1];
+        size_t fixed, size, filled;
+
+        snprintf(tail, sizeof(tail), " %zu/%zu%s", done, total, failed ? "" : "");
+        if (failed > 0)
+                snprintf(tail + strlen(tail), sizeof(tail) - strlen(tail), ", %zu failed", failed);
+        fixed = strlen(verb) + strlen(tail) + 3; // blank and brackets
+        if (total < 2 || width < fixed + 5)
+                return buf_printf(out, "%s%s", verb, tail);
+        size = MIN_OF((size_t) width - fixed - 1, (size_t) BAR_MAX);
+        filled = size * done / total;
+        memset(bar, ' ', size);
+        memset(bar, '=', filled);
+        if (filled < size)
+                bar[filled] = '>';
+        bar[size] = 0;
+        return buf_printf(out, "%s [%s]%s", verb, bar, tail);
+}
+
+void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t total) {
+        _cleanup_buf_ Buf line = {};
+        uint64_t now = clock_boot_us();
+
+        if (!ctl->err_tty || (ctl->opt.given & OPT_QUIET))
+                return;
+        if (p->begun_us == 0)
+                p->begun_us = now;
+        if (now < p->begun_us + PROGRESS_AFTER_MS * USEC_PER_MSEC ||
+            (p->drawn_us > 0 && now < p->drawn_us + PROGRESS_EVERY_MS * USEC_PER_MSEC && done < total))
+                return;
+        if (progress_format(p->verb, done, failed, total, width_of(STDERR_FILENO), &line) < 0)
+                return;
+        p->drawn_us = now;
+        fprintf(ctl->err, "\r%.*s\x1b[K", (int) line.len, (const char *) line.data);
+        fflush(ctl->err);
+}
+
+void progress_clear(Ctl *ctl, Progress *p) {
+        if (p->drawn_us == 0)
+                return;
+        fputs("\r\x1b[K", ctl->err);
+        fflush(ctl->err);
+        p->drawn_us = 0;
+}

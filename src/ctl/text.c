@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+#include "clock.h"
+#include "text.h"
+
+const char *colour_on(const TextStyle *s, Colour c) {
+        static const char *const codes[] = {"",           "\x1b[1m",    "\x1b[1;31m",
+                                            "\x1b[1;32m", "\x1b[1;33m", "\x1b[90m"};
+
+        return s->colour ? codes[c] : "";
+}
+
+const char *colour_off(const TextStyle *s, Colour c) {
+        return s->colour && c != COLOUR_NONE ? "\x1b[0m" : "";
+}
+
+static bool is_tail(uint8_t b) {
+        return (b & 0xc0) == 0x80;
+}
+
+size_t utf8_len(const uint8_t *p) {
+        if (p[0] < 0x80)
+                return 1;
+        if (p[0] >= 0xc2 && p[0] <= 0xdf)
+                return is_tail(p[1]) ? 2 : 0;
+        if (p[0] >= 0xe0 && p[0] <= 0xef) {
+                if (!is_tail(p[1]) || !is_tail(p[2]))
+                        return 0;
+                if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
+                        return 0;
+                return 3;
+        }
+        if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+                if (!is_tail(p[1]) || !is_tail(p[2]) || !is_tail(p[3]))
+                        return 0;
+                if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+                        return 0;
+                return 4;
+        }
+        return 0;
+}
+
+size_t text_width(const char *s) {
+        size_t n = 0;
+
+        for (const uint8_t *p = (const uint8_t *) s; *p; n++)
+                p += utf8_len(p) ?: 1;
+        return n;
+}
+
+// U+0080 to U+009F, control characters of eight-bit terminals.
+static bool is_c1(const uint8_t *p, size_t n) {
+        return n == 2 && p[0] == 0xc2 && p[1] < 0xa0;
+}
+
+int text_append_clean(Buf *out, const char *s, bool keep_tabs) {
+        int r = 0;
+
+        for (const uint8_t *p = (const uint8_t *) s; *p && r == 0;) {
+                size_t n = utf8_len(p);
+                bool bad = n == 0 || (n == 1 && (*p < 0x20 || *p == 0x7f)) || is_c1(p, n);
+
+                if (*p == '\t' && keep_tabs)
+                        bad = false;
+                r = bad ? buf_append(out, "?", 1) : buf_append(out, p, n);
+                p += n ?: 1;
+        }
+        return r;
+}
+
+static const char *skip(const char *s, size_t columns) {
+        while (columns-- > 0 && *s)
+                s += utf8_len((const uint8_t *) s) ?: 1;
+        return s;
+}
+
+int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8) {
+        size_t have = text_width(s), mark_width = utf8 ? 1 : 3, head, tail;
+        const char *mark = utf8 ? "\xe2\x80\xa6" : "...", *end;
+        int r;
+
+        if (have <= width)
+                return buf_append(out, s, strlen(s));
+        if (width < mark_width + 2)
+                return buf_append(out, s, (size_t) (skip(s, width) - s));
+        tail = (width - mark_width) / 2;
+        head = width - mark_width - tail;
+        end = skip(s, have - tail);
+        r = buf_append(out, s, (size_t) (skip(s, head) - s));
+        if (r == 0)
+                r = buf_append(out, mark, strlen(mark));
+        return r < 0 ? r : buf_append(out, end, strlen(end));
+}
+
+int text_append_span(Buf *out, uint64_t span_us) {
+        static const struct {
+                const char *suffix;
+                uint64_t us;
+        } units[] = {{" days", 86400 * USEC_PER_SEC}, {"h", 3600 * USEC_PER_SEC},
+                     {"min", 60 * USEC_PER_SEC},      {"s", USEC_PER_SEC},
+                     {"ms", USEC_PER_MSEC},           {"us", 1}};
+        unsigned written = 0;
+        int r = 0;
+
+        if (span_us == 0)
+                return buf_append(out, "0", 1);
+        for (size_t i = 0; i < ELEMENTSOF(units) && written < 2 && r == 0; i++) {
+                uint64_t n = span_us / units[i].us;
+
+                if (n == 0 || (written > 0 && units[i].us < USEC_PER_SEC))
+                        continue;
+                span_us %= units[i].us;
+                r = buf_printf(out, "%s%" PRIu64 "%s", written ? " " : "", n,
+                               i == 0 && n == 1 ? " day" : units[i].suffix);
+                written++;
+        }
+        return r;
+}
+
+int text_append_time(Buf *out, uint64_t wall_us) {
+        time_t t = (time_t) (wall_us / USEC_PER_SEC);
+        char text[64];
+        struct tm tm;
+
+        if (!localtime_r(&t, &tm) || strftime(text, sizeof(text), "%a %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+                return buf_append(out, "n/a", 3);
+        return buf_printf(out, "%s", text);
+}
+
+int text_append_bytes(Buf *out, uint64_t bytes) {
+        static const char suffixes[] = "BKMGTPE";
+        unsigned i = 0;
+        uint64_t rest = 0;
+
+        while (bytes >= 1024 && i < sizeof(suffixes) - 2) {
+                rest = bytes % 1024;
+                bytes /= 1024;
+                i++;
+        }
+        if (i == 0)
+                return buf_printf(out, "%" PRIu64 "B", bytes);
+        return buf_printf(out, "%" PRIu64 ".%" PRIu64 "%c", bytes, rest * 10 / 1024, suffixes[i]);
+}

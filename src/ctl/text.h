@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Text for people: columns, colours, times and sizes. Pure; what the terminal can do comes in as a
+// TextStyle.
+
+#include <stdbool.h>
+
+#include "buf.h"
+
+typedef enum Colour {
+        COLOUR_NONE,
+        COLOUR_BOLD,
+        COLOUR_RED,
+        COLOUR_GREEN,
+        COLOUR_YELLOW,
+        COLOUR_GREY
+} Colour;
+
+typedef struct TextStyle {
+        bool colour;
+        bool utf8;      // the locale can show more than ASCII
+        unsigned width; // columns of the terminal; 0: no limit
+} TextStyle;
+
+// Escape sequences, empty when colours are off.
+const char *colour_on(const TextStyle *s, Colour c);
+const char *colour_off(const TextStyle *s, Colour c);
+
+// Length of the valid UTF-8 sequence at `p` (a NUL-terminated string): 1 to 4, or 0 if there is none.
+// Overlong forms, surrogates and what is beyond U+10FFFF are invalid.
+size_t utf8_len(const uint8_t *p);
+// Columns that `s` takes, counting one for each character and each invalid byte.
+size_t text_width(const char *s);
+// Appends `s` without control characters and invalid bytes ('?' in their place; a tab stays if `keep_tabs`):
+// what units, nodes and logs say must not reach the terminal as a command to it.
+int text_append_clean(Buf *out, const char *s, bool keep_tabs);
+// Appends `s` in at most `width` columns, taking characters out of its middle. `s` must be clean.
+int text_append_ellipsised(Buf *out, const char *s, size_t width, bool utf8);
+
+// "5min 3s", "2 days 4h", two units at most, as systemctl shows ages; "0" below a microsecond.
+int text_append_span(Buf *out, uint64_t span_us);
+// "Fri 2026-11-20 10:00:00 UTC", local time zone.
+int text_append_time(Buf *out, uint64_t wall_us);
+// "4.5M": powers of 1024, as systemd writes sizes.
+int text_append_bytes(Buf *out, uint64_t bytes);

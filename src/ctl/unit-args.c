@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Each file is read once, however many units use it: a template with a thousand instances costs one look at
+// the disk and one copy in the request. That is why also the files that are not there are remembered.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "fileio.h"
+#include "str.h"
+#include "unit-args.h"
+#include "unit-file.h"
+#include "unit-name.h"
+
+static void file_free(UnitArgsFile *f) {
+        if (!f)
+                return;
+        free(f->name);
+        free(f->path);
+        buf_done(&f->content);
+        free(f);
+}
+DEFINE_CLEANUP(UnitArgsFile *, file_free)
+
+void unit_args_done(UnitArgs *a) {
+        for (size_t i = 0; i < a->n_names; i++)
+                free(a->names[i]);
+        for (size_t i = 0; i < a->n_files; i++)
+                file_free(a->files[i]);
+        free(a->names);
+        free(a->files);
+        map_done(&a->by_name);
+        map_done(&a->by_path);
+        map_done(&a->files_by_name);
+        *a = (UnitArgs){};
+}
+
+bool unit_arg_is_glob(const char *word) {
+        return strpbrk(word, "*?[");
+}
+
+static int grow(void *array, size_t *allocated, size_t need) {
+        void **p = array, *bigger;
+        size_t n = *allocated ?: 16;
+
+        while (n < need)
+                n *= 2;
+        if (*p && n == *allocated)
+                return 0;
+        bigger = reallocarray(*p, n, sizeof(void *));
+        if (!bigger)
+                return -ENOMEM;
+        *p = bigger;
+        *allocated = n;
+        return 0;
+}
+
+// Takes `name`. 1: new, 0: was there.
+static int add_name(UnitArgs *a, char *name) {
+        _cleanup_free_ char *owned = name;
+        int r;
+
+        if (map_find_str(&a->by_name, name))
+                return 0;
+        r = grow(&a->names, &a->names_allocated, a->n_names + 2);
+        if (r == 0)
+                r = map_add_str(&a->by_name, name, name);
+        if (r < 0)
+                return r;
+        a->names[a->n_names++] = TAKE_PTR(owned);
+        a->names[a->n_names] = NULL;
+        return 1;
+}
+
+static int read_file(int dirfd, UnitArgsFile *f, bool required, Buf *why) {
+        struct stat st;
+        int r;
+
+        if (fstatat(dirfd, f->path, &st, 0) < 0) {
+                r = -errno;
+                if (r == -ENOENT || r == -ENOTDIR) {
+                        f->missing = true;
+                        return 0;
+                }
+        } else if (!S_ISREG(st.st_mode)) {
+                if (!required) { // a directory that happens to have the name
+                        f->missing = true;
+                        return 0;
+                }
+                r = -EISDIR;
+        } else
+                r = file_read(dirfd, f->path, UNIT_FILE_MAX, &f->content);
+        if (r == -EFBIG)
+                (void) buf_printf(why, "%s is larger than %d KiB", f->path, UNIT_FILE_MAX / 1024);
+        else if (r == -EISDIR)
+                (void) buf_printf(why, "%s is not a regular file", f->path);
+        else if (r < 0 && r != -ENOMEM)
+                (void) buf_printf(why, "cannot read %s: %s", f->path, strerror(-r));
+        return r;
+}
+
+// The same unit from two places: only harmless if both say the same.
+static int check_twice(const UnitArgs *a, const UnitArgsFile *f, Buf *why) {
+        const UnitArgsFile *other = map_find_str(&a->files_by_name, f->name);
+
+        if (!other)
+                return 0;
+        if (other->content.len == f->content.len &&
+            (f->content.len == 0 || memcmp(other->content.data, f->content.data, f->content.len) == 0))
+                return 0;
+        (void) buf_printf(why, "%s and %s are both named %s but differ", other->path, f->path, f->name);
+        return -EINVAL;
+}
+
+// Looks for dir + name. 1: found (now or before), 0: not there.
+static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, bool required, Buf *why) {
+        _cleanup_(file_freep) UnitArgsFile *f = NULL;
+        UnitArgsFile *known;
+        int r;
+
+        f = calloc(1, sizeof(UnitArgsFile));
+        if (!f)
+                return -ENOMEM;
+        f->name = strdup(name);
+        f->path = str_printf("%s%s", dir, name);
+        if (!f->name || !f->path)
+                return -ENOMEM;
+        known = map_find_str(&a->by_path, f->path);
+        if (known)
+                return !known->missing;
+        r = read_file(dirfd, f, required, why);
+        if (r < 0)
+                return r;
+        if (!f->missing) {
+                r = check_twice(a, f, why);
+                if (r < 0)
+                        return r;
+                a->files_bytes += f->content.len;
+                if (a->files_bytes > UNIT_ARGS_FILES_MAX) {
+                        (void) buf_printf(why,
+                                          "these are more than %d MiB of unit files; use several commands",
+                                          UNIT_ARGS_FILES_MAX / (1024 * 1024));
+                        return -E2BIG;
+                }
+        }
+        r = grow(&a->files, &a->files_allocated, a->n_files + 1);
+        if (r == 0)
+                r = map_add_str(&a->by_path, f->path, f);
+        if (r == 0 && !f->missing && !map_find_str(&a->files_by_name, f->name))
+                r = map_add_str(&a->files_by_name, f->name, f);
+        if (r < 0)
+                return r; // the caller throws everything away; nothing looks at the map again
+        r = !f->missing;
+        a->files[a->n_files++] = TAKE_PTR(f);
+        return r;
+}
+
+// A unit's own file, then its template's.
+static int find_files(UnitArgs *a, const char *dir, const char *name, int dirfd, Buf *why) {
+        _cleanup_free_ char *template = NULL;
+        int r;
+
+        r = find_file(a, dir, name, dirfd, *dir, why);
+        if (r == 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+                r = find_file(a, dir, template, dirfd, *dir, why);
+        }
+        if (r != 0 || !*dir)
+                return MIN_OF(r, 0);
+        (void) buf_printf(why, template ? "there is neither %s%s nor %s%s" : "there is no %s%s", dir, name,
+                          dir, template ?: "");
+        return -ENOENT;
+}
+
+typedef struct AddContext {
+        UnitArgs *args;
+        UnitArgsFlags flags;
+        int dirfd;
+        Buf *why;
+} AddContext;
+
+static int add_one(void *userdata, const char *word) {
+        AddContext *c = userdata;
+        const char *slash = strrchr(word, '/'), *base = slash ? slash + 1 : word, *reason = "";
+        _cleanup_free_ char *name = NULL, *dir = NULL;
+        int r;
+
+        name = unit_name_mangle(base);
+        dir = strndup(word, (size_t) (base - word));
+        if (!name || !dir)
+                return -ENOMEM;
+        if (unit_name_kind(name, &reason) == UNIT_NAME_INVALID) {
+                (void) buf_printf(c->why, "'%s' is not a unit name: %s", *base ? base : word, reason);
+                return -EINVAL;
+        }
+        if (c->args->n_names >= UNIT_ARGS_MAX)
+                return -E2BIG;
+        if (c->flags & UNIT_ARGS_READ_FILES) {
+                r = find_files(c->args, dir, name, c->dirfd, c->why);
+                if (r < 0)
+                        return r;
+        }
+        r = add_name(c->args, TAKE_PTR(name));
+        return r < 0 ? r : 0;
+}
+
+int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why) {
+        AddContext c = {a, flags, dirfd, why};
+        char *copy;
+        int r;
+
+        if ((flags & UNIT_ARGS_KEEP_GLOBS) && unit_arg_is_glob(word)) {
+                copy = strdup(word);
+                if (!copy)
+                        return -ENOMEM;
+                r = add_name(a, copy);
+                return r < 0 ? r : 0;
+        }
+        r = unit_name_expand(word, UNIT_ARGS_MAX, add_one, &c);
+        if (r == -E2BIG && why->len == 0)
+                (void) buf_printf(why, "'%s' makes more than %d units", word, UNIT_ARGS_MAX);
+        else if (r == -EINVAL && why->len == 0)
+                (void) buf_printf(why, "'%s' is not a range like {1..100} or {a,b}", word);
+        return r;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the words of a command line mean: which units, and which files on this disk belong to them. No daemon
+// is asked.
+//
+//   web               web.service
+//   web@{1..3}        web@1.service web@2.service web@3.service, also when the shell left the braces alone
+//   dir/web.service   unit web.service, and its file is dir/web.service
+//   dir/web@1         unit web@1.service, and its file is dir/web@1.service, else dir/web@.service
+//   web@1             as above in the current directory, if there is such a file; if not, the cluster may
+//   know the unit
+
+#include <stdbool.h>
+
+#include "buf.h"
+#include "map.h"
+
+enum {
+        UNIT_ARGS_MAX = 100000, // units in one command
+        UNIT_ARGS_FILES_MAX =
+                24 * 1024 * 1024, // bytes of all files together; a request must fit into one frame
+};
+
+typedef struct UnitArgsFile {
+        char *name; // unit or template that this is the file of
+        char *path; // where it was found, for messages
+        Buf content;
+        bool missing; // looked for and not there
+} UnitArgsFile;
+
+typedef struct UnitArgs {
+        char **names; // n_names, each once, in the order given, and NULL
+        size_t n_names, names_allocated;
+        UnitArgsFile **files;
+        size_t n_files, files_allocated;
+        size_t files_bytes;
+        Map by_name, by_path, files_by_name;
+} UnitArgs;
+
+typedef enum UnitArgsFlags {
+        UNIT_ARGS_READ_FILES = 1 << 0, // without it a directory in front of a name is only cut off
+        UNIT_ARGS_KEEP_GLOBS = 1 << 1, // words with * ? [ are taken as they are
+} UnitArgsFlags;
+
+void unit_args_done(UnitArgs *a);
+#define _cleanup_unit_args_ _cleanup_(unit_args_done)
+
+// Adds what `word` means. Relative paths begin at dirfd. 0; -EINVAL, -ENOENT, -EFBIG, -E2BIG or what open(2)
+// says, with a sentence appended to `why`; -ENOMEM. *a stays valid, but is not to be used after an error.
+int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why);
+
+bool unit_arg_is_glob(const char *word);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "verbs.h"
+#include "ctl.h"
+#include "str.h"
+
+#define CHANGE(name, opts, fn, text) \
+        { name, NULL, "UNIT...", GROUP_CHANGE, opts, 1, ARGS_MAX, fn, text }
+
+const Verb verbs[] = {
+        CHANGE("submit", OPT_REPLACE | OPT_VERBOSE | OPT_JSON, verb_submit,
+               "Make unit files known to the cluster"),
+        CHANGE("load", OPT_REPLACE | OPT_WAITING, verb_load, "Place units on nodes without starting them"),
+        CHANGE("start", OPT_REPLACE | OPT_WAITING, verb_start, "Place and start units"),
+        CHANGE("stop", OPT_WAITING | OPT_LOCAL, verb_stop, "Stop units; they stay on their nodes"),
+        CHANGE("restart", OPT_WAITING, verb_restart, "Stop and start units again"),
+        CHANGE("unload", OPT_WAITING, verb_unload, "Stop units and take them off their nodes"),
+        CHANGE("destroy", OPT_WAITING, verb_destroy, "Stop units and forget them"),
+
+        {"status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,
+         verb_status, "Show what units do, where, and why not"},
+        {"list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_STATE, 0, ARGS_MAX,
+         verb_list_units, "List units and their states on nodes"},
+        {"list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST, 0, ARGS_MAX, verb_list_unit_files,
+         "List units as the cluster wants them"},
+        {"list-nodes", "list-machines", "", GROUP_SEE, OPT_LIST, 0, 0, verb_list_nodes, "List the nodes"},
+        {"cat", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER, 1, ARGS_MAX, verb_cat,
+         "Print unit files, byte for byte as submitted"},
+        {"journal", NULL, "UNIT", GROUP_SEE, OPT_LINES | OPT_FOLLOW | OPT_NODE | OPT_NO_PAGER, 1, 1,
+         verb_journal, "Print a unit's log from its node"},
+        {"is-active", NULL, "UNIT...", GROUP_SEE, 0, 1, ARGS_MAX, verb_is_active,
+         "Print the active states; exit 0 if one is active"},
+
+        {"cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
+         "Show members, leader and log"},
+        {"cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_JSON, 0, 0, verb_cluster_token,
+         "Print a token that lets one host join"},
+        {"cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPT_DISCARD, 2, 2, verb_cluster_join,
+         "Make this host a member of another cluster"},
+        {"cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE, 0, 0, verb_cluster_leave,
+         "Take this host out of its cluster"},
+        {"cluster remove", NULL, "NODE", GROUP_CLUSTER, OPT_FORCE, 1, 1, verb_cluster_remove,
+         "Take a host out of the cluster, also a dead one"},
+        {"cluster promote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_promote, "Let a host vote"},
+        {"cluster demote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_demote,
+         "Let a host vote no longer"},
+        {"cluster recover", NULL, "", GROUP_CLUSTER, OPT_YES, 0, 0, verb_cluster_recover,
+         "Offline, most voters gone for good: go on with this host's log"},
+
+        {"version", NULL, "", GROUP_OTHER, OPT_JSON, 0, 0, verb_version,
+         "Print the versions of argosyctl and argosyd"},
+        {"help", NULL, "[VERB]", GROUP_OTHER, 0, 0, 2, verb_help, "Print this help, or that of a verb"},
+        {"complete", NULL, "", GROUP_HIDDEN, 0, 1, ARGS_MAX, verb_complete,
+         "Words for the shells' completions"},
+};
+const size_t n_verbs = ELEMENTSOF(verbs);
+
+const OptionInfo option_table[] = {
+        {OPT_HELP, "help", 'h', NULL, "Print help and exit"},
+        {OPT_VERSION, "version", 0, NULL, "Print argosyctl's version and exit"},
+        {OPT_SOCKET, "socket", 0, "PATH",
+         "argosyd's socket (default $ARGOSY_SOCKET or /run/argosy/argosy.sock)"},
+        {OPT_TIMEOUT, "timeout", 0, "SPAN",
+         "Give up waiting after this time, e.g. 30s or 5min (default: never)"},
+        {OPT_QUIET, "quiet", 'q', NULL, "Print no progress and no warnings"},
+        {OPT_JSON, "json", 0, "MODE", "Print JSON: short, pretty or off"},
+        {OPT_NO_PAGER, "no-pager", 0, NULL, "Do not pipe the output into a pager"},
+        {OPT_NO_LEGEND, "no-legend", 0, NULL, "Print neither headers nor footers"},
+        {OPT_FULL, "full", 'l', NULL, "Do not shorten names"},
+        {OPT_FIELDS, "fields", 0, "LIST", "Print these columns, separated by commas"},
+        {OPT_REPLACE, "replace", 0, NULL, "Replace unit files that are known with other content"},
+        {OPT_NO_BLOCK, "no-block", 0, NULL, "Return when the cluster has taken the request"},
+        {OPT_VERBOSE, "verbose", 'v', NULL, "Print a line for each unit that is done"},
+        {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader"},
+        {OPT_LINES, "lines", 'n', "N", "Number of log lines (default 10)"},
+        {OPT_FOLLOW, "follow", 'f', NULL, "Go on printing new lines"},
+        {OPT_NODE, "node", 0, "NODE", "Of a unit that runs on several nodes: this one"},
+        {OPT_FORCE, "force", 0, NULL, "Also when the host cannot be asked to stop its units first"},
+        {OPT_DISCARD, "discard", 0, NULL, "Give up this host's own cluster although it has units"},
+        {OPT_TTL, "ttl", 0, "SPAN", "How long the token can be used (default 1h)"},
+        {OPT_YES, "yes", 0, NULL, "Really do it"},
+        {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states"},
+};
+const size_t n_options = ELEMENTSOF(option_table);
+
+static const char cluster_prefix[] = "cluster ";
+
+const Verb *verb_find(char *const *words, size_t n, size_t *ret_words) {
+        if (n == 0)
+                return NULL;
+        for (size_t i = 0; i < n_verbs; i++) {
+                const Verb *v = &verbs[i];
+
+                if (str_has_prefix(v->name, cluster_prefix)) {
+                        if (n < 2 || !streq(words[0], "cluster") ||
+                            !streq(words[1], v->name + strlen(cluster_prefix)))
+                                continue;
+                        *ret_words = 2;
+                        return v;
+                }
+                if (streq(words[0], v->name) || (v->alias && streq(words[0], v->alias))) {
+                        *ret_words = 1;
+                        return v;
+                }
+        }
+        return NULL;
+}
+
+const OptionInfo *option_info(Option bit) {
+        for (size_t i = 0; i < n_options; i++)
+                if (option_table[i].bit == bit)
+                        return &option_table[i];
+        assert(false);
+        return NULL;
+}
+
+static void help_option(FILE *f, const OptionInfo *o) {
+        char left[40];
+
+        snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ?: ' ',
+                 o->letter ? ", " : "  ", o->name, o->arg ? "=" : "", o->arg ?: "");
+        fprintf(f, "  %-22s %s\n", left, o->help);
+}
+
+void help_all(FILE *f) {
+        static const char *const titles[] = {
+                "Changing units (UNIT: a name, a range like web@{1..100}, or a file)", "Looking",
+                "The cluster", "Other"};
+
+        fputs("argosyctl [OPTION...] VERB [ARGUMENT...]\n\nOne systemd out of many machines.\n", f);
+        for (Group g = 0; g < GROUP_HIDDEN; g++) {
+                fprintf(f, "\n%s:\n", titles[g]);
+                for (size_t i = 0; i < n_verbs; i++) {
+                        char left[64];
+
+                        if (verbs[i].group != g)
+                                continue;
+                        snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].args);
+                        fprintf(f, "  %-36s %s\n", left, verbs[i].help);
+                }
+        }
+        fputs("\nOptions:\n", f);
+        for (size_t i = 0; i < n_options; i++)
+                help_option(f, &option_table[i]);
+        fputs("\nSee argosyctl(1); argosyctl VERB --help shows which options a verb takes.\n", f);
+}
+
+void help_verb(FILE *f, const Verb *v) {
+        fprintf(f, "argosyctl %s%s%s%s\n\n%s.\n", v->name, v->options ? " [OPTION...]" : "",
+                *v->args ? " " : "", v->args, v->help);
+        if (v->alias)
+                fprintf(f, "Also: argosyctl %s\n", v->alias);
+        fputs("\nOptions:\n", f);
+        for (size_t i = 0; i < n_options; i++)
+                if ((v->options | OPT_GLOBAL) & option_table[i].bit)
+                        help_option(f, &option_table[i]);
+}
+
+bool help_words(FILE *f, const char *what, char *const *words, size_t n) {
+        bool cluster = streq(what, "cluster");
+        unsigned bits = OPT_GLOBAL;
+        const Verb *v;
+        size_t taken;
+
+        if (streq(what, "options")) {
+                v = verb_find(words, n, &taken);
+                if (v)
+                        bits |= v->options;
+                for (size_t i = 0; i < n_options; i++)
+                        if (bits & option_table[i].bit)
+                                fprintf(f, "--%s%s\n", option_table[i].name, option_table[i].arg ? "=" : "");
+                return true;
+        }
+        if (!cluster && !streq(what, "verbs"))
+                return false;
+        if (!cluster)
+                fputs("cluster\n", f);
+        for (size_t i = 0; i < n_verbs; i++) {
+                bool below = str_has_prefix(verbs[i].name, cluster_prefix);
+
+                if (below == cluster && verbs[i].group != GROUP_HIDDEN)
+                        fprintf(f, "%s\n", verbs[i].name + (below ? strlen(cluster_prefix) : 0));
+        }
+        return true;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What can be typed: one table of verbs, one of options. The parser, `--help`, the completions and the check
+// "does this option belong to this verb" all read these. Pure.
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "macro.h"
+
+typedef struct Ctl Ctl;
+
+typedef enum Option {
+        // for every verb
+        OPT_HELP = 1 << 0,
+        OPT_VERSION = 1 << 1,
+        OPT_SOCKET = 1 << 2,
+        OPT_TIMEOUT = 1 << 3,
+        OPT_QUIET = 1 << 4,
+        OPT_GLOBAL = (1 << 5) - 1,
+        // for some
+        OPT_JSON = 1 << 5,
+        OPT_NO_PAGER = 1 << 6,
+        OPT_NO_LEGEND = 1 << 7,
+        OPT_FULL = 1 << 8,
+        OPT_FIELDS = 1 << 9,
+        OPT_REPLACE = 1 << 10,
+        OPT_NO_BLOCK = 1 << 11,
+        OPT_VERBOSE = 1 << 12,
+        OPT_LOCAL = 1 << 13,
+        OPT_LINES = 1 << 14,
+        OPT_FOLLOW = 1 << 15,
+        OPT_NODE = 1 << 16,
+        OPT_FORCE = 1 << 17,
+        OPT_DISCARD = 1 << 18,
+        OPT_TTL = 1 << 19,
+        OPT_YES = 1 << 20,
+        OPT_STATE = 1 << 21,
+        OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
+        OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
+} Option;
+
+typedef enum Group { GROUP_CHANGE, GROUP_SEE, GROUP_CLUSTER, GROUP_OTHER, GROUP_HIDDEN, _GROUP_MAX } Group;
+
+enum { ARGS_MAX = 1 << 20 }; // "any number"
+
+typedef struct Verb {
+        const char *name;  // "start", "cluster join"
+        const char *alias; // or NULL
+        const char *args;  // for help: "UNIT..."
+        Group group;
+        unsigned options; // those beyond OPT_GLOBAL
+        unsigned min_args, max_args;
+        int (*run)(Ctl *ctl, char **args, size_t n); // returns the exit code
+        const char *help;
+} Verb;
+
+typedef struct OptionInfo {
+        Option bit;
+        const char *name;
+        char letter;     // 0: none
+        const char *arg; // NULL: takes none
+        const char *help;
+} OptionInfo;
+
+extern const Verb verbs[];
+extern const size_t n_verbs;
+extern const OptionInfo option_table[];
+extern const size_t n_options;
+
+// The verb that `words` begin with, exactly: "cluster" takes a second word. *ret_words is how many words the
+// name takes. NULL: there is none.
+const Verb *verb_find(char *const *words, size_t n, size_t *ret_words);
+const OptionInfo *option_info(Option bit);
+
+void help_all(FILE *f);
+void help_verb(FILE *f, const Verb *v);
+// Words for shell completion, one a line: of the verbs (`what` "verbs"), of the words behind "cluster"
+// ("cluster"), of one verb's options ("options", words its name). False: no such question.
+bool help_words(FILE *f, const char *what, char *const *words, size_t n);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "wait-set.h"
+
+void wait_set_done(WaitSet *w) {
+        for (size_t i = 0; i < w->n_items; i++) {
+                free(w->items[i]->name);
+                free(w->items[i]);
+        }
+        free(w->items);
+        map_done(&w->by_name);
+        *w = (WaitSet){};
+}
+
+int wait_set_add(WaitSet *w, const char *name, uint64_t revision) {
+        _cleanup_free_ WaitItem *item = NULL;
+        _cleanup_free_ char *copy = NULL;
+        int r;
+
+        if (map_find_str(&w->by_name, name))
+                return -EEXIST;
+        if (w->n_items == w->allocated) {
+                size_t n = w->allocated ? 2 * w->allocated : 16;
+                WaitItem **items = reallocarray(w->items, n, sizeof(WaitItem *));
+
+                if (!items)
+                        return -ENOMEM;
+                w->items = items;
+                w->allocated = n;
+        }
+        item = malloc(sizeof(WaitItem));
+        copy = strdup(name);
+        if (!item || !copy)
+                return -ENOMEM;
+        *item = (WaitItem){copy, revision, false};
+        r = map_add_str(&w->by_name, copy, item);
+        if (r < 0)
+                return r;
+        TAKE_PTR(copy);
+        w->items[w->n_items++] = TAKE_PTR(item);
+        return 0;
+}
+
+bool wait_set_finish(WaitSet *w, const char *name, bool failed) {
+        WaitItem *item = map_find_str(&w->by_name, name);
+
+        if (!item || item->done)
+                return false;
+        item->done = true;
+        w->n_done++;
+        w->n_failed += failed;
+        return true;
+}
+
+Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n) {
+        size_t open = wait_set_open(w), n = 0;
+        Argosy__Request__Wait__Item **pointers, *items;
+
+        pointers = calloc(open + 1, sizeof(*pointers) + sizeof(*items));
+        if (!pointers)
+                return NULL;
+        items = (Argosy__Request__Wait__Item *) (pointers + open + 1);
+        for (size_t i = 0; i < w->n_items; i++) {
+                if (w->items[i]->done)
+                        continue;
+                items[n] = (Argosy__Request__Wait__Item) ARGOSY__REQUEST__WAIT__ITEM__INIT;
+                items[n].name = w->items[i]->name;
+                items[n].revision = w->items[i]->revision;
+                pointers[n] = &items[n];
+                n++;
+        }
+        *ret_n = n;
+        return pointers;
+}

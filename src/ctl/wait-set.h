@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Which units of a command are not finished. It is what makes a wait safe to repeat: the request is built
+// anew from what is still open, on whichever connection, and a result that arrives a second time changes
+// nothing. Pure.
+
+#include "argosy.pb-c.h"
+#include "map.h"
+
+typedef struct WaitItem {
+        char *name;
+        uint64_t revision;
+        bool done;
+} WaitItem;
+
+typedef struct WaitSet {
+        WaitItem **items;
+        size_t n_items, allocated;
+        size_t n_done, n_failed; // of items; failed ones are also done
+        Map by_name;
+} WaitSet;
+
+void wait_set_done(WaitSet *w);
+#define _cleanup_wait_set_ _cleanup_(wait_set_done)
+
+// 0, -EEXIST, -ENOMEM. Copies the name.
+int wait_set_add(WaitSet *w, const char *name, uint64_t revision);
+// A unit has reached its end. True if that is news.
+bool wait_set_finish(WaitSet *w, const char *name, bool failed);
+static inline size_t wait_set_open(const WaitSet *w) {
+        return w->n_items - w->n_done;
+}
+// What to ask for: one protobuf item for each open one, all in one block that the caller frees; names are
+// borrowed from `w`. NULL: out of memory.
+Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "client.h"
+#include "clock.h"
+#include "fake-daemon.h"
+#include "frame.h"
+
+static const volatile sig_atomic_t not_interrupted, interrupted = 1;
+
+static uint64_t in_seconds(unsigned n) {
+        return clock_boot_us() + n * USEC_PER_SEC;
+}
+
+// Sends a Version request and returns what receiving says.
+static int ask(Client *c, uint64_t deadline_us, Argosy__Response **ret) {
+        Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        int r;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_VERSION;
+        q.version = &version;
+        r = client_send(c, &q, deadline_us);
+        return r < 0 ? r : client_receive(c, deadline_us, ret);
+}
+
+static void run(FakeScript script, int expected, bool lost, const char *why) {
+        Argosy__Response *response = NULL;
+        FakeDaemon d;
+        Client c;
+        int r;
+
+        fake_daemon_start(&d, script);
+        client_init(&c, d.path, &not_interrupted);
+        r = ask(&c, in_seconds(20), &response);
+        assert_int_equal(r, expected);
+        if (r < 0) {
+                assert_non_null(strstr(c.why, why));
+                assert_int_equal(client_is_lost(&c, r), lost);
+                assert_int_equal(c.fd, -1);
+        } else
+                argosy__response__free_unpacked(response, NULL);
+        client_done(&c);
+        fake_daemon_stop(&d);
+}
+
+static void slow_answer(FakeDaemon *d) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        _cleanup_buf_ Buf frame = {};
+
+        fake_accept(d);
+        argosy__request__free_unpacked(fake_read(d), NULL);
+        response.id = d->last_id;
+        response.final = true;
+        assert(frame_append(&frame, &response.base, FRAME_MAX_LOCAL) == 0);
+        for (size_t i = 0; i < frame.len; i++)
+                fake_send(d, frame.data + i, 1);
+        fake_expect_end(d);
+}
+
+static void an_answer_may_come_byte_by_byte(void **state) {
+        run(slow_answer, 0, false, "");
+}
+
+static void oversized(FakeDaemon *d) {
+        fake_accept(d);
+        argosy__request__free_unpacked(fake_read(d), NULL);
+        fake_send(d, "\xff\xff\xff\xff", 4);
+        fake_expect_end(d);
+}
+
+static void an_oversized_answer_is_refused_at_its_first_bytes(void **state) {
+        run(oversized, -EMSGSIZE, false, "too large");
+}
+
+static void garbage(FakeDaemon *d) {
+        fake_accept(d);
+        argosy__request__free_unpacked(fake_read(d), NULL);
+        fake_send(d, "\0\0\0\4\xff\xff\xff\xff", 8);
+        fake_expect_end(d);
+}
+
+static void garbage_is_refused(void **state) {
+        run(garbage, -EBADMSG, false, "garbage");
+}
+
+static void stranger(FakeDaemon *d) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        argosy__request__free_unpacked(fake_read(d), NULL);
+        response.id = 999;
+        fake_reply(d, &response);
+        fake_expect_end(d);
+}
+
+static void an_answer_to_another_question_is_refused(void **state) {
+        run(stranger, -EBADMSG, false, "not asked");
+}
+
+static void dies_in_a_frame(FakeDaemon *d) {
+        fake_accept(d);
+        argosy__request__free_unpacked(fake_read(d), NULL);
+        fake_send(d, "\0\0\0\4\x08", 5);
+}
+
+static void half_an_answer_is_a_lost_connection(void **state) {
+        run(dies_in_a_frame, -ECONNRESET, true, "lost");
+}
+
+static void nobody_listens_is_said_with_the_path(void **state) {
+        Argosy__Response *response;
+        Client c;
+
+        client_init(&c, "/nonexistent/argosy.sock", NULL);
+        assert_int_equal(ask(&c, in_seconds(20), &response), -ENOENT);
+        assert_string_equal(
+                c.why, "cannot reach argosyd at /nonexistent/argosy.sock: No such file or directory; is "
+                       "argosyd.service running?");
+        assert_false(client_is_lost(&c, -ENOENT)); // it never was there
+        client_done(&c);
+}
+
+static void a_path_that_is_too_long_is_no_overflow(void **state) {
+        Argosy__Response *response;
+        char path[300];
+        Client c;
+
+        memset(path, 'x', sizeof(path) - 1);
+        path[sizeof(path) - 1] = 0;
+        client_init(&c, path, NULL);
+        assert_int_equal(ask(&c, in_seconds(20), &response), -ENAMETOOLONG);
+        client_done(&c);
+}
+
+static void silent(FakeDaemon *d) {
+        fake_accept(d);
+        argosy__request__free_unpacked(fake_read(d), NULL);
+        fake_expect_end(d);
+}
+
+static void silence_ends_at_the_deadline(void **state) {
+        Argosy__Response *response;
+        FakeDaemon d;
+        Client c;
+
+        fake_daemon_start(&d, silent);
+        client_init(&c, d.path, &not_interrupted);
+        assert_int_equal(ask(&c, clock_boot_us() + 50 * USEC_PER_MSEC, &response), -ETIMEDOUT);
+        client_done(&c);
+        fake_daemon_stop(&d);
+}
+
+static void an_interrupt_ends_waiting_at_once(void **state) {
+        Argosy__Response *response;
+        FakeDaemon d;
+        Client c;
+
+        fake_daemon_start(&d, silent);
+        client_init(&c, d.path, &interrupted);
+        assert_int_equal(ask(&c, CLIENT_NEVER, &response), -EINTR);
+        assert_int_equal(client_pause(&c, CLIENT_NEVER), -EINTR);
+        client_done(&c);
+        fake_daemon_stop(&d);
+}
+
+static void a_request_beyond_a_frame_is_not_sent(void **state) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files[] = {&file};
+        _cleanup_free_ uint8_t *content = calloc(1, FRAME_MAX_LOCAL);
+        Client c;
+
+        file.content.data = content;
+        file.content.len = FRAME_MAX_LOCAL;
+        change.files = files;
+        change.n_files = 1;
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &change;
+        client_init(&c, "/nonexistent/argosy.sock", NULL);
+        assert_int_equal(client_send(&c, &q, CLIENT_NEVER), -EMSGSIZE);
+        assert_non_null(strstr(c.why, "larger than 32 MiB"));
+        client_done(&c);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(an_answer_may_come_byte_by_byte),
+                cmocka_unit_test(an_oversized_answer_is_refused_at_its_first_bytes),
+                cmocka_unit_test(garbage_is_refused),
+                cmocka_unit_test(an_answer_to_another_question_is_refused),
+                cmocka_unit_test(half_an_answer_is_a_lost_connection),
+                cmocka_unit_test(nobody_listens_is_said_with_the_path),
+                cmocka_unit_test(a_path_that_is_too_long_is_no_overflow),
+                cmocka_unit_test(silence_ends_at_the_deadline),
+                cmocka_unit_test(an_interrupt_ends_waiting_at_once),
+                cmocka_unit_test(a_request_beyond_a_frame_is_not_sent),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whole commands against a daemon that plays a script: what is asked, what is printed, and how it exits.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#include "ctl.h"
+#include "fake-daemon.h"
+#include "str.h"
+
+enum { WORDS_MAX = 16 };
+
+typedef struct Outcome {
+        int code;
+        char *out, *err;
+} Outcome;
+
+static void outcome_done(Outcome *o) {
+        free(o->out);
+        free(o->err);
+}
+#define _cleanup_outcome_ _cleanup_(outcome_done)
+
+static Outcome run_at(const char *path, const char *line) {
+        char copy[256], *save = NULL, *argv[WORDS_MAX] = {(char *) "argosyctl"};
+        size_t out_size, err_size;
+        FILE *out, *err;
+        Outcome o = {};
+        int argc = 1;
+
+        snprintf(copy, sizeof(copy), "%s", line);
+        for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+                argv[argc++] = w;
+        setenv("ARGOSY_SOCKET", path, 1);
+        out = open_memstream(&o.out, &out_size);
+        err = open_memstream(&o.err, &err_size);
+        o.code = ctl_main(argc, argv, out, err);
+        fclose(out);
+        fclose(err);
+        return o;
+}
+
+static Outcome run(FakeScript script, const char *line) {
+        FakeDaemon d;
+        Outcome o;
+
+        fake_daemon_start(&d, script);
+        o = run_at(d.path, line);
+        fake_daemon_stop(&d);
+        return o;
+}
+
+// ---------------------------------------------------------------------------------------------------- the
+// daemon's side
+
+typedef struct Result {
+        const char *name;
+        int status;
+        const char *message;
+        uint64_t revision;
+        const char *node;
+} Result;
+
+enum { RESULTS_MAX = 4 };
+
+static size_t fill(const Result *results, Argosy__Response__UnitResult *units,
+                   Argosy__Response__UnitResult **pointers) {
+        size_t n = 0;
+
+        for (; results[n].name; n++) {
+                assert(n < RESULTS_MAX);
+                units[n] = (Argosy__Response__UnitResult) ARGOSY__RESPONSE__UNIT_RESULT__INIT;
+                units[n].name = (char *) results[n].name;
+                units[n].status = results[n].status;
+                units[n].message = (char *) (results[n].message ?: "");
+                units[n].revision = results[n].revision;
+                units[n].node = (char *) (results[n].node ?: "");
+                pointers[n] = &units[n];
+        }
+        return n;
+}
+
+static void reply_change(FakeDaemon *d, const Result *results) {
+        Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        change.n_units = fill(results, units, pointers);
+        change.units = pointers;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+}
+
+static void reply_progress(FakeDaemon *d, const Result *results, bool final) {
+        Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        progress.n_done = fill(results, units, pointers);
+        progress.done = pointers;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+}
+
+static void reply_error(FakeDaemon *d, int status, const char *message, bool no_leader) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        r.final = true;
+        r.status = status;
+        r.message = (char *) message;
+        r.no_leader = no_leader;
+        fake_reply(d, &r);
+}
+
+// The next request must be a Change with this verb; its id is kept in the script's memory.
+static Argosy__Request *read_change(FakeDaemon *d, Argosy__Verb verb) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CHANGE);
+        assert(q->change->verb == verb);
+        assert(q->change->id.len == 16);
+        memcpy(d->memory, q->change->id.data, 16);
+        return q;
+}
+
+static void done(Argosy__Request *q) {
+        argosy__request__free_unpacked(q, NULL);
+}
+
+// The next request must be a Wait for exactly these units and revisions.
+static void expect_wait(FakeDaemon *d, Argosy__Verb verb, const Result *items) {
+        Argosy__Request *q = fake_read(d);
+        size_t n = 0;
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->verb == verb);
+        for (; items[n].name; n++) {
+                assert(n < q->wait->n_items);
+                assert(streq(q->wait->items[n]->name, items[n].name));
+                assert(q->wait->items[n]->revision == items[n].revision);
+        }
+        assert(n == q->wait->n_items);
+        done(q);
+}
+
+#define RESULTS(...) ((const Result[]){__VA_ARGS__, {}})
+
+// ----------------------------------------------------------------------------------------------------
+// changes
+
+static void starts_two(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_START);
+        assert(q->change->n_names == 2 && q->change->n_files == 0 && !q->change->replace);
+        assert(streq(q->change->names[0], "web@1.service") && streq(q->change->names[1], "web@2.service"));
+        assert(q->timeout_ms == 0);
+        done(q);
+        reply_change(d, RESULTS({"web@1.service", .revision = 5}, {"web@2.service", .revision = 6}));
+        expect_wait(d, ARGOSY__VERB__VERB_START,
+                    RESULTS({"web@1.service", .revision = 5}, {"web@2.service", .revision = 6}));
+        reply_progress(d, RESULTS({"web@2.service", .node = "n2"}), false);
+        reply_progress(d, RESULTS({"web@1.service", .node = "n1"}), true);
+        fake_expect_end(d);
+}
+
+static void start_is_silent_when_all_is_well(void **state) {
+        _cleanup_outcome_ Outcome o = run(starts_two, "start web@{1..2}");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+        assert_string_equal(o.err, "");
+}
+
+static void verbose_names_each_unit_as_it_gets_there(void **state) {
+        _cleanup_outcome_ Outcome o = run(starts_two, "start -v web@1 web@2");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "web@2.service: started on n2\nweb@1.service: started on n1\n");
+}
+
+static void one_fails(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        reply_change(d, RESULTS({"a.service", .revision = 5},
+                                {"b.service", .status = ENOENT, .message = "no such unit"}));
+        expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
+        reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "exit-code on n1"}), true);
+        fake_expect_end(d);
+}
+
+static void every_failure_is_named_and_the_exit_is_1(void **state) {
+        _cleanup_outcome_ Outcome o = run(one_fails, "start a b");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(
+                o.err,
+                "argosyctl: start b.service: no such unit\nargosyctl: start a.service: exit-code on n1\n");
+}
+
+static void results_come_as_json(void **state) {
+        _cleanup_outcome_ Outcome o = run(one_fails, "start --json=short a b");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "[{\"unit\":\"b.service\",\"ok\":false,\"node\":\"\",\"message\":\"no "
+                                   "such unit\",\"refusals\":[]},"
+                                   "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"\",\"message\":\"exit-"
+                                   "code on n1\",\"refusals\":[]}]\n");
+}
+
+static void loses_connection_before_the_answer(FakeDaemon *d) {
+        Argosy__Request *q;
+        uint8_t id[16];
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_STOP));
+        memcpy(id, d->memory, sizeof(id));
+        fake_accept(d); // hangs up first
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(memcmp(q->change->id.data, id, sizeof(id)) == 0);
+        assert(q->change->n_names == 1 && streq(q->change->names[0], "a.service"));
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 9}));
+        expect_wait(d, ARGOSY__VERB__VERB_STOP, RESULTS({"a.service", .revision = 9}));
+        reply_progress(d, RESULTS({"a.service"}), true);
+        fake_expect_end(d);
+}
+
+static void a_lost_change_is_sent_again_under_its_id(void **state) {
+        _cleanup_outcome_ Outcome o = run(loses_connection_before_the_answer, "stop a");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void loses_connection_in_the_wait(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_RESTART));
+        reply_change(d, RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
+                                {"c.service", .revision = 3}));
+        expect_wait(d, ARGOSY__VERB__VERB_RESTART,
+                    RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
+                            {"c.service", .revision = 3}));
+        reply_progress(d, RESULTS({"b.service"}), false);
+        fake_accept(d);
+        expect_wait(d, ARGOSY__VERB__VERB_RESTART,
+                    RESULTS({"a.service", .revision = 1}, {"c.service", .revision = 3}));
+        reply_progress(d, RESULTS({"b.service", .status = EIO}, {"a.service"}), false); // b again: not news
+        reply_error(d, ETIMEDOUT, "no leader can be reached", false); // an election: waits on
+        expect_wait(d, ARGOSY__VERB__VERB_RESTART, RESULTS({"c.service", .revision = 3}));
+        reply_progress(d, RESULTS({"c.service"}), true);
+        fake_expect_end(d);
+}
+
+static void a_wait_survives_daemon_and_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(loses_connection_in_the_wait, "restart a b c");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void interrupts_the_wait(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        reply_change(d, RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2}));
+        done(fake_read(d));
+        reply_progress(d, RESULTS({"a.service"}), false);
+        kill(getpid(), SIGINT);
+        fake_expect_end(d); // nothing is cancelled: no further request
+}
+
+static void ctrl_c_detaches_and_cancels_nothing(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_wait, "start a b");
+
+        assert_int_equal(o.code, 130);
+        assert_non_null(strstr(o.err, "argosyctl: detached; the cluster goes on with "));
+}
+
+static void never_finishes(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_START);
+        assert(q->timeout_ms > 0 && q->timeout_ms <= 200);
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 1}));
+        done(fake_read(d));
+        fake_expect_end(d);
+}
+
+static void a_timeout_is_a_failure_that_says_what_is_open(void **state) {
+        _cleanup_outcome_ Outcome o = run(never_finishes, "start --timeout=200ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: timed out waiting; the cluster goes on with 1 unit (see "
+                                   "argosyctl list-units)\n");
+}
+
+static void takes_it(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_change(d, RESULTS({"a.service", .revision = 1,
+                                 .message = "kept, the file here differs; see --replace"}));
+        fake_expect_end(d);
+}
+
+static void no_block_and_submit_do_not_wait(void **state) {
+        _cleanup_outcome_ Outcome a = run(takes_it, "start --no-block a"), b = run(takes_it, "submit -q a");
+
+        assert_int_equal(a.code, 0);
+        assert_string_equal(a.err, "Warning: a.service: kept, the file here differs; see --replace\n");
+        assert_int_equal(b.code, 0);
+        assert_string_equal(b.err, "");
+}
+
+static void has_no_leader(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ETIMEDOUT, "no leader can be reached for 10 s", true);
+        fake_expect_end(d);
+}
+
+static void a_change_without_a_leader_fails(void **state) {
+        _cleanup_outcome_ Outcome o = run(has_no_leader, "stop a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop: no leader can be reached for 10 s\n");
+}
+
+static void stops_locally(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LOCAL_STOP &&
+               streq(q->local_stop->names[0], "a.service"));
+        done(q);
+        reply_change(d, RESULTS({"a.service", .status = EPERM, .message = "is not ours"}));
+        fake_expect_end(d);
+}
+
+static void stop_local_needs_no_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(stops_locally, "stop --local a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop a.service: is not ours\n");
+}
+
+// ----------------------------------------------------------------------------------------------------
+// reading
+
+static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift,
+                        uint64_t stale_ms) {
+        Argosy__Response__UnitRow units[4], *pointers[4];
+        Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < n; i++) {
+                units[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
+                units[i].unit = (char *) rows[i][0];
+                units[i].node = (char *) rows[i][1];
+                units[i].load = (char *) rows[i][2];
+                units[i].active = (char *) rows[i][3];
+                units[i].sub = (char *) rows[i][4];
+                units[i].drift = drift && i == 0;
+                pointers[i] = &units[i];
+        }
+        list.rows = pointers;
+        list.n_rows = n;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &list;
+        r.stale_ms = stale_ms;
+        r.no_leader = stale_ms > 0;
+        fake_reply(d, &r);
+}
+
+static const char *const two_units[][5] = {{"a.service", "n1", "loaded", "inactive", "dead"},
+                                           {"b.service", "", "", "unknown", ""}};
+
+static void lists(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        done(q);
+        reply_units(d, two_units, 2, true, 12000);
+        fake_expect_end(d);
+}
+
+static void a_list_shows_drift_and_its_age(void **state) {
+        _cleanup_outcome_ Outcome o = run(lists, "list-units");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(
+                o.out,
+                "UNIT      NODE LOAD   ACTIVE   SUB  NOTE\n"
+                "a.service n1   loaded inactive dead drift\n"
+                "b.service -    -      unknown  -\n"
+                "\n"
+                "2 units listed.\n"
+                "drift: changed on its node by somebody else; `argosyctl start UNIT` brings it back.\n");
+        assert_string_equal(o.err, "Warning: the cluster has no leader at the moment; this is 12s old\n");
+}
+
+static void a_list_for_programs_is_bare(void **state) {
+        _cleanup_outcome_ Outcome a = run(lists, "list-units -q --no-legend --fields=unit,drift"),
+                                  b = run(lists, "list-units --json=short --fields=unit,node"),
+                                  c = run(lists, "list-units --state=unknown --no-legend");
+
+        assert_string_equal(a.out, "a.service yes\nb.service no\n");
+        assert_string_equal(a.err, "");
+        assert_string_equal(
+                b.out,
+                "[{\"unit\":\"a.service\",\"node\":\"n1\"},{\"unit\":\"b.service\",\"node\":\"\"}]\n");
+        assert_string_equal(c.out, "b.service - - unknown -\n");
+}
+
+static void an_unknown_field_is_a_usage_error(void **state) {
+        _cleanup_outcome_ Outcome o = run_at("/nonexistent", "list-units --fields=nonsense");
+
+        assert_int_equal(o.code, 2);
+        assert_non_null(strstr(o.err, "list-units has no field 'nonsense'"));
+}
+
+static void is_active_exits_as_systemctl_does(void **state) {
+        _cleanup_outcome_ Outcome a = run(lists, "is-active -q a"), b = run(lists, "is-active -q b"),
+                                  c = run(lists, "is-active a b nosuch");
+
+        assert_int_equal(a.code, 3);
+        assert_int_equal(b.code, 4);
+        assert_int_equal(c.code, 3);
+        assert_string_equal(c.out, "inactive\nunknown\nunknown\n");
+}
+
+static void restarts_in_a_question(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        fake_accept(d);
+        done(fake_read(d));
+        reply_units(d, two_units, 1, false, 0);
+        fake_expect_end(d);
+}
+
+static void a_question_is_asked_again_after_a_restart(void **state) {
+        _cleanup_outcome_ Outcome o = run(restarts_in_a_question, "list-units --no-legend");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service n1 loaded inactive dead\n");
+}
+
+static void cats(FakeDaemon *d) {
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        cat.content.data = (uint8_t *) "[Unit]\r\n\x01\xff";
+        cat.content.len = 10;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        fake_reply(d, &r);
+        reply_error(d, ENOENT, "b.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void cat_changes_no_byte(void **state) {
+        _cleanup_outcome_ Outcome o = run(cats, "cat a b");
+
+        assert_int_equal(o.code, 1);
+        assert_memory_equal(o.out, "[Unit]\r\n\x01\xff", 11);
+        assert_string_equal(o.err, "argosyctl: b.service: no such unit\n");
+}
+
+static void matches(FakeDaemon *d) {
+        static const char *const names[] = {"web@.service", "web@1.service", "web@2.service"};
+        Argosy__Response__UnitFileRow rows[3], *pointers[3];
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        assert(q->list_unit_files->n_patterns == 1 && streq(q->list_unit_files->patterns[0], "web@*"));
+        done(q);
+        for (size_t i = 0; i < 3; i++) {
+                rows[i] = (Argosy__Response__UnitFileRow) ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
+                rows[i].unit = (char *) names[i];
+                pointers[i] = &rows[i];
+        }
+        files.rows = pointers;
+        files.n_rows = 3;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        fake_reply(d, &r);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 2 && streq(q->change->names[0], "web@1.service"));
+        done(q);
+        reply_change(d, RESULTS({"web@1.service"}, {"web@2.service"}));
+        fake_expect_end(d);
+}
+
+static void a_pattern_means_the_units_that_there_are(void **state) {
+        _cleanup_outcome_ Outcome o = run(matches, "stop web@*");
+
+        assert_int_equal(o.code, 0);
+}
+
+static void status_of_nothing(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ENOENT, "a.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void status_of_an_unknown_unit_exits_4(void **state) {
+        _cleanup_outcome_ Outcome o = run(status_of_nothing, "status a");
+
+        assert_int_equal(o.code, 4);
+        assert_string_equal(o.err, "argosyctl: a.service: no such unit\n");
+}
+
+// ----------------------------------------------------------------------------------------------------
+// trouble
+
+static void without_a_daemon_the_path_is_named(void **state) {
+        _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", "list-units"),
+                                  b = run_at("/nonexistent/sock", "start a"),
+                                  v = run_at("/nonexistent/sock", "version");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(
+                o.err, "argosyctl: cannot reach argosyd at /nonexistent/sock: No such file or directory; is "
+                       "argosyd.service running?\n");
+        assert_int_equal(b.code, 1);
+        assert_string_equal(b.err, o.err);
+        assert_int_equal(v.code, 0);
+        assert_string_equal(v.out, "argosyctl " ARGOSY_VERSION "\n");
+}
+
+static void usage_errors_exit_2(void **state) {
+        static const char *const lines[] = {
+                "", "frobnicate", "start", "start a --follow", "cluster recover", "help frob"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", lines[i]);
+
+                assert_int_equal(o.code, 2);
+                assert_true(str_has_prefix(o.err, "argosyctl: "));
+                assert_string_equal(o.out, "");
+        }
+}
+
+static void bad_names_never_reach_the_daemon(void **state) {
+        _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", "start we$b"),
+                                  p = run_at("/nonexistent/sock", "start ./nothere.service");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "'we$b' is not a unit name"));
+        assert_int_equal(p.code, 1);
+        assert_string_equal(p.err, "argosyctl: there is no ./nothere.service\n");
+}
+
+static void joins_and_dies(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_JOIN);
+        assert(streq(q->cluster_join->address, "10.0.0.1:99") && streq(q->cluster_join->token, "secret"));
+        assert(q->cluster_join->discard);
+        done(q);
+}
+
+static void a_join_is_asked_once(void **state) {
+        _cleanup_outcome_ Outcome o = run(joins_and_dies, "cluster join 10.0.0.1:99 secret --discard");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "the connection to argosyd was lost"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(start_is_silent_when_all_is_well),
+                cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
+                cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
+                cmocka_unit_test(results_come_as_json),
+                cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
+                cmocka_unit_test(a_wait_survives_daemon_and_leader),
+                cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),
+                cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
+                cmocka_unit_test(no_block_and_submit_do_not_wait),
+                cmocka_unit_test(a_change_without_a_leader_fails),
+                cmocka_unit_test(stop_local_needs_no_leader),
+                cmocka_unit_test(a_list_shows_drift_and_its_age),
+                cmocka_unit_test(a_list_for_programs_is_bare),
+                cmocka_unit_test(an_unknown_field_is_a_usage_error),
+                cmocka_unit_test(is_active_exits_as_systemctl_does),
+                cmocka_unit_test(a_question_is_asked_again_after_a_restart),
+                cmocka_unit_test(cat_changes_no_byte),
+                cmocka_unit_test(a_pattern_means_the_units_that_there_are),
+                cmocka_unit_test(status_of_an_unknown_unit_exits_4),
+                cmocka_unit_test(without_a_daemon_the_path_is_named),
+                cmocka_unit_test(usage_errors_exit_2),
+                cmocka_unit_test(bad_names_never_reach_the_daemon),
+                cmocka_unit_test(a_join_is_asked_once),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "options.h"
+#include "str.h"
+
+enum { WORDS_MAX = 16 };
+
+static char *argv[WORDS_MAX];
+static char line_copy[256];
+
+// Parses a command line given as one string; *why is empty if it is good.
+static int parse(const char *line, CtlOptions *o, char *why, size_t size) {
+        _cleanup_buf_ Buf text = {};
+        char *save = NULL;
+        int argc = 0, r;
+
+        argv[argc++] = (char *) "argosyctl";
+        snprintf(line_copy, sizeof(line_copy), "%s", line);
+        for (char *w = strtok_r(line_copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+                argv[argc++] = w;
+        argv[argc] = NULL;
+        r = options_parse(argc, argv, o, &text);
+        snprintf(why, size, "%.*s", (int) text.len, (const char *) text.data);
+        return r;
+}
+
+static void options_may_stand_anywhere(void **state) {
+        CtlOptions o;
+        char why[256];
+
+        assert_int_equal(parse("start --no-block web --timeout 5min db", &o, why, sizeof(why)), 0);
+        assert_string_equal(o.verb->name, "start");
+        assert_int_equal(o.n_args, 2);
+        assert_string_equal(o.args[0], "web");
+        assert_string_equal(o.args[1], "db");
+        assert_true(o.given & OPT_NO_BLOCK);
+        assert_int_equal(o.timeout_us, 300000000);
+        assert_int_equal(parse("-n5 -f journal web", &o, why, sizeof(why)), 0);
+        assert_int_equal(o.lines, 5);
+        assert_true(o.given & OPT_FOLLOW);
+        assert_int_equal(parse("start -- --odd", &o, why, sizeof(why)), 0);
+        assert_string_equal(o.args[0], "--odd");
+}
+
+static void cluster_verbs_have_two_words(void **state) {
+        CtlOptions o;
+        char why[256];
+
+        assert_int_equal(parse("cluster join 10.0.0.1 token --discard", &o, why, sizeof(why)), 0);
+        assert_string_equal(o.verb->name, "cluster join");
+        assert_int_equal(o.n_args, 2);
+        assert_int_equal(parse("list-machines", &o, why, sizeof(why)), 0);
+        assert_string_equal(o.verb->name, "list-nodes");
+}
+
+static void bad_lines_say_what_is_wrong(void **state) {
+        static const struct {
+                const char *line, *why;
+        } cases[] = {
+                {"", "no verb was given"},
+                {"sta web", "unknown verb 'sta'"},
+                {"cluster", "cluster needs a second word, e.g. cluster status"},
+                {"cluster explode", "unknown verb 'cluster explode'"},
+                {"start", "start takes UNIT..."},
+                {"journal a b", "journal takes UNIT"},
+                {"list-nodes x", "list-nodes takes no arguments"},
+                {"start web --follow", "start does not take --follow"},
+                {"list-units --replace", "list-units does not take --replace"},
+                {"start --wrong web", "unknown option '--wrong'"},
+                {"start -x web", "unknown option '-x'"},
+                {"start web --timeout", "--timeout needs a value: SPAN"},
+                {"journal web -n", "--lines needs a value: N"},
+                {"start web --timeout soon", "--timeout: 'soon' is not a time span like 30s or 5min"},
+                {"start web --timeout 0", "--timeout: '0' is not a time span like 30s or 5min"},
+                {"list-units --json=xml", "--json: 'xml' is not one of short, pretty and off"},
+                {"journal web -n -3", "--lines: '-3' is not a number of lines"},
+                {"cluster token --ttl=2000h0", "--ttl: '2000h0' is not a time span between 1s and a year"},
+                {"start web --no-block=yes", "--no-block takes no value"},
+        };
+        CtlOptions o;
+        char why[256];
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                assert_int_equal(parse(cases[i].line, &o, why, sizeof(why)), -EINVAL);
+                assert_string_equal(why, cases[i].why);
+        }
+}
+
+static void help_and_version_need_nothing_else(void **state) {
+        CtlOptions o;
+        char why[256];
+
+        assert_int_equal(parse("--help", &o, why, sizeof(why)), 0);
+        assert_null(o.verb);
+        assert_int_equal(parse("start --help", &o, why, sizeof(why)), 0);
+        assert_string_equal(o.verb->name, "start");
+        assert_int_equal(parse("--version", &o, why, sizeof(why)), 0);
+}
+
+static void the_tables_fit_together(void **state) {
+        unsigned all = 0;
+
+        for (size_t i = 0; i < n_options; i++) {
+                assert_false(all & option_table[i].bit);
+                all |= option_table[i].bit;
+        }
+        for (size_t i = 0; i < n_verbs; i++) {
+                size_t taken;
+                char *words[2] = {(char *) verbs[i].name, NULL};
+
+                assert_int_equal(verbs[i].options & ~all, 0);
+                assert_int_equal(verbs[i].options & OPT_GLOBAL, 0);
+                assert_true(verbs[i].min_args <= verbs[i].max_args);
+                assert_non_null(verbs[i].run);
+                if (str_has_prefix(verbs[i].name, "cluster ")) {
+                        words[0] = (char *) "cluster";
+                        words[1] = (char *) verbs[i].name + strlen("cluster ");
+                }
+                assert_ptr_equal(verb_find(words, 2, &taken), &verbs[i]);
+        }
+}
+
+static char *helped(void (*write)(FILE *f)) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        write(f);
+        fclose(f);
+        return text;
+}
+
+static void write_verbs(FILE *f) {
+        assert_true(help_words(f, "verbs", NULL, 0));
+}
+
+static void write_journal_options(FILE *f) {
+        char *words[] = {(char *) "journal"};
+
+        assert_true(help_words(f, "options", words, 1));
+}
+
+static void help_names_every_verb_and_option(void **state) {
+        _cleanup_free_ char *text = helped(help_all), *words = helped(write_verbs),
+                            *opts = helped(write_journal_options);
+
+        for (size_t i = 0; i < n_verbs; i++)
+                assert_true(verbs[i].group == GROUP_HIDDEN || strstr(text, verbs[i].name));
+        for (size_t i = 0; i < n_options; i++)
+                assert_non_null(strstr(text, option_table[i].name));
+        assert_non_null(strstr(words, "list-units\n"));
+        assert_non_null(strstr(words, "cluster\n"));
+        assert_null(strstr(words, "cluster join"));
+        assert_null(strstr(words, "complete"));
+        assert_non_null(strstr(opts, "--follow\n"));
+        assert_non_null(strstr(opts, "--lines=\n"));
+        assert_null(strstr(opts, "--replace"));
+        assert_false(help_words(stderr, "nonsense", NULL, 0));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(options_may_stand_anywhere),
+                cmocka_unit_test(cluster_verbs_have_two_words),
+                cmocka_unit_test(bad_lines_say_what_is_wrong),
+                cmocka_unit_test(help_and_version_need_nothing_else),
+                cmocka_unit_test(the_tables_fit_together),
+                cmocka_unit_test(help_names_every_verb_and_option),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

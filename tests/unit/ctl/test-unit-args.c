@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#include "fileio.h"
+#include "unit-args.h"
+
+typedef struct Fixture {
+        char dir[32];
+        int fd;
+} Fixture;
+
+static int setup(void **state) {
+        Fixture *f = calloc(1, sizeof(Fixture));
+
+        strcpy(f->dir, "/tmp/argosy-test-XXXXXX");
+        assert_non_null(mkdtemp(f->dir));
+        f->fd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(mkdirat(f->fd, "sub", 0700), 0);
+        assert_int_equal(mkdirat(f->fd, "dir.service", 0700), 0);
+        assert_int_equal(file_replace(f->fd, "web@.service", "template", 8, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "web@7.service", "seven", 5, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "sub/db.service", "db", 2, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "db.service", "other", 5, 0600, 0), 0);
+        assert_int_equal(file_replace(f->fd, "sub/web@.service", "template", 8, 0600, 0), 0);
+        *state = f;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Fixture *f = *state;
+
+        dir_empty(AT_FDCWD, f->dir);
+        close(f->fd);
+        rmdir(f->dir);
+        free(f);
+        return 0;
+}
+
+static void take(Fixture *f, UnitArgs *a, const char *word) {
+        _cleanup_buf_ Buf why = {};
+        int r = unit_args_add(a, word, UNIT_ARGS_READ_FILES, f->fd, &why);
+
+        if (r < 0)
+                fail_msg("%s: %.*s", word, (int) why.len, (const char *) why.data);
+}
+
+static void refuse(Fixture *f, UnitArgs *a, const char *word, int error, const char *text) {
+        _cleanup_buf_ Buf why = {};
+        _cleanup_free_ char *got = NULL;
+
+        assert_int_equal(unit_args_add(a, word, UNIT_ARGS_READ_FILES, f->fd, &why), error);
+        got = buf_take_string(&why);
+        assert_non_null(strstr(got, text));
+}
+
+static const UnitArgsFile *found(const UnitArgs *a, const char *path) {
+        for (size_t i = 0; i < a->n_files; i++)
+                if (!a->files[i]->missing && strcmp(a->files[i]->path, path) == 0)
+                        return a->files[i];
+        return NULL;
+}
+
+static size_t n_found(const UnitArgs *a) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < a->n_files; i++)
+                n += !a->files[i]->missing;
+        return n;
+}
+
+static void a_bare_name_needs_no_file(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        take(*state, &a, "unheard-of");
+        assert_int_equal(a.n_names, 1);
+        assert_string_equal(a.names[0], "unheard-of.service");
+        assert_null(a.names[1]);
+        assert_int_equal(n_found(&a), 0);
+}
+
+static void a_bare_name_takes_the_file_beside_it(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        take(*state, &a, "db");
+        assert_memory_equal(found(&a, "db.service")->content.data, "other", 5);
+}
+
+static void a_path_is_a_file_and_its_last_part_the_name(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        const UnitArgsFile *file;
+
+        take(*state, &a, "sub/db.service");
+        assert_string_equal(a.names[0], "db.service");
+        file = found(&a, "sub/db.service");
+        assert_string_equal(file->name, "db.service");
+        assert_memory_equal(file->content.data, "db", 2);
+        refuse(*state, &a, "sub/none.service", -ENOENT, "there is no sub/none.service");
+        refuse(*state, &a, "nowhere/x@1", -ENOENT, "neither nowhere/x@1.service nor nowhere/x@.service");
+}
+
+static void an_instance_prefers_its_own_file_to_the_template(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        take(*state, &a, "web@7");
+        assert_int_equal(n_found(&a), 1);
+        assert_non_null(found(&a, "web@7.service"));
+        take(*state, &a, "web@8");
+        assert_int_equal(n_found(&a), 2);
+        assert_string_equal(found(&a, "web@.service")->name, "web@.service");
+}
+
+static void a_thousand_instances_read_their_template_once(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        take(*state, &a, "sub/web@{1..1000}");
+        assert_int_equal(a.n_names, 1000);
+        assert_string_equal(a.names[999], "web@1000.service");
+        assert_int_equal(n_found(&a), 1);
+        assert_int_equal(a.files_bytes, 8);
+}
+
+static void a_unit_named_twice_counts_once(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        take(*state, &a, "web@{1..3}");
+        take(*state, &a, "web@2.service");
+        assert_int_equal(a.n_names, 3);
+        take(*state, &a, "sub/web@4"); // same name and content from two places: no question which is meant
+        assert_int_equal(n_found(&a), 2);
+        take(*state, &a, "db");
+        refuse(*state, &a, "sub/db", -EINVAL,
+               "db.service and sub/db.service are both named db.service but differ");
+}
+
+static void a_directory_is_no_unit_file(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        take(*state, &a, "dir"); // as a name it may be known to the cluster
+        assert_int_equal(n_found(&a), 0);
+        refuse(*state, &a, "./dir", -EISDIR, "./dir.service is not a regular file");
+}
+
+static void bad_words_are_refused_with_a_reason(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+
+        refuse(*state, &a, "a b", -EINVAL, "'a b' is not a unit name");
+        refuse(*state, &a, "@1.service", -EINVAL, "is not a unit name");
+        refuse(*state, &a, "sub/", -EINVAL, "is not a unit name");
+        refuse(*state, &a, "web@{1..999999}", -E2BIG, "makes more than 100000 units");
+}
+
+static void a_file_that_is_too_large_is_refused(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        Fixture *f = *state;
+        _cleanup_free_ char *big = calloc(1, 300 * 1024);
+
+        assert_int_equal(file_replace(f->fd, "big.service", big, 300 * 1024, 0600, 0), 0);
+        refuse(f, &a, "big", -EFBIG, "big.service is larger than 256 KiB");
+}
+
+static void without_files_a_directory_is_cut_off(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        _cleanup_buf_ Buf why = {};
+        Fixture *f = *state;
+
+        assert_int_equal(unit_args_add(&a, "nowhere/web@{1,2}", 0, f->fd, &why), 0);
+        assert_int_equal(a.n_names, 2);
+        assert_string_equal(a.names[1], "web@2.service");
+        assert_int_equal(a.n_files, 0);
+        assert_int_equal(unit_args_add(&a, "db-*", UNIT_ARGS_KEEP_GLOBS, f->fd, &why), 0);
+        assert_string_equal(a.names[2], "db-*");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_bare_name_needs_no_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_bare_name_takes_the_file_beside_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_path_is_a_file_and_its_last_part_the_name, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(an_instance_prefers_its_own_file_to_the_template, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_thousand_instances_read_their_template_once, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_unit_named_twice_counts_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_directory_is_no_unit_file, setup, teardown),
+                cmocka_unit_test_setup_teardown(bad_words_are_refused_with_a_reason, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_file_that_is_too_large_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(without_files_a_directory_is_cut_off, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "wait-set.h"
+
+static void only_open_units_are_asked_for_again(void **state) {
+        _cleanup_wait_set_ WaitSet w = {};
+        _cleanup_free_ Argosy__Request__Wait__Item **items = NULL;
+        size_t n;
+
+        assert_int_equal(wait_set_add(&w, "a.service", 7), 0);
+        assert_int_equal(wait_set_add(&w, "b.service", 8), 0);
+        assert_int_equal(wait_set_add(&w, "c.service", 9), 0);
+        assert_int_equal(wait_set_add(&w, "b.service", 10), -EEXIST);
+        assert_true(wait_set_finish(&w, "b.service", false));
+        assert_int_equal(wait_set_open(&w), 2);
+        items = wait_set_request(&w, &n);
+        assert_int_equal(n, 2);
+        assert_string_equal(items[0]->name, "a.service");
+        assert_int_equal(items[0]->revision, 7);
+        assert_string_equal(items[1]->name, "c.service");
+        assert_int_equal(items[1]->revision, 9);
+}
+
+static void a_result_counts_once(void **state) {
+        _cleanup_wait_set_ WaitSet w = {};
+
+        assert_int_equal(wait_set_add(&w, "a.service", 1), 0);
+        assert_true(wait_set_finish(&w, "a.service", true));
+        assert_false(wait_set_finish(&w, "a.service", true));
+        assert_false(wait_set_finish(&w, "never-asked.service", true));
+        assert_int_equal(w.n_done, 1);
+        assert_int_equal(w.n_failed, 1);
+        assert_int_equal(wait_set_open(&w), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(only_open_units_are_asked_for_again),
+                cmocka_unit_test(a_result_counts_once),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -20,20 +20,19 @@ ARGOSY_KEEP=1 the testbed of a failed run stays up. Every test prints one line, 
 which is what tools/check counts.
 """
 
-import fnmatch
-import json
+import inspect
 import os
 import shlex
 import sys
 import time
 import traceback
-from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools/lib"))
 
-from testbed import Failure, Node, Result, Testbed  # noqa: E402
+import testbed  # noqa: E402
+from testbed import Failure, Node, Result, Testbed, with_type  # noqa: E402
 
 SLEEPER = "[Service]\nExecStart=/bin/sleep infinity\n"
 EXAMPLES = SOURCE / "examples"
@@ -42,7 +41,6 @@ EXAMPLES = SOURCE / "examples"
 ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Assertion .* failed"
              r"|code=dumped|status=(4/ILL|6/ABRT|7/BUS|8/FPE|11/SEGV)|Watchdog timeout")
 
-REQUEST_TIMEOUT_S = 60
 POLL_S = 0.05
 
 __all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "SLEEPER", "SOURCE", "eventually", "main", "stays"]
@@ -72,39 +70,11 @@ def stays(condition, during, what=None):
 
 
 def _source_of(function):
-    import inspect
     return " ".join(inspect.getsource(function).split())
 
 
-class Cluster:
-    """A testbed, and argosy's verbs on it."""
-
-    def __init__(self, bed):
-        self.bed = bed
-
-    def node(self, name) -> Node:
-        return self.bed.node(name)
-
-    @property
-    def nodes(self):
-        return self.bed.nodes
-
-    @property
-    def running_nodes(self):
-        return [node for node in self.nodes if node.is_on()]
-
-    # argosyctl
-
-    def ctl_result(self, command, on=None, timeout=REQUEST_TIMEOUT_S, input=None) -> Result:
-        """Runs argosyctl on a node (by default the first that is on), whatever comes of it."""
-        node = self.node(on) if isinstance(on, str) else on or self.running_nodes[0]
-        return node.exec(["argosyctl", *shlex.split(command)], input=input, timeout=timeout)
-
-    def ctl(self, command, on=None, **options):
-        """Runs argosyctl and returns what it printed; it must succeed."""
-        result = self.ctl_result(command, on, **options)
-        assert result.status == 0, f"argosyctl {command}: exit status {result.status}\n{result.err}{result.out}"
-        return result.out
+class Cluster(testbed.Cluster):
+    """A testbed, argosy's verbs on it, and what tests expect of them."""
 
     def ctl_fails(self, command, on=None, status=1, saying=(), **options):
         """Runs argosyctl, which must fail with that status and say all of that."""
@@ -114,13 +84,10 @@ class Cluster:
             assert words in result.err + result.out, f"argosyctl {command} does not say \"{words}\":\n{result.err}{result.out}"
         return result
 
-    def json(self, command, on=None):
-        return json.loads(self.ctl(f"{command} --json=short", on))
-
     def submit(self, name, text, on=None, replace=False):
         """Makes a unit known to the cluster."""
-        node = self.node(on) if isinstance(on, str) else on or self.running_nodes[0]
-        self.put(node, f"/root/units/{name}", text)
+        node = self._node_to_ask(on)
+        node.write(f"/root/units/{name}", text)
         self.ctl(f"submit {'--replace ' if replace else ''}/root/units/{name}", on=node)
 
     def start(self, units, text=SLEEPER, on=None):
@@ -129,53 +96,16 @@ class Cluster:
             self.submit(name, text, on)
         return self.ctl(f"start {units}", on)
 
-    @staticmethod
-    def put(node, path, text):
-        """Writes a file inside a node."""
-        node.run(f"mkdir -p {shlex.quote(os.path.dirname(path))} && cat >{shlex.quote(path)}", input=text)
-
-    # what argosy says
-
-    def status(self, on=None):
-        return self.json("cluster status", on)
-
     def leader(self, on=None) -> Node:
-        return self.node(eventually(lambda: self.status(on).get("leader"), what="a leader"))
+        return self.node(eventually(lambda: self.leader_name(on), what="a leader"))
 
     def followers(self):
         leader = self.leader().name
         return [node for node in self.running_nodes if node.name != leader]
 
-    def rows(self, pattern="*", on=None):
-        """list-units, as a list of dictionaries."""
-        return [row for row in self.json("list-units", on) if fnmatch.fnmatch(row["unit"], _with_type(pattern))]
-
-    def node_states(self, on=None):
-        return {row["node"]: row["state"] for row in self.json("list-nodes", on)}
-
-    # what the nodes' own systemd says
-
-    def active(self, pattern):
-        """{unit: [nodes on which it is active]}"""
-        found = defaultdict(list)
-        for node in self.running_nodes:
-            listed = node.run(f"systemctl list-units --plain --no-legend --full --state=active,activating,reloading "
-                              f"{shlex.quote(_with_type(pattern))}")
-            for line in listed.splitlines():
-                found[line.split()[0]].append(node.name)
-        return dict(found)
-
-    def spread(self, pattern):
-        """{node: number of units that are active on it}"""
-        counts = defaultdict(int)
-        for names in self.active(pattern).values():
-            for name in names:
-                counts[name] += 1
-        return dict(counts)
-
     def where(self, unit):
         """The one node on which the unit is active, or None; on two nodes is an error."""
-        nodes = self.active(unit).get(_with_type(unit), [])
+        nodes = self.active(unit).get(with_type(unit), [])
         assert len(nodes) <= 1, f"{unit} is active on {' and '.join(nodes)}"
         return self.node(nodes[0]) if nodes else None
 
@@ -186,20 +116,16 @@ class Cluster:
         assert not twice, f"active more than once: {twice}"
         assert len(found) == count, f"{len(found)} units of {pattern} are active, not {count}"
 
-    def invocation(self, unit, node=None):
-        """systemd's id of the unit's current run: the same id later means that it was never stopped."""
-        node = node or self.where(unit)
-        return node.run(f"systemctl show --property InvocationID --value {shlex.quote(_with_type(unit))}").strip()
-
-    def invocations(self, pattern):
-        """{(unit, node): invocation id} of all active ones."""
-        return {(unit, name): self.invocation(unit, self.node(name))
-                for unit, names in self.active(pattern).items() for name in names}
+    def invocation(self, unit):
+        """The id of the unit's current run, wherever that is; no two nodes run it."""
+        runs = self.invocations(unit)
+        assert len(runs) == 1, f"{unit} runs {len(runs)} times: {runs}"
+        return next(iter(runs.values()))
 
     # between tests
 
     def wait_online(self, within=30):
-        eventually(lambda: set(self.node_states().values()) == {"online"} and self.status().get("leader"),
+        eventually(lambda: set(self.node_states().values()) == {"online"} and self.leader_name(),
                    within, "all nodes online, with a leader")
 
     def reset(self):
@@ -215,13 +141,9 @@ class Cluster:
             self.ctl("destroy " + " ".join(shlex.quote(unit) for unit in units[first:first + 200]))
 
 
-def _with_type(name):
-    return name if name.rpartition(".")[2] in ("service", "socket", "timer", "target", "path", "mount") else name + ".service"
-
-
 def _file_of(unit):
     """web@{1..9} and web@3.service both come from web@.service."""
-    name = _with_type(unit)
+    name = with_type(unit)
     stem, at, _ = name.partition("@")
     return f"{stem}@.{name.rpartition('.')[2]}" if at else name
 

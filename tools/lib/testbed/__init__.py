@@ -10,7 +10,8 @@ Several testbeds live side by side, told apart by name (ARGOSY_TESTBED).
     network.py  bridge, addresses, partitions
     disk.py     a block device per node, and what is left on it after a power cut
     node.py     one node: boot, kill, run commands
-    bed.py      the testbed: all nodes, the cluster, up and down
+    cluster.py  the cluster on these nodes: forming it, argosy's verbs
+    bed.py      the testbed: all nodes, up and down
     __main__.py the command line
 
 What lies where:
@@ -23,7 +24,8 @@ What lies where:
 """
 
 from .bed import Testbed
+from .cluster import Cluster, with_type
 from .host import Failure
 from .node import Node, Result
 
-__all__ = ["Failure", "Node", "Result", "Testbed"]
+__all__ = ["Cluster", "Failure", "Node", "Result", "Testbed", "with_type"]

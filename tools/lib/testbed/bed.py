@@ -23,7 +23,7 @@ CONF = "/etc/argosy/argosy.conf.d/10-testbed.conf"
 class Testbed:
     def __init__(self, name="default", say=lambda text: None):
         self.name, self._say, self._keeper = name, say, None
-        self._description = {}
+        self._description, self._detached = {}, False
 
     @staticmethod
     def find(name="default"):
@@ -60,7 +60,7 @@ class Testbed:
             self._create(layers, settings)
             self.boot(names)
             if not bare:
-                cluster.form(self.nodes, voters, self._say)
+                cluster.form(self.nodes, voters)
         except BaseException:
             self.down()
             raise
@@ -105,7 +105,9 @@ class Testbed:
         return self._keeper.inside(argv)
 
     def detach(self):
+        """From now on the testbed stays until somebody takes it down."""
         self._keeper.detach()
+        self._detached = True
 
     def down(self):
         Keeper.stop(self.name)
@@ -114,7 +116,8 @@ class Testbed:
         return self
 
     def __exit__(self, *_):
-        self.down()
+        if not self._detached:
+            self.down()
 
 
 def _settings_per_node(names, conf):

@@ -14,6 +14,7 @@ All processes of a node are in one control group, so that a power cut is a singl
 import hashlib
 import os
 import select
+import shlex
 import socket
 import subprocess
 import time
@@ -161,7 +162,7 @@ class Node:
         if pid is None:
             raise Failure(f"{self.name} is off")
         environment = CLEAN_ENVIRONMENT | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        return ["nsenter", "-t", str(pid), "-a", "--", "env", "-i", *[f"{k}={v}" for k, v in environment.items()], *argv]
+        return ["nsenter", "-t", str(pid), "-a", "--", "env", "-i", "-C", "/root", *[f"{k}={v}" for k, v in environment.items()], *argv]
 
     def exec(self, argv, input=None, timeout=None):
         """Runs a command inside the node, whatever its exit status."""
@@ -178,6 +179,10 @@ class Node:
             said = result.err.strip() or result.out.strip() or "no output"
             raise Failure(f"{self.name}: {command}: exit status {result.status}\n{said}")
         return result.out
+
+    def write(self, path, text):
+        """Writes a file inside the running node."""
+        self.run(f"mkdir -p {shlex.quote(os.path.dirname(path))} && cat >{shlex.quote(path)}", input=text)
 
     def from_network(self, argv):
         """The command line that runs a program of the host on the node's network, for instance a client that misbehaves."""

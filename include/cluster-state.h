@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The replicated state: what the log says. Every voter has one and applies the same batches in the same order, so everything
-// here is deterministic: no clock, no randomness, no pointers in the order of anything.
+// The replicated state: what the log says. Every voter has one and applies the same batches in the same
+// order, so everything here is deterministic: no clock, no randomness, and no rule of today's program (what
+// a valid unit name is, say) that a later version might change. The leader decides what is right before it
+// proposes; what is applied is only checked for fitting together, and what does not fit is skipped, the same
+// on every voter.
 //
-// Records are immutable once in the table: a change puts a new record in place of the old one, so a borrowed pointer is valid
-// until the next cluster_state_apply().
+// Revisions: one counter that every operation that changes something raises by one. A unit's record carries
+// the counter as of its last put. An outcome is a finding and not a wish, so it raises the counter but not
+// the record's revision.
 //
-// Not here: what units are doing at the moment (src/leader), who is alive (src/leader).
+// Everything borrowed from here is valid until the next cluster_state_apply() or cluster_state_restore().
+//
+// Not here: what units are doing at the moment, and who is alive (src/leader).
 
 #include "argosy.pb-c.h"
 #include "buf.h"
 #include "hash.h"
 #include "list.h"
 #include "map.h"
+#include "unit-file.h"
 
 enum {
         CLUSTER_UNITS_MAX = 1000000,
-        CLUSTER_REQUESTS_REMEMBERED = 4096, // applied request ids; a client that repeats itself later than that applies twice
-        FEATURE_LEVEL = 1,                  // highest that this program understands
+        CLUSTER_HOSTS_MAX = 16384,
+        CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
+        CLUSTER_REQUESTS_REMEMBERED =
+                4096,      // a client that repeats a request later than that many others applies it twice
+        FEATURE_LEVEL = 1, // highest that this program understands
 };
 
 typedef struct ClusterState ClusterState;
@@ -27,36 +37,60 @@ typedef struct SpecEntry {
         Hash hash;
         uint8_t *content;
         size_t len;
-        size_t users;                // unit records that refer to it; dropped when 0
-        struct UnitFile *file;       // parsed for the first user's name; per-instance specifiers are evaluated by the scheduler
-        bool parsed;
+        size_t users;   // unit records that refer to it; without any it is gone at the end of the batch
+        UnitFile *file; // private: see spec_entry_file()
+        ListNode idle;  // private
 } SpecEntry;
 
 typedef struct HostEntry {
-        Argosy__HostRecord *record;  // owned
-        size_t index;                // position in hosts order (by number)
+        Argosy__HostRecord *record;
 } HostEntry;
 
 typedef struct UnitEntry {
-        char *name;                  // the map's key
-        Argosy__UnitRecord *record;  // owned
-        SpecEntry *spec;             // borrowed from the spec table
-        ListNode dirty;              // in ClusterState's dirty list since the last cluster_state_take_dirty()
-        uint32_t node_before;        // node number that it was placed on when it became dirty
-        bool existed;                // it existed when it became dirty
+        Argosy__UnitRecord *record; // its name is the unit's name and never moves
+        SpecEntry *spec;            // NULL once removed
+        ListNode placed; // among the units of its node, or among the global ones; unlinked if neither
+
+        // What it was when it became dirty:
+        uint32_t node_before; // node that it was placed on, 0 if none
+        bool global_before;
+        bool existed;
+        bool removed;   // it is gone: the caller of cluster_state_next_dirty() holds the last of it
+        ListNode dirty; // private
 } UnitEntry;
 
-ClusterState *cluster_state_new(void);
+ClusterState *cluster_state_new(void); // NULL: out of memory
 ClusterState *cluster_state_free(ClusterState *s);
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
-// Applies one committed batch. Never fails because of its content: what does not fit (unknown unit, wrong if_revision) is
-// skipped, the same on every voter. -ENOMEM leaves the state unusable: the caller must exit.
-int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch);
+// Applies one committed batch; borrows it. Never fails because of its content. -ENOMEM leaves the state
+// unusable: exit.
+//
+//      unit put     Skipped: unknown spec, a name of 0 or more than 255 bytes, if_revision given and
+//      different (or no such unit),
+//                   CLUSTER_UNITS_MAX. The applier fills in the revisions and keeps the outcomes; bump_start
+//                   or a change of `global` drops them. A global unit has no node.
+//      outcome      Skipped: no such unit, or start_rev is not the record's; for a global unit also an
+//      unknown node. One per unit,
+//                   for global ones one per node; kind NONE takes it back.
+//      spec         Skipped: its hash is not that of the content. Dropped at the end of a batch in which
+//      nobody uses it any more. host         host 0: gets the next number, and so do nodes with number 0.
+//      Skipped: a number that is not in use (a removed
+//                   host never comes back), a node number that this host does not have, a key pin or raft id
+//                   of another host, a raft id that was used before, CLUSTER_HOSTS_MAX.
+//      host remove  Touches no unit: what is still placed there stays so until the leader moves it.
+//      token        Takes the place of one with the same id. Drops those that expired before the batch's
+//      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
+//      revision.
+int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
 
-// Image of the whole state for a snapshot, and back. restore replaces everything; -EBADMSG: not an image of ours.
-int cluster_state_encode(const ClusterState *s, Buf *ret);
-int cluster_state_restore(ClusterState *s, const void *data, size_t len);
+// Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state.
+int cluster_state_encode(const ClusterState *s, Buf *ret) _warn_unused_;
+// Replaces everything by an image; an empty one is the state of cluster_state_new(). -EBADMSG: not an image,
+// or one that contradicts itself; -ENOMEM; after both the state is as before. Afterwards nothing is dirty: a
+// leader begins by looking at everything anyhow. No entry from cluster_state_next_dirty() may be
+// outstanding.
+int cluster_state_restore(ClusterState *s, const void *data, size_t len) _warn_unused_;
 
 const Argosy__ClusterRecord *cluster_state_cluster(const ClusterState *s); // NULL before the first batch
 uint64_t cluster_state_revision(const ClusterState *s);
@@ -64,26 +98,46 @@ uint64_t cluster_state_revision(const ClusterState *s);
 uint32_t cluster_state_next_raft_id(const ClusterState *s);
 
 UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name);
-// Sorted by name; valid until the next apply. Cost: sorts again only after units were added or removed.
-int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n);
+// Sorted by name (bytes). Sorts again only after units were added or removed. 0 or -ENOMEM.
+int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) _warn_unused_;
 size_t cluster_state_n_units(const ClusterState *s);
-SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash);
+// The units placed on a node, also on one whose host is gone, and the global ones: rings of UnitEntry.placed
+// in no particular order; *ret_n may be NULL. NULL: none. For walking: list_foreach (n, head)
+// CONTAINER_OF(n, UnitEntry, placed).
+const ListNode *cluster_state_units_on(const ClusterState *s, uint32_t node, size_t *ret_n);
+const ListNode *cluster_state_global_units(const ClusterState *s, size_t *ret_n);
 
-// By number, ascending; valid until the next apply.
+SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash);
+// The content as unit_file_parse() understands it, parsed at the first call. -EINVAL: this program does not
+// accept it (the one that proposed it did); -ENOMEM.
+int spec_entry_file(SpecEntry *spec, const UnitFile **ret) _warn_unused_;
+
+// By number, ascending.
 const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n);
 const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host);
 const Argosy__HostRecord *cluster_state_find_host_by_pin(const ClusterState *s, const Hash *pin);
 const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s, uint32_t node);
-// By name, host id (32 hex), machine id, or unique prefix (>= 4 characters) of the ids. NULL: none or ambiguous.
-const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word);
+// By name, host id (32 hex digits), machine id, or a prefix (>= 4 characters) of the ids. NULL and
+// *ret_ambiguous (may be NULL) false: none; true: several.
+const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
+                                                     bool *ret_ambiguous);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);
 
-// What changed since the last call: unit entries in the order in which they became dirty, by cluster_state_next_dirty() until NULL.
-// A removed unit's entry is handed over with record->target INACTIVE and record->revision that of the removal, `removed` set; free it
-// with cluster_state_dirty_done() (call it for every entry that was returned).
-UnitEntry *cluster_state_next_dirty(ClusterState *s, bool *ret_removed);
+// What changed since it was last asked: units in the order in which they became dirty; NULL when there are
+// no more. Each is handed out once, however often it changed; the fields *_before and `existed` compare.
+// Units that came and went in between are left out.
+//
+// A removed unit has `removed` set, target INACTIVE, and in record->revision that of the removal; it belongs
+// to the caller, who ends it by cluster_state_dirty_done() (which does nothing for the others, so call it
+// for each). A unit that was removed and made again comes twice: the removed one, then the new one with
+// `existed` false.
+UnitEntry *cluster_state_next_dirty(ClusterState *s);
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
+// For those who do not lead.
+void cluster_state_drop_dirty(ClusterState *s);
 // True once after hosts, tokens or the cluster record changed since the last call.
 bool cluster_state_take_hosts_changed(ClusterState *s);
+// The revision of the last such change, for whoever else wants to compare.
+uint64_t cluster_state_hosts_revision(const ClusterState *s);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// What a committed batch does to the replicated state. Each operation either fits and raises the revision by
+// one, or is skipped; include/cluster-state.h lists the conditions. Functions return 0 for both, and
+// -ENOMEM.
+
+#include <errno.h>
+
+#include "cluster-state-private.h"
+#include "message.h"
+
+static void hosts_changed(ClusterState *s) {
+        s->hosts_changed = true;
+        s->hosts_revision = ++s->revision;
+}
+
+static void mark_dirty(ClusterState *s, UnitEntry *u) {
+        if (list_is_linked(&u->dirty))
+                return;
+        u->node_before = u->record->node;
+        u->global_before = u->record->global;
+        u->existed = true;
+        list_append(&s->dirty, &u->dirty);
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+static void drop_outcomes(Argosy__UnitRecord *record) {
+        for (size_t i = 0; i < record->n_outcomes; i++)
+                message_free(record->outcomes[i]);
+        free(record->outcomes);
+        record->outcomes = NULL;
+        record->n_outcomes = 0;
+}
+
+// What the applier fills in: everything that follows from the record before.
+static void inherit(Argosy__UnitRecord *record, Argosy__UnitRecord *before,
+                    const Argosy__LogOp__UnitPut *put, uint64_t revision) {
+        record->revision = revision;
+        record->start_rev = put->bump_start ? revision : before ? before->start_rev : 0;
+        record->restart_rev = put->bump_restart ? revision : before ? before->restart_rev : 0;
+        record->stop_rev = put->bump_stop ? revision : before ? before->stop_rev : 0;
+        if (record->global)
+                record->node = 0;
+        drop_outcomes(record);
+        if (before && !put->bump_start && before->global == record->global) {
+                record->outcomes = TAKE_PTR(before->outcomes);
+                record->n_outcomes = before->n_outcomes;
+                before->n_outcomes = 0;
+        }
+}
+
+static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
+        size_t name_len = put->unit ? strlen(put->unit->name) : 0;
+        Argosy__UnitRecord *record;
+        SpecEntry *spec;
+        UnitEntry *u;
+        Hash hash;
+        int r;
+
+        if (name_len == 0 || name_len > UNIT_NAME_MAX ||
+            !hash_from_bytes(put->unit->spec.data, put->unit->spec.len, &hash))
+                return 0;
+        spec = cluster_state_find_spec(s, &hash);
+        u = cluster_state_find_unit(s, put->unit->name);
+        if (!spec || (put->if_revision > 0 && (!u || u->record->revision != put->if_revision)) ||
+            (!u && s->units.count >= CLUSTER_UNITS_MAX))
+                return 0;
+
+        record = message_copy(put->unit);
+        if (!record)
+                return -ENOMEM;
+        if (u) {
+                mark_dirty(s, u);
+                inherit(record, u->record, put, ++s->revision);
+                return state_replace_unit(s, u, record, spec);
+        }
+        inherit(record, NULL, put, ++s->revision);
+        r = state_add_unit(s, record, spec, &u);
+        if (r < 0) {
+                message_free(record);
+                return r;
+        }
+        list_append(&s->dirty, &u->dirty);
+        return 0;
+}
+
+static void remove_unit(ClusterState *s, const char *name) {
+        UnitEntry *u = cluster_state_find_unit(s, name);
+
+        if (!u)
+                return;
+        mark_dirty(s, u);
+        state_take_unit(s, u);
+        u->record->target = ARGOSY__TARGET__TARGET_INACTIVE;
+        u->record->revision = ++s->revision;
+        u->removed = true;
+        if (!u->existed) { // nobody has seen it
+                list_unlink(&u->dirty);
+                unit_entry_free(u);
+        }
+}
+
+// Takes back what this outcome replaces: for a global unit that of its node, and those of nodes that are no
+// more.
+static void drop_replaced(ClusterState *s, Argosy__UnitRecord *record, uint32_t node) {
+        size_t kept = 0;
+
+        if (!record->global) {
+                drop_outcomes(record);
+                return;
+        }
+        for (size_t i = 0; i < record->n_outcomes; i++) {
+                Argosy__Outcome *o = record->outcomes[i];
+
+                if (o->node == node || !cluster_state_find_host_by_node(s, o->node))
+                        message_free(o);
+                else
+                        record->outcomes[kept++] = o;
+        }
+        record->n_outcomes = kept;
+}
+
+static int append_outcome(Argosy__UnitRecord *record, const Argosy__Outcome *outcome) {
+        Argosy__Outcome **outcomes = realloc(record->outcomes, (record->n_outcomes + 1) * sizeof *outcomes);
+
+        if (!outcomes)
+                return -ENOMEM;
+        record->outcomes = outcomes;
+        outcomes[record->n_outcomes] = message_copy(outcome);
+        if (!outcomes[record->n_outcomes])
+                return -ENOMEM;
+        record->n_outcomes++;
+        return 0;
+}
+
+static int put_outcome(ClusterState *s, const Argosy__LogOp__OutcomePut *put) {
+        UnitEntry *u = cluster_state_find_unit(s, put->name);
+
+        if (!u || !put->outcome || put->outcome->start_rev != u->record->start_rev ||
+            (u->record->global && !cluster_state_find_host_by_node(s, put->outcome->node)))
+                return 0;
+        mark_dirty(s, u);
+        s->revision++;
+        drop_replaced(s, u->record, put->outcome->node);
+        return put->outcome->kind == ARGOSY__OUTCOME__KIND__NONE ? 0
+                                                                 : append_outcome(u->record, put->outcome);
+}
+
+static int put_spec(ClusterState *s, const Argosy__Spec *spec) {
+        Hash hash, actual = hash_of(spec->content.data, spec->content.len);
+        uint8_t *content;
+        int r;
+
+        if (!hash_from_bytes(spec->hash.data, spec->hash.len, &hash) || !hash_equal(&hash, &actual) ||
+            cluster_state_find_spec(s, &hash))
+                return 0;
+        content = malloc(spec->content.len + 1);
+        if (!content)
+                return -ENOMEM;
+        memcpy(content, spec->content.data ?: (const uint8_t *) "", spec->content.len);
+        r = state_add_spec(s, &hash, content, spec->content.len);
+        if (r < 0)
+                free(content);
+        else
+                s->revision++;
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ hosts
+
+// The node number was given to this host before (`before` NULL: a new host), or is to be given now; and
+// stands there once.
+static bool node_fits(const Argosy__HostRecord *record, size_t i, const Argosy__HostRecord *before) {
+        uint32_t node = record->nodes[i]->node;
+        bool known = false;
+
+        if (node == 0)
+                return true;
+        for (size_t k = 0; before && k < before->n_nodes; k++)
+                known |= before->nodes[k]->node == node;
+        for (size_t k = 0; k < i; k++)
+                known &= record->nodes[k]->node != node;
+        return known;
+}
+
+static bool host_fits(const ClusterState *s, const Argosy__HostRecord *record,
+                      const Argosy__HostRecord *before) {
+        const Argosy__HostRecord *same_pin = NULL;
+
+        if (record->host > 0 ? !before : s->n_hosts >= CLUSTER_HOSTS_MAX || s->last_host == UINT32_MAX)
+                return false;
+        if (record->n_nodes > UINT32_MAX - s->last_node)
+                return false;
+        for (size_t i = 0; i < record->n_nodes; i++)
+                if (!node_fits(record, i, before))
+                        return false;
+        if (record->key_pin.len == HASH_SIZE)
+                same_pin = map_find(&s->pins, record->key_pin.data, HASH_SIZE);
+        if (same_pin && same_pin != before)
+                return false;
+        return record->raft_id == 0 || record->raft_id > s->last_raft_id ||
+               (before && record->raft_id == before->raft_id);
+}
+
+static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
+        const Argosy__HostRecord *before = cluster_state_find_host(s, host->host);
+        Argosy__HostRecord *record;
+
+        if (!host_fits(s, host, before))
+                return 0;
+        record = message_copy(host);
+        if (!record)
+                return -ENOMEM;
+        for (size_t i = 0; i < record->n_nodes; i++)
+                if (record->nodes[i]->node == 0)
+                        record->nodes[i]->node = ++s->last_node;
+        s->last_raft_id = MAX_OF(s->last_raft_id, record->raft_id);
+        hosts_changed(s);
+        if (before)
+                return state_replace_host(s, record);
+        record->host = ++s->last_host;
+        return state_append_host(s, record);
+}
+
+static void remove_host(ClusterState *s, uint32_t host) {
+        if (!cluster_state_find_host(s, host))
+                return;
+        state_remove_host(s, host);
+        hosts_changed(s);
+}
+
+static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
+        Argosy__ClusterRecord *record = message_copy(cluster);
+
+        if (!record)
+                return -ENOMEM;
+        message_free(s->cluster);
+        s->cluster = record;
+        hosts_changed(s);
+        return 0;
+}
+
+static int put_token(ClusterState *s, const Argosy__TokenRecord *token, uint64_t now_us) {
+        Argosy__TokenRecord *record;
+        bool found;
+        int r;
+
+        for (size_t i = s->n_tokens; i-- > 0;)
+                if (s->tokens[i]->expires_us < now_us)
+                        state_remove_token(s, i);
+        state_token_index(s, token->id, &found);
+        if (!found && s->n_tokens >= CLUSTER_TOKENS_MAX)
+                return 0;
+        record = message_copy(token);
+        if (!record)
+                return -ENOMEM;
+        r = state_put_token(s, record);
+        if (r < 0) {
+                message_free(record);
+                return r;
+        }
+        hosts_changed(s);
+        return 0;
+}
+
+static void remove_token(ClusterState *s, const char *id) {
+        bool found;
+        size_t i = state_token_index(s, id, &found);
+
+        if (!found)
+                return;
+        state_remove_token(s, i);
+        hosts_changed(s);
+}
+
+// ------------------------------------------------------------------------------------------------ the batch
+
+static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
+        switch (op->op_case) {
+        case ARGOSY__LOG_OP__OP_CLUSTER:
+                return put_cluster(s, op->cluster);
+        case ARGOSY__LOG_OP__OP_SPEC:
+                return put_spec(s, op->spec);
+        case ARGOSY__LOG_OP__OP_UNIT:
+                return put_unit(s, op->unit);
+        case ARGOSY__LOG_OP__OP_UNIT_REMOVE:
+                remove_unit(s, op->unit_remove->name);
+                return 0;
+        case ARGOSY__LOG_OP__OP_HOST:
+                return put_host(s, op->host);
+        case ARGOSY__LOG_OP__OP_HOST_REMOVE:
+                remove_host(s, op->host_remove->host);
+                return 0;
+        case ARGOSY__LOG_OP__OP_TOKEN:
+                return put_token(s, op->token, now_us);
+        case ARGOSY__LOG_OP__OP_TOKEN_REMOVE:
+                remove_token(s, op->token_remove->id);
+                return 0;
+        case ARGOSY__LOG_OP__OP_OUTCOME:
+                return put_outcome(s, op->outcome);
+        default: // of a newer version; the feature level keeps these out of a log that we have to understand
+                return 0;
+        }
+}
+
+int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
+        int r;
+
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                r = apply_op(s, batch->ops[i], batch->at_us);
+                if (r < 0)
+                        return r;
+        }
+        state_drop_idle_specs(s);
+        for (size_t i = 0; i < batch->n_request_ids; i++) {
+                if (batch->request_ids[i].len != REQUEST_ID_SIZE)
+                        continue;
+                r = state_remember_request(s, batch->request_ids[i].data, s->revision);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// The state as one StateImage message, and back. Tables without an order of their own are written sorted
+// (units by name, specs by hash), so that equal states have equal bytes. Reading checks everything that
+// applying batches would have guaranteed, since a state that contradicts itself would spread: better to
+// refuse the snapshot than to lead a cluster with it.
+
+#include <errno.h>
+
+#include "cluster-state-private.h"
+#include "message.h"
+
+// ------------------------------------------------------------------------------------------------ writing
+
+// Arrays that only the image needs; the records themselves are borrowed from the state.
+typedef struct ImageArrays {
+        Argosy__HostRecord **hosts;
+        Argosy__UnitRecord **units;
+        Argosy__Spec *specs, **spec_pointers;
+        Argosy__AppliedRequest *applied, **applied_pointers;
+} ImageArrays;
+
+static void image_arrays_done(ImageArrays *a) {
+        free(a->hosts);
+        free(a->units);
+        free(a->specs);
+        free(a->spec_pointers);
+        free(a->applied);
+        free(a->applied_pointers);
+}
+
+static int image_arrays_init(ImageArrays *a, const ClusterState *s) {
+        size_t n_specs = s->specs.count + 1, n_applied = s->n_applied + 1; // + 1: calloc(0) may return NULL
+
+        a->hosts = calloc(s->n_hosts + 1, sizeof *a->hosts);
+        a->units = calloc(s->units.count + 1, sizeof *a->units);
+        a->specs = calloc(n_specs, sizeof *a->specs);
+        a->spec_pointers = calloc(n_specs, sizeof *a->spec_pointers);
+        a->applied = calloc(n_applied, sizeof *a->applied);
+        a->applied_pointers = calloc(n_applied, sizeof *a->applied_pointers);
+        return a->hosts && a->units && a->specs && a->spec_pointers && a->applied && a->applied_pointers
+                       ? 0
+                       : -ENOMEM;
+}
+
+static int record_compare(const void *a, const void *b) {
+        return strcmp((*(Argosy__UnitRecord *const *) a)->name, (*(Argosy__UnitRecord *const *) b)->name);
+}
+
+static int spec_compare(const void *a, const void *b) {
+        return memcmp((*(Argosy__Spec *const *) a)->hash.data, (*(Argosy__Spec *const *) b)->hash.data,
+                      HASH_SIZE);
+}
+
+static void fill_units(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
+        map_foreach (slot, &s->units)
+                a->units[image->n_units++] = ((UnitEntry *) slot->value)->record;
+        qsort(a->units, image->n_units, sizeof *a->units, record_compare);
+        image->units = a->units;
+}
+
+static void fill_specs(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
+        map_foreach (slot, &s->specs) {
+                SpecEntry *entry = slot->value;
+                Argosy__Spec *spec = &a->specs[image->n_specs];
+
+                argosy__spec__init(spec);
+                spec->hash = (ProtobufCBinaryData){HASH_SIZE, entry->hash.bytes};
+                spec->content = (ProtobufCBinaryData){entry->len, entry->content};
+                a->spec_pointers[image->n_specs++] = spec;
+        }
+        qsort(a->spec_pointers, image->n_specs, sizeof *a->spec_pointers, spec_compare);
+        image->specs = a->spec_pointers;
+}
+
+// Oldest first.
+static void fill_applied(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
+        size_t oldest = s->n_applied < CLUSTER_REQUESTS_REMEMBERED ? 0 : s->next_applied;
+
+        for (size_t i = 0; i < s->n_applied; i++) {
+                AppliedRequest *from = &s->applied[(oldest + i) % CLUSTER_REQUESTS_REMEMBERED];
+                Argosy__AppliedRequest *to = &a->applied[i];
+
+                argosy__applied_request__init(to);
+                to->id = (ProtobufCBinaryData){REQUEST_ID_SIZE, from->id};
+                to->revision = from->revision;
+                a->applied_pointers[i] = to;
+        }
+        image->applied = a->applied_pointers;
+        image->n_applied = s->n_applied;
+}
+
+int cluster_state_encode(const ClusterState *s, Buf *ret) {
+        _cleanup_(image_arrays_done) ImageArrays a = {0};
+        Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
+        uint8_t *p;
+        size_t len;
+        int r = image_arrays_init(&a, s);
+
+        if (r < 0)
+                return r;
+        image.cluster = s->cluster;
+        image.revision = s->revision;
+        image.last_host = s->last_host;
+        image.last_node = s->last_node;
+        image.last_raft_id = s->last_raft_id;
+        for (size_t i = 0; i < s->n_hosts; i++)
+                a.hosts[i] = s->hosts[i].record;
+        image.hosts = a.hosts;
+        image.n_hosts = s->n_hosts;
+        image.tokens = s->tokens;
+        image.n_tokens = s->n_tokens;
+        fill_units(s, &a, &image);
+        fill_specs(s, &a, &image);
+        fill_applied(s, &a, &image);
+
+        len = argosy__state_image__get_packed_size(&image);
+        p = buf_reserve(ret, len);
+        if (!p)
+                return -ENOMEM;
+        argosy__state_image__pack(&image, p);
+        ret->len += len;
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ reading
+//
+// Each function moves one table out of the image into an empty state: 0, -EBADMSG or -ENOMEM. What was moved
+// is NULL in the image.
+
+static int load_hosts(ClusterState *s, Argosy__StateImage *image) {
+        uint32_t last = 0;
+
+        if (image->n_hosts > CLUSTER_HOSTS_MAX)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_hosts; i++) {
+                Argosy__HostRecord *h = image->hosts[i];
+                int r;
+
+                if (h->host <= last || h->host > s->last_host || h->raft_id > s->last_raft_id)
+                        return -EBADMSG;
+                last = h->host;
+                for (size_t k = 0; k < h->n_nodes; k++)
+                        if (h->nodes[k]->node == 0 || h->nodes[k]->node > s->last_node)
+                                return -EBADMSG;
+                r = state_append_host(s, TAKE_PTR(image->hosts[i]));
+                if (r < 0)
+                        return r == -EEXIST ? -EBADMSG : r;
+        }
+        return 0;
+}
+
+static int load_specs(ClusterState *s, Argosy__StateImage *image) {
+        for (size_t i = 0; i < image->n_specs; i++) {
+                Argosy__Spec *spec = image->specs[i];
+                Hash hash, actual = hash_of(spec->content.data, spec->content.len);
+                int r;
+
+                if (!hash_from_bytes(spec->hash.data, spec->hash.len, &hash) || !hash_equal(&hash, &actual))
+                        return -EBADMSG;
+                r = state_add_spec(s, &hash, spec->content.data, spec->content.len);
+                if (r < 0)
+                        return r == -EEXIST ? -EBADMSG : r;
+                spec->content = (ProtobufCBinaryData){0};
+        }
+        return 0;
+}
+
+static int load_units(ClusterState *s, Argosy__StateImage *image) {
+        if (image->n_units > CLUSTER_UNITS_MAX)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_units; i++) {
+                Argosy__UnitRecord *record = image->units[i];
+                size_t len = strlen(record->name);
+                SpecEntry *spec = NULL;
+                UnitEntry *u;
+                Hash hash;
+                int r;
+
+                if (hash_from_bytes(record->spec.data, record->spec.len, &hash))
+                        spec = cluster_state_find_spec(s, &hash);
+                if (!spec || len == 0 || len > UNIT_NAME_MAX || record->revision > s->revision ||
+                    (record->global && record->node > 0) || (!record->global && record->n_outcomes > 1))
+                        return -EBADMSG;
+                r = state_add_unit(s, record, spec, &u);
+                if (r < 0)
+                        return r == -EEXIST ? -EBADMSG : r;
+                image->units[i] = NULL;
+        }
+        return list_is_empty(&s->idle) ? 0 : -EBADMSG; // a spec that nobody uses
+}
+
+static int load_tokens(ClusterState *s, Argosy__StateImage *image) {
+        if (image->n_tokens > CLUSTER_TOKENS_MAX)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_tokens; i++) {
+                bool found;
+                int r;
+
+                state_token_index(s, image->tokens[i]->id, &found);
+                if (found)
+                        return -EBADMSG;
+                r = state_put_token(s, image->tokens[i]);
+                if (r < 0)
+                        return r;
+                image->tokens[i] = NULL;
+        }
+        return 0;
+}
+
+static int load_applied(ClusterState *s, const Argosy__StateImage *image) {
+        if (image->n_applied > CLUSTER_REQUESTS_REMEMBERED)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_applied; i++) {
+                const Argosy__AppliedRequest *a = image->applied[i];
+                int r;
+
+                if (a->id.len != REQUEST_ID_SIZE || map_find(&s->applied_by_id, a->id.data, REQUEST_ID_SIZE))
+                        return -EBADMSG;
+                r = state_remember_request(s, a->id.data, a->revision);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int load(ClusterState *s, Argosy__StateImage *image) {
+        int r;
+
+        if (image->revision > REVISION_MAX)
+                return -EBADMSG;
+        s->revision = s->hosts_revision = image->revision;
+        s->last_host = image->last_host;
+        s->last_node = image->last_node;
+        s->last_raft_id = image->last_raft_id;
+        s->cluster = TAKE_PTR(image->cluster);
+        r = load_hosts(s, image);
+        if (r == 0)
+                r = load_specs(s, image);
+        if (r == 0)
+                r = load_units(s, image);
+        if (r == 0)
+                r = load_tokens(s, image);
+        if (r == 0)
+                r = load_applied(s, image);
+        return r;
+}
+
+int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
+        _cleanup_(cluster_state_freep) ClusterState *fresh = cluster_state_new();
+        void *image = NULL;
+        int r;
+
+        if (!fresh)
+                return -ENOMEM;
+        r = message_unpack(&argosy__state_image__descriptor, data, len, &image);
+        if (r < 0)
+                return r;
+        r = load(fresh, image);
+        message_free(image);
+        if (r < 0)
+                return r;
+        state_done(s);
+        *s = *fresh;
+        state_init_lists(
+                s); // their heads have moved; of the three only the global units can have members here
+        list_splice(&s->globals, &fresh->globals);
+        s->hosts_changed = true;
+        free(TAKE_PTR(fresh)); // hollow now
+        return 0;
+}

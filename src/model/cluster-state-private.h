@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Inside of the replicated state, shared by its three files: the tables and lookups (cluster-state.c), what
+// batches do to them (cluster-state-apply.c), and the image (cluster-state-image.c).
+
+#include "cluster-state.h"
+
+enum { REQUEST_ID_SIZE = 16 };
+#define REVISION_MAX  \
+        (UINT64_MAX / \
+         2) // that an image may hold: far beyond what batches can reach, and raising it cannot overflow
+
+// A node number in use: by a host, by units placed there, or by both.
+typedef struct NodeIndex {
+        uint32_t node; // the map's key
+        uint32_t host; // 0: the host is gone
+        ListNode units;
+        size_t n_units;
+} NodeIndex;
+
+typedef struct AppliedRequest {
+        uint8_t id[REQUEST_ID_SIZE]; // the map's key
+        uint64_t revision;
+} AppliedRequest;
+
+struct ClusterState {
+        Argosy__ClusterRecord *cluster;
+        uint64_t revision, hosts_revision;
+        uint32_t last_host, last_node, last_raft_id;
+
+        HostEntry *hosts; // by number
+        size_t n_hosts;
+        Map pins;  // key pin -> record of hosts; those with a proper pin
+        Map nodes; // number -> NodeIndex
+
+        Map units; // name -> UnitEntry
+        ListNode globals;
+        size_t n_globals;
+        UnitEntry **sorted; // by name; NULL: to be sorted again
+        Map specs;          // hash -> SpecEntry
+        ListNode idle;      // specs without users, to be dropped at the end of the batch
+
+        Argosy__TokenRecord **tokens; // by id
+        size_t n_tokens;
+
+        AppliedRequest *applied; // ring of CLUSTER_REQUESTS_REMEMBERED
+        size_t n_applied, next_applied;
+        Map applied_by_id;
+
+        ListNode dirty;
+        bool hosts_changed;
+};
+
+void state_init_lists(ClusterState *s);
+// Frees what the state holds, not the state.
+void state_done(ClusterState *s);
+
+// The functions below return 0 or -ENOMEM, and unless they say otherwise take what they are given only on
+// success.
+
+// -EEXIST: that hash is there. Takes `content`. The spec begins idle.
+int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len);
+void state_drop_idle_specs(ClusterState *s);
+// A new unit of this record, clean.
+int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret);
+// Puts `record` in the place of the unit's own, which is freed. Takes `record` also on failure.
+int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, SpecEntry *spec);
+// Takes the unit out of every table; it stays in the dirty list if it is there.
+void state_take_unit(ClusterState *s, UnitEntry *u);
+UnitEntry *unit_entry_free(UnitEntry *u);
+
+// Both take the record also on failure, which leaves the tables of hosts inconsistent. -EEXIST: a node
+// number or key pin is in use. Appended behind all others: its number must be the greatest.
+int state_append_host(ClusterState *s, Argosy__HostRecord *record);
+int state_replace_host(ClusterState *s, Argosy__HostRecord *record);
+void state_remove_host(ClusterState *s, uint32_t host);
+
+int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
+void state_remove_token(ClusterState *s, size_t i);
+// Index of the token, or where it would go with *ret_found false.
+size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found);
+
+// Known ids are left as they are.
+int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t revision);
+NodeIndex *state_find_node(const ClusterState *s, uint32_t node);

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cluster-state-private.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "message.h"
+#include "str.h"
+
+enum { HOST_PREFIX_MIN = 4, HOST_ID_SIZE = 16 };
+
+// ------------------------------------------------------------------------------------------------ specs
+
+static void spec_entry_free(void *p) {
+        SpecEntry *spec = p;
+
+        unit_file_free(spec->file);
+        free(spec->content);
+        free(spec);
+}
+
+int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len) {
+        SpecEntry *spec = calloc(1, sizeof *spec);
+        int r;
+
+        if (!spec)
+                return -ENOMEM;
+        spec->hash = *hash;
+        r = map_add(&s->specs, &spec->hash, sizeof spec->hash, spec);
+        if (r < 0) {
+                free(spec);
+                return r;
+        }
+        spec->content = content;
+        spec->len = len;
+        list_append(&s->idle, &spec->idle);
+        return 0;
+}
+
+void state_drop_idle_specs(ClusterState *s) {
+        list_foreach_safe (n, &s->idle) {
+                SpecEntry *spec = CONTAINER_OF(n, SpecEntry, idle);
+
+                list_unlink(n);
+                map_take(&s->specs, &spec->hash, sizeof spec->hash);
+                spec_entry_free(spec);
+        }
+}
+
+static void spec_add_user(SpecEntry *spec) {
+        spec->users++;
+        list_unlink(&spec->idle);
+}
+
+static void spec_drop_user(ClusterState *s, SpecEntry *spec) {
+        assert(spec->users > 0);
+        if (--spec->users == 0)
+                list_append(&s->idle, &spec->idle);
+}
+
+SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash) {
+        return map_find(&s->specs, hash, sizeof *hash);
+}
+
+int spec_entry_file(SpecEntry *spec, const UnitFile **ret) {
+        int r = 0;
+
+        if (!spec->file)
+                r = unit_file_parse("stored unit file", spec->content, spec->len, &spec->file, NULL);
+        if (r == 0)
+                *ret = spec->file;
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ nodes
+
+NodeIndex *state_find_node(const ClusterState *s, uint32_t node) {
+        return map_find(&s->nodes, &node, sizeof node);
+}
+
+static NodeIndex *need_node(ClusterState *s, uint32_t node) {
+        NodeIndex *n = state_find_node(s, node);
+
+        if (n)
+                return n;
+        n = calloc(1, sizeof *n);
+        if (!n)
+                return NULL;
+        n->node = node;
+        list_init(&n->units);
+        if (map_add(&s->nodes, &n->node, sizeof n->node, n) < 0) {
+                free(n);
+                return NULL;
+        }
+        return n;
+}
+
+static void drop_node_if_unused(ClusterState *s, NodeIndex *n) {
+        if (n->host > 0 || n->n_units > 0)
+                return;
+        map_take(&s->nodes, &n->node, sizeof n->node);
+        free(n);
+}
+
+const ListNode *cluster_state_units_on(const ClusterState *s, uint32_t node, size_t *ret_n) {
+        NodeIndex *n = state_find_node(s, node);
+
+        if (ret_n)
+                *ret_n = n ? n->n_units : 0;
+        return n && n->n_units > 0 ? &n->units : NULL;
+}
+
+const ListNode *cluster_state_global_units(const ClusterState *s, size_t *ret_n) {
+        if (ret_n)
+                *ret_n = s->n_globals;
+        return s->n_globals > 0 ? &s->globals : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+UnitEntry *unit_entry_free(UnitEntry *u) {
+        message_free(u->record);
+        free(u);
+        return NULL;
+}
+
+static int link_placed(ClusterState *s, UnitEntry *u) {
+        NodeIndex *n;
+
+        if (u->record->global) {
+                list_append(&s->globals, &u->placed);
+                s->n_globals++;
+        } else if (u->record->node > 0) {
+                n = need_node(s, u->record->node);
+                if (!n)
+                        return -ENOMEM;
+                list_append(&n->units, &u->placed);
+                n->n_units++;
+        }
+        return 0;
+}
+
+static void unlink_placed(ClusterState *s, UnitEntry *u) {
+        if (!list_is_linked(&u->placed))
+                return;
+        list_unlink(&u->placed);
+        if (u->record->global) {
+                s->n_globals--;
+        } else {
+                NodeIndex *n = state_find_node(s, u->record->node);
+
+                n->n_units--;
+                drop_node_if_unused(s, n);
+        }
+}
+
+static void forget_order(ClusterState *s) {
+        free(s->sorted);
+        s->sorted = NULL;
+}
+
+int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret) {
+        UnitEntry *u = calloc(1, sizeof *u);
+        int r;
+
+        if (!u)
+                return -ENOMEM;
+        u->record = record;
+        list_init(&u->placed);
+        list_init(&u->dirty);
+        r = map_add_str(&s->units, record->name, u);
+        if (r == 0) {
+                r = link_placed(s, u);
+                if (r < 0)
+                        map_take_str(&s->units, record->name);
+        }
+        if (r < 0) {
+                free(u);
+                return r;
+        }
+        u->spec = spec;
+        spec_add_user(spec);
+        forget_order(s);
+        *ret = u;
+        return 0;
+}
+
+int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record, SpecEntry *spec) {
+        unlink_placed(s, u);
+        free(record->name); // the map's key is the old one
+        record->name = TAKE_PTR(u->record->name);
+        message_free(u->record);
+        u->record = record;
+        spec_add_user(spec); // first, in case it is the same
+        spec_drop_user(s, u->spec);
+        u->spec = spec;
+        return link_placed(s, u);
+}
+
+void state_take_unit(ClusterState *s, UnitEntry *u) {
+        unlink_placed(s, u);
+        map_take_str(&s->units, u->record->name);
+        spec_drop_user(s, u->spec);
+        u->spec = NULL;
+        forget_order(s);
+}
+
+UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name) {
+        return map_find_str(&s->units, name);
+}
+
+size_t cluster_state_n_units(const ClusterState *s) {
+        return s->units.count;
+}
+
+static int unit_compare(const void *a, const void *b) {
+        return strcmp((*(UnitEntry *const *) a)->record->name, (*(UnitEntry *const *) b)->record->name);
+}
+
+int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
+        size_t n = 0;
+
+        if (!s->sorted) {
+                s->sorted = calloc(s->units.count + 1, sizeof *s->sorted);
+                if (!s->sorted)
+                        return -ENOMEM;
+                map_foreach (slot, &s->units)
+                        s->sorted[n++] = slot->value;
+                qsort(s->sorted, n, sizeof *s->sorted, unit_compare);
+        }
+        *ret = s->sorted;
+        *ret_n = s->units.count;
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ dirty
+// units
+
+UnitEntry *cluster_state_next_dirty(ClusterState *s) {
+        UnitEntry *u;
+
+        if (list_is_empty(&s->dirty))
+                return NULL;
+        u = CONTAINER_OF(s->dirty.next, UnitEntry, dirty);
+        list_unlink(&u->dirty);
+        return u;
+}
+
+void cluster_state_dirty_done(ClusterState *s, UnitEntry *u) {
+        if (u->removed)
+                unit_entry_free(u);
+}
+
+void cluster_state_drop_dirty(ClusterState *s) {
+        UnitEntry *u;
+
+        while ((u = cluster_state_next_dirty(s)))
+                cluster_state_dirty_done(s, u);
+}
+
+bool cluster_state_take_hosts_changed(ClusterState *s) {
+        bool changed = s->hosts_changed;
+
+        s->hosts_changed = false;
+        return changed;
+}
+
+uint64_t cluster_state_hosts_revision(const ClusterState *s) {
+        return s->hosts_revision;
+}
+
+// ------------------------------------------------------------------------------------------------ hosts
+
+const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
+        *ret_n = s->n_hosts;
+        return s->hosts;
+}
+
+static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {
+        size_t low = 0, high = s->n_hosts;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (s->hosts[middle].record->host < host)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < s->n_hosts && s->hosts[low].record->host == host ? &s->hosts[low] : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host) {
+        HostEntry *h = find_host_entry(s, host);
+
+        return h ? h->record : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_find_host_by_pin(const ClusterState *s, const Hash *pin) {
+        return map_find(&s->pins, pin, sizeof *pin);
+}
+
+const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s, uint32_t node) {
+        NodeIndex *n = state_find_node(s, node);
+
+        return n && n->host > 0 ? cluster_state_find_host(s, n->host) : NULL;
+}
+
+static void unlink_host(ClusterState *s, Argosy__HostRecord *record) {
+        if (record->key_pin.len == HASH_SIZE)
+                map_take(&s->pins, record->key_pin.data, HASH_SIZE);
+        for (size_t i = 0; i < record->n_nodes; i++) {
+                NodeIndex *n = state_find_node(s, record->nodes[i]->node);
+
+                if (n && n->host == record->host) {
+                        n->host = 0;
+                        drop_node_if_unused(s, n);
+                }
+        }
+}
+
+static int link_host(ClusterState *s, Argosy__HostRecord *record) {
+        if (record->key_pin.len == HASH_SIZE) {
+                int r = map_add(&s->pins, record->key_pin.data, HASH_SIZE, record);
+
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < record->n_nodes; i++) {
+                NodeIndex *n = need_node(s, record->nodes[i]->node);
+
+                if (!n)
+                        return -ENOMEM;
+                if (n->host > 0)
+                        return -EEXIST;
+                n->host = record->host;
+        }
+        return 0;
+}
+
+int state_append_host(ClusterState *s, Argosy__HostRecord *record) {
+        HostEntry *hosts = realloc(s->hosts, (s->n_hosts + 1) * sizeof *hosts);
+
+        if (!hosts) {
+                message_free(record);
+                return -ENOMEM;
+        }
+        s->hosts = hosts;
+        hosts[s->n_hosts++].record = record;
+        return link_host(s, record);
+}
+
+int state_replace_host(ClusterState *s, Argosy__HostRecord *record) {
+        HostEntry *h = find_host_entry(s, record->host);
+
+        unlink_host(s, h->record);
+        message_free(h->record);
+        h->record = record;
+        return link_host(s, record);
+}
+
+void state_remove_host(ClusterState *s, uint32_t host) {
+        HostEntry *h = find_host_entry(s, host);
+        size_t behind = s->n_hosts - (size_t) (h - s->hosts) - 1;
+
+        unlink_host(s, h->record);
+        message_free(h->record);
+        memmove(h, h + 1, behind * sizeof *h);
+        s->n_hosts--;
+}
+
+static bool id_begins_with(const Argosy__HostRecord *h, const char *word, size_t len) {
+        char hex[2 * HOST_ID_SIZE + 1] = "";
+
+        if (h->host_id.len == HOST_ID_SIZE)
+                hex_encode(h->host_id.data, HOST_ID_SIZE, hex);
+        return strncasecmp(hex, word, len) == 0 || strncasecmp(h->machine_id, word, len) == 0;
+}
+
+const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
+                                                     bool *ret_ambiguous) {
+        const Argosy__HostRecord *by_name = NULL, *by_id = NULL;
+        size_t n_names = 0, n_ids = 0, len = strlen(word);
+
+        for (size_t i = 0; i < s->n_hosts; i++) {
+                const Argosy__HostRecord *h = s->hosts[i].record;
+
+                if (streq(h->name, word)) {
+                        by_name = h;
+                        n_names++;
+                } else if (len >= HOST_PREFIX_MIN && id_begins_with(h, word, len)) {
+                        by_id = h;
+                        n_ids++;
+                }
+        }
+        if (ret_ambiguous)
+                *ret_ambiguous = n_names > 1 || (n_names == 0 && n_ids > 1);
+        if (n_names > 0)
+                return n_names == 1 ? by_name : NULL;
+        return n_ids == 1 ? by_id : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ tokens
+
+size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found) {
+        size_t i = 0;
+        int r = 1;
+
+        while (i < s->n_tokens && (r = strcmp(s->tokens[i]->id, id)) < 0)
+                i++;
+        *ret_found = i < s->n_tokens && r == 0;
+        return i;
+}
+
+int state_put_token(ClusterState *s, Argosy__TokenRecord *token) {
+        Argosy__TokenRecord **tokens;
+        bool found;
+        size_t i = state_token_index(s, token->id, &found);
+
+        if (found) {
+                message_free(s->tokens[i]);
+        } else {
+                tokens = realloc(s->tokens, (s->n_tokens + 1) * sizeof *tokens);
+                if (!tokens)
+                        return -ENOMEM;
+                s->tokens = tokens;
+                memmove(&tokens[i + 1], &tokens[i], (s->n_tokens - i) * sizeof *tokens);
+                s->n_tokens++;
+        }
+        s->tokens[i] = token;
+        return 0;
+}
+
+void state_remove_token(ClusterState *s, size_t i) {
+        message_free(s->tokens[i]);
+        s->n_tokens--;
+        memmove(&s->tokens[i], &s->tokens[i + 1], (s->n_tokens - i) * sizeof *s->tokens);
+}
+
+const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id) {
+        bool found;
+        size_t i = state_token_index(s, id, &found);
+
+        return found ? s->tokens[i] : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t revision) {
+        AppliedRequest *a;
+
+        if (map_find(&s->applied_by_id, id, REQUEST_ID_SIZE))
+                return 0;
+        if (!s->applied) {
+                s->applied = calloc(CLUSTER_REQUESTS_REMEMBERED, sizeof *s->applied);
+                if (!s->applied)
+                        return -ENOMEM;
+        }
+        a = &s->applied[s->next_applied];
+        if (s->n_applied == CLUSTER_REQUESTS_REMEMBERED)
+                map_take(&s->applied_by_id, a->id, REQUEST_ID_SIZE);
+        else
+                s->n_applied++;
+        memcpy(a->id, id, REQUEST_ID_SIZE);
+        a->revision = revision;
+        s->next_applied = (s->next_applied + 1) % CLUSTER_REQUESTS_REMEMBERED;
+        return map_add(&s->applied_by_id, a->id, REQUEST_ID_SIZE, a);
+}
+
+bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision) {
+        const AppliedRequest *a = map_find(&s->applied_by_id, id, REQUEST_ID_SIZE);
+
+        if (!a)
+                return false;
+        *ret_revision = a->revision;
+        return true;
+}
+
+// ------------------------------------------------------------------------------------------------ the whole
+
+const Argosy__ClusterRecord *cluster_state_cluster(const ClusterState *s) {
+        return s->cluster;
+}
+
+uint64_t cluster_state_revision(const ClusterState *s) {
+        return s->revision;
+}
+
+uint32_t cluster_state_next_raft_id(const ClusterState *s) {
+        return s->last_raft_id + 1;
+}
+
+void state_init_lists(ClusterState *s) {
+        list_init(&s->globals);
+        list_init(&s->idle);
+        list_init(&s->dirty);
+}
+
+ClusterState *cluster_state_new(void) {
+        ClusterState *s = calloc(1, sizeof *s);
+
+        if (s)
+                state_init_lists(s);
+        return s;
+}
+
+static void unit_entry_free_any(void *p) {
+        unit_entry_free(p);
+}
+
+void state_done(ClusterState *s) {
+        cluster_state_drop_dirty(s); // frees the removed ones; the others are in the table
+        map_done_with(&s->units, unit_entry_free_any);
+        map_done_with(&s->specs, spec_entry_free);
+        map_done_with(&s->nodes, free);
+        map_done(&s->pins);
+        map_done(&s->applied_by_id);
+        for (size_t i = 0; i < s->n_hosts; i++)
+                message_free(s->hosts[i].record);
+        for (size_t i = 0; i < s->n_tokens; i++)
+                message_free(s->tokens[i]);
+        message_free(s->cluster);
+        free(s->hosts);
+        free(s->tokens);
+        free(s->sorted);
+        free(s->applied);
+}
+
+ClusterState *cluster_state_free(ClusterState *s) {
+        if (!s)
+                return NULL;
+        state_done(s);
+        free(s);
+        return NULL;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Help with protobuf-c's messages.
+
+#include <stdbool.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+// A deep copy, to be freed like an unpacked message. NULL: out of memory.
+void *message_copy(const void *message);
+void message_free(void *message); // NULL is fine
+
+// Unpacks, telling broken bytes from a lack of memory: 0, -EBADMSG or -ENOMEM.
+int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);

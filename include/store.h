@@ -8,9 +8,10 @@
 // store_open() the ops `restore` and `apply` may run, since a log that is loaded is replayed before the call returns.
 //
 // Life: store_open() -> role(FOLLOWER) -> apply() for each committed batch, in order -> store_close() -> closed().
+// `apply`, `snapshot` and `restore` must not call into the store.
 //
 // Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN or -ECANCELED before
-// closed() fires. Callbacks may call into the store, also store_close().
+// closed() fires. The other callbacks may call into the store, also store_close().
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,7 +68,7 @@ typedef struct StoreOps {
 
 typedef struct StoreConfig {
         uv_loop_t *loop;
-        const char *dir;  // the log's directory, created if missing; beside it "DIR.install" may appear
+        const char *dir;  // the log's directory, created if missing; its parent must be there
         uint32_t raft_id; // > 0, never used before by another server of this cluster
         bool bootstrap;   // first host of a new cluster: a configuration with only itself (ignored if the log is not empty)
         unsigned election_ms, heartbeat_ms; // 0: 600 and 200. Elections wait 1 to 2 times election_ms
@@ -77,8 +78,10 @@ typedef struct StoreConfig {
 // Loads the log (blocking, before the loop runs or while a joiner waits). On success the store starts to run. On failure *ret_why
 // (malloc'd, may be NULL) is a sentence for people with the way out, and the errno is
 //   -EBADMSG    the log or its snapshot is damaged
+//   -EPROTONOSUPPORT  written by a newer version of this program
 //   -ENOSPC     no room for the log's files
 //   -EIO        any other failure of the disk
+// A store that failed to open leaves handles behind that go when the loop runs next.
 // `config` and the strings in it need not outlive the call; `ops` must outlive the store.
 int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why);
 // Ends it; `closed` (may be NULL) fires when the store is gone. A second call is not allowed.
@@ -113,6 +116,7 @@ typedef struct StoreMember {
         uint32_t raft_id;
         bool voter;
         uint64_t match_index; // known to the leader only, else 0
+        bool stuck;           // leader only: a voter that answers, but whose log has not grown for 30 s although ours is ahead
 } StoreMember;
 typedef struct StoreStats {
         StoreRole role;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Between an encrypted Stream and libraft, which insists on a libuv handle of its own: a socket pair.
+// libraft gets one end as a uv_pipe_t, the bridge pumps bytes between the other end and the stream, either
+// way, and slows down the faster side.
+//
+//   peer <=TLS=> Stream <-> Bridge <=socket pair=> uv_pipe_t (libraft's, freed by libraft)
+//
+// Either end's close ends the bridge at once; what was on its way is lost, which Raft is made for.
+
+#include <stdint.h>
+#include <uv.h>
+
+#include "list.h"
+#include "stream.h"
+
+enum {
+        BRIDGE_HIGH_WATER = 1024 * 1024, // bytes waiting on one side; beyond it the other side is not read
+        BRIDGE_LOW_WATER = 256 * 1024,
+        BRIDGE_READ_SIZE = 64 * 1024,
+};
+
+typedef struct Bridge Bridge;
+
+struct Bridge {
+        ListNode node;     // for the owner
+        uint32_t raft_id;  // for the owner
+        bool accepted;     // for the owner
+        uint64_t heard_ms; // loop time when the peer last sent something
+
+        Stream *stream; // NULL once it is gone
+        uv_pipe_t pipe;
+        bool pipe_open, pipe_paused, stream_paused, closing;
+        size_t queued; // bytes on their way to libraft that the kernel has not taken
+        void (*closed)(Bridge *b, void *userdata);
+        void *userdata;
+        char buffer[BRIDGE_READ_SIZE];
+};
+
+// Takes over an open stream. 0: *ret_pipe is for libraft, `closed` fires from the loop when the bridge has
+// ended and must free it with free(). Negative errno: nothing was taken, no callback.
+int bridge_new(uv_loop_t *loop, Stream *stream, void (*closed)(Bridge *b, void *userdata), void *userdata,
+               Bridge **ret, uv_stream_t **ret_pipe);
+void bridge_close(Bridge *b);

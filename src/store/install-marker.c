@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// See install-marker.h. File names are libraft's: "snapshot-TERM-INDEX-TIMESTAMP" and the same with ".meta",
+// closed segments "FIRST-LAST" (16 digits each), open segments "open-N".
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "install-marker.h"
+#include "str.h"
+
+static int open_dir(const char *dir) {
+        int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+static void closep(int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+}
+
+static void closedirp(DIR **d) {
+        if (*d)
+                closedir(*d);
+}
+
+int install_marker_put(const char *dir, uint64_t index) {
+        _cleanup_(closep) int fd = open_dir(dir);
+        char text[32];
+
+        if (fd < 0)
+                return fd;
+        snprintf(text, sizeof(text), "%" PRIu64 "\n", index);
+        return file_replace(fd, INSTALL_MARKER, text, strlen(text), 0600, FILE_SYNC);
+}
+
+int install_marker_remove(const char *dir) {
+        _cleanup_(closep) int fd = open_dir(dir);
+
+        if (fd < 0)
+                return fd;
+        if (unlinkat(fd, INSTALL_MARKER, 0) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int read_marker(int fd, uint64_t *ret) {
+        _cleanup_buf_ Buf b = {};
+        _cleanup_free_ char *text = NULL;
+        int r = file_read(fd, INSTALL_MARKER, 64, &b);
+
+        if (r < 0)
+                return r;
+        text = buf_take_string(&b);
+        if (!text)
+                return -ENOMEM;
+        text[strcspn(text, "\n")] = 0;
+        return parse_u64(text, UINT64_MAX, ret) ? 0 : -EBADMSG;
+}
+
+// Whether a file name is that of a snapshot's .meta with this index.
+static bool is_meta_of(const char *name, uint64_t index) {
+        unsigned long long term, at, stamp;
+        int end = 0;
+
+        return sscanf(name, "snapshot-%llu-%llu-%llu.meta%n", &term, &at, &stamp, &end) == 3 && end > 0 &&
+               name[end] == 0 && at == index;
+}
+
+static bool is_stale_segment(const char *name, uint64_t index) {
+        unsigned long long first, last;
+        int end = 0;
+
+        if (str_has_prefix(name, "open-"))
+                return true;
+        return sscanf(name, "%llu-%llu%n", &first, &last, &end) == 2 && name[end] == 0 && last <= index;
+}
+
+static bool snapshot_is_complete(int fd, DIR *d, uint64_t index) {
+        struct dirent *e;
+
+        rewinddir(d);
+        while ((e = readdir(d))) {
+                char data[sizeof(e->d_name)];
+
+                if (!is_meta_of(e->d_name, index))
+                        continue;
+                snprintf(data, sizeof(data), "%.*s", (int) (strlen(e->d_name) - strlen(".meta")), e->d_name);
+                if (faccessat(fd, data, F_OK, 0) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static int unlink_stale_segments(int fd, DIR *d, uint64_t index) {
+        struct dirent *e;
+
+        rewinddir(d);
+        while ((e = readdir(d)))
+                if (is_stale_segment(e->d_name, index) && unlinkat(fd, e->d_name, 0) < 0)
+                        return -errno;
+        return fsync(fd) < 0 ? -errno : 0;
+}
+
+int install_marker_finish(const char *dir) {
+        _cleanup_(closep) int fd = open_dir(dir);
+        _cleanup_(closedirp) DIR *d = NULL;
+        uint64_t index;
+        bool complete;
+        int r;
+
+        if (fd < 0)
+                return fd;
+        r = read_marker(fd, &index);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        d = opendir(dir);
+        if (!d)
+                return -errno;
+        complete = snapshot_is_complete(fd, d, index);
+        if (complete) {
+                r = unlink_stale_segments(fd, d, index);
+                if (r < 0)
+                        return r;
+        }
+        r = install_marker_remove(dir);
+        return r < 0 ? r : complete;
+}

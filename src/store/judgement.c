@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// See judgement.h. Test: store/judgement.
+
+#include "judgement.h"
+#include "macro.h"
+
+StoreRole plan_role(const RoleView *view) {
+        switch (view->state) {
+        case VIEW_CANDIDATE:
+                return STORE_CANDIDATE;
+        case VIEW_LEADER:
+                if (view->applied_index < view->lead_index)
+                        return STORE_CANDIDATE; // won, but what was committed before has not been applied
+                                                // yet
+                // libraft looks for a majority once per heartbeat and gives up after an election timeout
+                if (view->quorum_age_ms * 2 > view->heartbeat_ms * UINT64_C(3))
+                        return STORE_STALLED;
+                return STORE_LEADER;
+        default:
+                return STORE_FOLLOWER;
+        }
+}
+
+bool progress_is_stuck(Progress *p, uint64_t at, uint64_t target, uint64_t now_ms) {
+        uint64_t elapsed = now_ms > p->looked_ms ? now_ms - p->looked_ms : 0;
+
+        if (at != p->at || at >= target)
+                p->waited_ms = 0;
+        else
+                p->waited_ms += MIN_OF(elapsed, (uint64_t) STORE_STUCK_STEP_MS);
+        p->at = at;
+        p->looked_ms = now_ms;
+        return p->waited_ms >= STORE_STUCK_MS;
+}
+
+void compaction_add(Compaction *c, uint64_t bytes) {
+        c->bytes += bytes;
+        c->entries++;
+}
+
+bool compaction_is_due(const Compaction *c) {
+        return c->bytes >= MAX_OF((uint64_t) STORE_SNAPSHOT_BYTES, c->snapshot_bytes);
+}
+
+unsigned compaction_trailing(const Compaction *c) {
+        uint64_t half = c->entries / 2;
+
+        return MIN_OF(MAX_OF(half, (uint64_t) STORE_TRAILING_MIN), (uint64_t) STORE_TRAILING_MAX);
+}
+
+void compaction_done(Compaction *c, uint64_t snapshot_bytes) {
+        *c = (Compaction){.snapshot_bytes = snapshot_bytes};
+}

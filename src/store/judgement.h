@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The store's decisions, as functions of plain numbers: which role to announce, whether the disk is stuck,
+// when to take a snapshot. Pure; the time is an argument.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store.h"
+
+enum {
+        STORE_STUCK_MS = 30 * 1000, // entries that wait for the disk so long, or a member that answers but
+                                    // does not advance
+        STORE_STUCK_STEP_MS =
+                1000, // at most so much is counted per look: a suspended machine is not a stuck disk
+        STORE_SNAPSHOT_ENTRIES = 16384, // a snapshot is taken after so many entries, however small
+        STORE_TRAILING_MIN = 16, // entries kept behind a snapshot, for followers that are a little late
+        STORE_TRAILING_MAX = 4096,
+};
+
+// ---- Role
+
+typedef struct RoleView {
+        enum { VIEW_FOLLOWER, VIEW_CANDIDATE, VIEW_LEADER } state; // libraft's
+        uint64_t applied_index;
+        uint64_t lead_index;    // last index of the log when we became leader
+        uint64_t quorum_age_ms; // since libraft last saw a majority
+        unsigned heartbeat_ms;
+} RoleView;
+
+StoreRole plan_role(const RoleView *view);
+
+// ---- Progress: something that ought to advance while there is work for it
+
+typedef struct Progress {
+        uint64_t at;
+        uint64_t looked_ms;
+        uint64_t waited_ms;
+} Progress;
+
+// Looks at a counter that is at `at` and ought to reach `target`. True once it has not moved for
+// STORE_STUCK_MS of counted time.
+bool progress_is_stuck(Progress *p, uint64_t at, uint64_t target, uint64_t now_ms);
+
+// ---- Compaction
+
+typedef struct Compaction {
+        uint64_t bytes, entries; // of log since the last snapshot
+        uint64_t snapshot_bytes; // size of the last snapshot
+} Compaction;
+
+void compaction_add(Compaction *c, uint64_t bytes);
+// By bytes, since libraft counts entries only; a big state is written less often, so that the log costs at
+// least as much.
+bool compaction_is_due(const Compaction *c);
+// How many entries to keep behind the snapshot: about half of what was written since the last one.
+unsigned compaction_trailing(const Compaction *c);
+void compaction_done(Compaction *c, uint64_t snapshot_bytes);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// What stands between libraft and its own disk code. The functions in `struct raft_io` are public, so ours
+// go in front:
+//
+//   snapshot_put, taken here   the digest is computed by a worker first (guard 2)
+//   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
+//   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
+//   append, truncate
+//   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal (guard
+//   4)
+//
+// Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
+// to blame, unless the disk is full, when a restart would change nothing. Every voter watches its own disk,
+// so no message is needed for it.
+//
+// Tests: store/disk, store/install-marker, store/cluster.
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "install-marker.h"
+#include "log.h"
+#include "raft-store.h"
+
+enum { SEGMENT_ROOM_BYTES = 16 * 1024 * 1024 }; // with less than this free, waiting is the disk's fullness
+
+struct Seal {
+        uv_work_t work;
+        RaftStore *owner;
+        unsigned trailing;
+        struct raft_io_snapshot_put *req;
+        const struct raft_snapshot *snapshot;
+        raft_io_snapshot_put_cb done;
+};
+
+// One install is under way at a time, so its callback can stand aside in here.
+typedef struct Install {
+        RaftStore *owner;
+        raft_io_snapshot_put_cb done;
+        struct raft_io_snapshot_put *req;
+        struct raft_io_snapshot_put ours;
+} Install;
+
+static RaftStore *owner_of(struct raft_io *io) {
+        return CONTAINER_OF(io, RaftStore, io);
+}
+
+// ---- snapshots that were taken here: seal, then write
+
+static void on_seal(uv_work_t *work) { // worker thread: touches only the bytes of the snapshot
+        Seal *seal = work->data;
+
+        snapshot_record_seal(seal->snapshot->bufs[0].base, seal->snapshot->bufs[0].len);
+}
+
+static void on_sealed(uv_work_t *work, int status) {
+        Seal *seal = work->data;
+        RaftStore *s = seal->owner;
+        int r = RAFT_CANCELED;
+
+        s->seal = NULL;
+        if (status == 0 && !s->raft_closing)
+                r = s->uv_io.snapshot_put(&s->io, seal->trailing, seal->req, seal->snapshot, seal->done);
+        if (r != 0)
+                seal->done(seal->req, r);
+        free(seal);
+        if (s->closing)
+                drain_mark(&s->drain); // the close waited for this
+}
+
+static int put_taken(RaftStore *s, unsigned trailing, struct raft_io_snapshot_put *req,
+                     const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done) {
+        Seal *seal = malloc(sizeof(*seal));
+
+        if (!seal)
+                return RAFT_NOMEM;
+        *seal = (Seal){
+                .work.data = seal,
+                .owner = s,
+                .trailing = trailing,
+                .req = req,
+                .snapshot = snapshot,
+                .done = done,
+        };
+        if (uv_queue_work(s->loop, &seal->work, on_seal, on_sealed) < 0) {
+                free(seal);
+                return RAFT_NOMEM;
+        }
+        s->seal = seal;
+        return 0;
+}
+
+// ---- snapshots that the leader sent: marker, write, unlink, no marker
+
+static void on_installed(struct raft_io_snapshot_put *ours, int status) {
+        Install *install = ours->data;
+        RaftStore *s = install->owner;
+        int r;
+
+        if (status == 0) {
+                // Before any entry behind the snapshot can be written: the marker says that open segments
+                // are old.
+                r = install_marker_remove(s->dir);
+                if (r < 0)
+                        raft_store_fatal(s, "cannot remove %s/" INSTALL_MARKER ": %s", s->dir, strerror(-r));
+        } else if (!s->raft_closing)
+                raft_store_fatal(s, "cannot write the snapshot that the leader sent: %s",
+                                 raft_strerror(status));
+        install->done(install->req, status);
+        free(install);
+}
+
+static int put_installed(RaftStore *s, struct raft_io_snapshot_put *req,
+                         const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done) {
+        Install *install = malloc(sizeof(*install));
+        int r;
+
+        if (!install)
+                raft_store_fatal(s, "out of memory");
+        *install = (Install){.owner = s, .done = done, .req = req};
+        install->ours.data = install;
+        r = install_marker_put(s->dir, snapshot->index); // guard 3
+        if (r < 0)
+                raft_store_fatal(s, "cannot write %s/" INSTALL_MARKER ": %s", s->dir, strerror(-r));
+        r = s->uv_io.snapshot_put(&s->io, 0, &install->ours, snapshot, on_installed);
+        if (r != 0) {
+                free(install);
+                if (!s->raft_closing)
+                        raft_store_fatal(s, "cannot write the snapshot that the leader sent: %s",
+                                         raft_strerror(r));
+        }
+        return r;
+}
+
+static int on_snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io_snapshot_put *req,
+                           const struct raft_snapshot *snapshot, raft_io_snapshot_put_cb done) {
+        RaftStore *s = owner_of(io);
+
+        // Only an install asks for no trailing entries at all.
+        return trailing == 0 ? put_installed(s, req, snapshot, done)
+                             : put_taken(s, trailing, req, snapshot, done);
+}
+
+// ---- guard 8: what libraft would overlook
+
+static int must_work(RaftStore *s, int r, const char *what) {
+        if (r == 0 || s->raft_closing)
+                return r;
+        if (!s->opening)
+                raft_store_fatal(s, "cannot write the log (%s): %s", what, s->io.errmsg);
+        s->open_error = raft_store_errno(r); // libraft itself would not tell store_open()
+        return r;
+}
+
+static int on_set_term(struct raft_io *io, raft_term term) {
+        return must_work(owner_of(io), owner_of(io)->uv_io.set_term(io, term), "term");
+}
+
+static int on_set_vote(struct raft_io *io, raft_id id) {
+        return must_work(owner_of(io), owner_of(io)->uv_io.set_vote(io, id), "vote");
+}
+
+static int on_append(struct raft_io *io, struct raft_io_append *req, const struct raft_entry entries[],
+                     unsigned n, raft_io_append_cb done) {
+        return must_work(owner_of(io), owner_of(io)->uv_io.append(io, req, entries, n, done), "entries");
+}
+
+static int on_truncate(struct raft_io *io, raft_index index) {
+        return must_work(owner_of(io), owner_of(io)->uv_io.truncate(io, index), "truncation");
+}
+
+// ---- guard 4: called from worker threads too, but for this message from the loop only
+
+static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
+        const struct raft_tracer_info *i = info;
+
+        if (type == RAFT_TRACER_DIAGNOSTIC && strstr(i->diagnostic.message, "retry failed write"))
+                raft_store_fatal(CONTAINER_OF(tracer, RaftStore, tracer), "the disk failed: %s",
+                                 i->diagnostic.message);
+}
+
+void raft_disk_init(RaftStore *s) {
+        s->uv_io = s->io;
+        s->io.snapshot_put = on_snapshot_put;
+        s->io.set_term = on_set_term;
+        s->io.set_vote = on_set_vote;
+        s->io.append = on_append;
+        s->io.truncate = on_truncate;
+        s->tracer = (struct raft_tracer){.version = 2, .emit = on_trace};
+        raft_uv_set_tracer(&s->io, &s->tracer);
+}
+
+// ---- watchdog
+
+static bool disk_is_full(const RaftStore *s) {
+        struct statvfs v;
+
+        return statvfs(s->dir, &v) == 0 && (uint64_t) v.f_bavail * v.f_frsize < SEGMENT_ROOM_BYTES;
+}
+
+void raft_disk_look(RaftStore *s, uint64_t now_ms) {
+        uint64_t last = raft_last_index(&s->raft);
+        // An install has entries of its own to wait for; count it as one more.
+        uint64_t target = s->raft.snapshot.installing ? UINT64_MAX : last;
+
+        if (!progress_is_stuck(&s->disk_progress, s->raft.last_stored, target, now_ms))
+                return;
+        if (!disk_is_full(s))
+                raft_store_fatal(s, "the disk has written nothing for %d s although the log waits for it",
+                                 STORE_STUCK_MS / 1000);
+        if (!s->full_disk_logged)
+                log_error("no space left for the log in %s: this server does not take part until there is "
+                          "some",
+                          s->dir);
+        s->full_disk_logged = true;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A store on libraft. Split by facet:
+//
+//   raft-store.c    opening, closing, what libraft calls back (apply, snapshot, restore), roles
+//   raft-submit.c   batches and barriers
+//   raft-member.c   membership, transfer, figures
+//   raft-disk.c     what stands between libraft and its own disk code: guards 2 (sealing), 3, 4 and the
+//   write watchdog raft-recover.c  offline tools transport.c, bridge.c  the way to the peers
+//
+// The guards against what libraft 0.22.1 gets wrong, and the test that fails without each:
+//
+//   1  one buffer per raft_apply(), framed and padded     record.c, raft-submit.c     store/record,
+//   store/raft 2  snapshots carry our digest and schema version      record.c, raft-store.c store/record,
+//   store/raft 3  an interrupted snapshot install is finished        install-marker.c, raft-disk.c
+//   store/install-marker, store/cluster 4  a failed disk write ends the process               raft-disk.c
+//   store/disk 5  no automatic "recovery" of a damaged log           raft-store.c                store/raft
+//   6  settings                                           raft-store.c                store/raft,
+//   store/cluster 7  never plain TCP                                    transport.c store/cluster 8  a term
+//   or vote that cannot be written is fatal     raft-disk.c                 store/disk
+
+#include <raft.h>
+#include <raft/uv.h>
+
+#include "judgement.h"
+#include "list.h"
+#include "record.h"
+#include "store-impl.h"
+#include "transport.h"
+#include "uvx.h"
+
+typedef struct Seal Seal; // a snapshot whose digest a worker computes
+
+typedef struct MemberWatch {
+        uint32_t raft_id;
+        Progress progress;
+        bool stuck;
+} MemberWatch;
+
+typedef struct RaftStore {
+        Store store;
+        uv_loop_t *loop;
+        char *dir;
+        uint32_t raft_id;
+        unsigned heartbeat_ms;
+
+        struct raft raft;
+        struct raft_io io;
+        struct raft_io uv_io; // libraft's own functions, which ours in `io` stand before
+        struct raft_fsm fsm;
+        struct raft_tracer tracer;
+        Transport transport;
+
+        uv_prepare_t look;  // looks at libraft's state before the loop sleeps; does not keep it awake
+        Drain drain;        // barriers that wait, and the close
+        unsigned n_handles; // of the two above, not yet closed
+        bool opening, closing, raft_closing;
+        bool inside; // in a call to libraft from which no callback may reach the owner, or in one that must
+                     // not call us
+        int open_error;
+        const char *open_why;
+
+        // Role, as last announced
+        bool announced;
+        StoreRole role;
+        StoreLeader leader;
+        uint64_t lead_term, lead_index;
+
+        // Requests
+        uint64_t run, next_seq;
+        ListNode pending;  // Pending, with libraft
+        ListNode barriers; // Pending, that wait for the drain
+        size_t n_pending;
+        struct MemberChange *change;
+
+        // Disk
+        Compaction compaction;
+        Seal *seal;
+        Progress disk_progress;
+        bool full_disk_logged;
+
+        // Leader: how the members get on
+        MemberWatch watches[STORE_MEMBERS_MAX];
+        uint64_t looked_at_members_ms;
+
+        void (*closed)(void *userdata);
+        void *closed_data;
+} RaftStore;
+
+static inline RaftStore *raft_store(const Store *s) {
+        return CONTAINER_OF(s, RaftStore, store);
+}
+
+// Tells the owner and never returns.
+_Noreturn void raft_store_fatal(RaftStore *s, const char *format, ...) _printf_(2, 3);
+// libraft's codes end here.
+int raft_store_errno(int raft_error);
+
+// raft-submit.c
+int raft_store_submit(Store *store, const void *data, size_t len, StoreDone done, void *userdata);
+int raft_store_barrier(Store *store, StoreDone done, void *userdata);
+// Notes that apply() of one of our own batches ran.
+void raft_store_note_applied(RaftStore *s, BatchId id);
+void raft_store_flush_barriers(RaftStore *s);
+// 0 if requests are taken now.
+int raft_store_takes_requests(const RaftStore *s);
+
+// raft-member.c
+int raft_store_member_add(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
+int raft_store_member_remove(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
+int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, void *userdata);
+void raft_store_stats(const Store *store, StoreStats *ret);
+// Leader: which members answer but do not advance.
+void raft_store_look_at_members(RaftStore *s, uint64_t now_ms);
+
+// raft-disk.c
+// Between raft_uv_init() and raft_init().
+void raft_disk_init(RaftStore *s);
+// Ends the process when entries wait for the disk for too long.
+void raft_disk_look(RaftStore *s, uint64_t now_ms);

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// See transport.h. Lifetimes: a Connect lives from libraft's connect() until its callback; a Bridge from the
+// open stream until both its ends are closed. close() cancels the connects and ends the bridges; libraft
+// hears of it when the last of both is gone.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bridge.h"
+#include "store-impl.h"
+#include "tls-context.h"
+#include "transport.h"
+
+typedef struct Connect {
+        ListNode node;
+        Transport *transport;
+        struct raft_uv_connect *req;
+        raft_uv_connect_cb done;
+        Stream *stream;
+        uint32_t raft_id;
+} Connect;
+
+void transport_address(uint32_t raft_id, char ret[TRANSPORT_ADDRESS_SIZE]) {
+        snprintf(ret, TRANSPORT_ADDRESS_SIZE, "%u", raft_id);
+}
+
+static void maybe_closed(Transport *t) {
+        if (t->closing && t->closed && list_is_empty(&t->connects) && list_is_empty(&t->bridges)) {
+                raft_uv_transport_close_cb closed = t->closed;
+
+                t->closed = NULL;
+                closed(&t->uv);
+        }
+}
+
+static void on_bridge_closed(Bridge *b, void *userdata) {
+        Transport *t = userdata;
+
+        list_unlink(&b->node);
+        t->n_bridges--;
+        free(b);
+        maybe_closed(t);
+}
+
+static int bridge_add(Transport *t, Stream *stream, uint32_t raft_id, bool accepted,
+                      uv_stream_t **ret_pipe) {
+        Bridge *b;
+        int r;
+
+        if (t->n_bridges >= TRANSPORT_BRIDGES_MAX)
+                return -EBUSY;
+        r = bridge_new(t->loop, stream, on_bridge_closed, t, &b, ret_pipe);
+        if (r < 0)
+                return r;
+        b->raft_id = raft_id;
+        b->accepted = accepted;
+        list_append(&t->bridges, &b->node);
+        t->n_bridges++;
+        return 0;
+}
+
+// ---- dialling
+
+static void connect_finish(Connect *c, uv_stream_t *pipe, int status) {
+        Transport *t = c->transport;
+
+        list_unlink(&c->node);
+        c->done(c->req, pipe, t->closing && status != 0 ? RAFT_CANCELED : status);
+        free(c);
+        maybe_closed(t);
+}
+
+static void on_stream_gone(Stream *s, int error, void *userdata) {
+}
+static const StreamOps abandoned_ops = {.closed = on_stream_gone};
+
+static void abandon(Stream *s) {
+        stream_set_owner(s, &abandoned_ops, NULL);
+        stream_close(s, 0, false);
+}
+
+static void on_dial_opened(Stream *s, void *userdata) {
+        Connect *c = userdata;
+        uv_stream_t *pipe = NULL;
+
+        if (c->transport->closing)
+                return; // stream_close() was called already
+        if (bridge_add(c->transport, s, c->raft_id, false, &pipe) < 0) {
+                stream_close(s, 0, false);
+                return;
+        }
+        connect_finish(c, pipe, 0);
+}
+
+static void on_dial_closed(Stream *s, int error, void *userdata) {
+        connect_finish(userdata, NULL, RAFT_NOCONNECTION);
+}
+
+static const StreamOps dial_ops = {.opened = on_dial_opened, .closed = on_dial_closed};
+
+static int on_connect(struct raft_uv_transport *uv, struct raft_uv_connect *req, raft_id id,
+                      const char *address, raft_uv_connect_cb done) {
+        Transport *t = CONTAINER_OF(uv, Transport, uv);
+        _cleanup_free_ Connect *c = NULL;
+        char host[INET6_ADDRSTRLEN + 1];
+        Stream *stream;
+        uint16_t port;
+        Hash pin;
+
+        // Guard 7: no TLS, no connection. Test: store/cluster, nothing_is_sent_in_the_clear.
+        if (t->closing || !t->tls)
+                return RAFT_NOCONNECTION;
+        if (!t->store->ops->resolve(id, host, sizeof(host), &port, &pin, t->store->userdata))
+                return RAFT_NOCONNECTION;
+        c = malloc(sizeof(*c));
+        if (!c)
+                return RAFT_NOMEM;
+        *c = (Connect){.transport = t, .req = req, .done = done, .raft_id = id};
+        if (stream_dial(t->loop, host, port, t->tls, ALPN_RAFT, &pin, &dial_ops, c, &stream) < 0)
+                return RAFT_NOCONNECTION;
+        list_append(&t->connects, &c->node);
+        c->stream = stream;
+        TAKE_PTR(c);
+        return 0;
+}
+
+// ---- accepting
+
+void transport_accept(Transport *t, Stream *stream, uint32_t raft_id) {
+        char address[TRANSPORT_ADDRESS_SIZE];
+        uv_stream_t *pipe;
+
+        if (t->closing || !t->accept) {
+                abandon(stream);
+                return;
+        }
+        list_foreach (n, &t->bridges) {
+                Bridge *b = CONTAINER_OF(n, Bridge, node);
+
+                if (b->accepted && b->raft_id == raft_id)
+                        bridge_close(b);
+        }
+        if (bridge_add(t, stream, raft_id, true, &pipe) < 0) {
+                abandon(stream);
+                return;
+        }
+        transport_address(raft_id, address);
+        t->accept(&t->uv, raft_id, address, pipe);
+}
+
+uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id) {
+        list_foreach (n, &t->bridges) {
+                Bridge *b = CONTAINER_OF(n, Bridge, node);
+
+                if (b->accepted && b->raft_id == raft_id && !b->closing)
+                        return b->heard_ms;
+        }
+        return 0;
+}
+
+// ---- life
+
+static int on_init(struct raft_uv_transport *uv, raft_id id, const char *address) {
+        return 0;
+}
+
+static int on_listen(struct raft_uv_transport *uv, raft_uv_accept_cb accept) {
+        CONTAINER_OF(uv, Transport, uv)->accept = accept;
+        return 0;
+}
+
+static void on_close(struct raft_uv_transport *uv, raft_uv_transport_close_cb closed) {
+        Transport *t = CONTAINER_OF(uv, Transport, uv);
+
+        t->closing = true;
+        t->closed = closed;
+        list_foreach (n, &t->connects)
+                stream_close(CONTAINER_OF(n, Connect, node)->stream, -ECANCELED, false);
+        list_foreach (n, &t->bridges)
+                bridge_close(CONTAINER_OF(n, Bridge, node));
+        maybe_closed(t);
+}
+
+void transport_init(Transport *t, uv_loop_t *loop, TlsContext *tls, Store *store) {
+        *t = (Transport){
+                .uv = {.version = 1,
+                       .init = on_init,
+                       .listen = on_listen,
+                       .connect = on_connect,
+                       .close = on_close},
+                .loop = loop,
+                .tls = tls,
+                .store = store,
+        };
+        list_init(&t->connects);
+        list_init(&t->bridges);
+}

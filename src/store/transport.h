@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// libraft's way to its peers: TLS connections with ALPN_RAFT, certificates on both sides (guard 7: never
+// plain TCP; one forged frame of 32 bytes can set the term to 2^64-1 and end all elections for good).
+//
+// Each server dials each peer that it wants to send to and reads from the connections that peers dialled, so
+// there are two connections between two servers. Addresses in libraft's configuration are only the raft id
+// in decimal: where a server really is and which key it has is asked of StoreOps.resolve() for each dial.
+
+#include <raft.h>
+#include <raft/uv.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "list.h"
+#include "stream.h"
+
+typedef struct Store Store;
+
+enum { TRANSPORT_BRIDGES_MAX = 32 }; // connections at a time, both directions
+
+typedef struct Transport {
+        struct raft_uv_transport uv; // what libraft sees
+        uv_loop_t *loop;
+        TlsContext *tls;
+        Store *store; // for resolve
+        ListNode connects, bridges;
+        size_t n_bridges;
+        raft_uv_accept_cb accept;
+        raft_uv_transport_close_cb closed;
+        bool closing;
+} Transport;
+
+enum { TRANSPORT_ADDRESS_SIZE = 16 };
+// The address under which libraft knows a server.
+void transport_address(uint32_t raft_id, char ret[TRANSPORT_ADDRESS_SIZE]);
+
+// `tls` is borrowed and may be NULL: then nobody is dialled. The memory must stay until libraft has closed
+// the transport.
+void transport_init(Transport *t, uv_loop_t *loop, TlsContext *tls, Store *store);
+// Takes the stream over in any case. A peer has one connection to us: a new one replaces the old.
+void transport_accept(Transport *t, Stream *stream, uint32_t raft_id);
+// Loop time in ms when this peer last sent us something; 0: never, or its connection is gone.
+uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "macro.h"
+#include "store-node.h"
+
+// ---- the state
+
+static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
+        StoreNode *n = userdata;
+        _cleanup_buf_ Buf b = {};
+
+        assert_true(index > n->last_index);
+        n->last_index = index;
+        n->n_applied++;
+        assert_int_equal(buf_append(&b, n->chain.bytes, HASH_SIZE), 0);
+        assert_int_equal(buf_append(&b, data, len), 0);
+        n->chain = hash_of(b.data, b.len);
+        return 0;
+}
+
+static int on_snapshot(Buf *ret, void *userdata) {
+        StoreNode *n = userdata;
+        uint8_t *filler;
+
+        n->n_snapshots++;
+        assert_int_equal(buf_append(ret, &n->n_applied, sizeof(n->n_applied)), 0);
+        assert_int_equal(buf_append(ret, n->chain.bytes, HASH_SIZE), 0);
+        filler = buf_reserve(ret, n->filler);
+        assert_non_null(filler);
+        memset(filler, 'x', n->filler);
+        ret->len += n->filler;
+        return 0;
+}
+
+static int on_restore(const uint8_t *data, size_t len, void *userdata) {
+        StoreNode *n = userdata;
+
+        n->n_restores++;
+        if (len < sizeof(n->n_applied) + HASH_SIZE)
+                return -EBADMSG;
+        memcpy(&n->n_applied, data, sizeof(n->n_applied));
+        memcpy(n->chain.bytes, data + sizeof(n->n_applied), HASH_SIZE);
+        return 0;
+}
+
+static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
+        StoreNode *n = userdata;
+
+        n->role = role;
+        n->leader = leader;
+        n->n_roles++;
+}
+
+static void on_fatal(const char *why, void *userdata) {
+        fprintf(stderr, "fatal: %s\n", why);
+        _exit(99);
+}
+
+static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
+                       void *userdata) {
+        StoreNode *n = userdata;
+
+        return n->resolve && n->resolve(raft_id, ret_address, size, ret_port, ret_pin, n->cluster);
+}
+
+static const StoreOps ops = {
+        .apply = on_apply,
+        .snapshot = on_snapshot,
+        .restore = on_restore,
+        .role = on_role,
+        .fatal = on_fatal,
+        .resolve = on_resolve,
+};
+
+// ---- life
+
+void store_node_init(StoreNode *n, uv_loop_t *loop, const char *dir, uint32_t raft_id) {
+        *n = (StoreNode){.loop = loop, .raft_id = raft_id};
+        snprintf(n->dir, sizeof(n->dir), "%s", dir);
+}
+
+void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_why) {
+        StoreConfig config = {
+                .loop = n->loop,
+                .dir = n->dir,
+                .raft_id = n->raft_id,
+                .bootstrap = bootstrap,
+                .election_ms = n->election_ms ?: 150,
+                .heartbeat_ms = n->heartbeat_ms ?: 30,
+                .tls = n->tls,
+        };
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        assert_null(n->store);
+        n->n_applied = n->last_index = 0;
+        n->chain = (Hash){};
+        n->role = STORE_FOLLOWER;
+        n->leader = (StoreLeader){};
+        n->n_roles = n->n_restores = n->n_snapshots = 0;
+        r = store_open(&config, &ops, n, &n->store, &why);
+        if (ret_error) {
+                *ret_error = r;
+                if (ret_why)
+                        *ret_why = TAKE_PTR(why);
+                return;
+        }
+        if (r < 0)
+                fail_msg("store_open: %s (%s)", strerror(-r), why ?: "");
+        assert_null(why);
+}
+
+static void on_closed(void *userdata) {
+        ((StoreNode *) userdata)->closed = true;
+}
+
+static bool is_closed(void *userdata) {
+        return ((StoreNode *) userdata)->closed;
+}
+
+void store_node_close(StoreNode *n) {
+        if (!n->store)
+                return;
+        n->closed = false;
+        store_close(n->store, on_closed, n);
+        store_run_until(n->loop, is_closed, n, 5000, "close");
+        n->store = NULL;
+}
+
+// ---- waiting
+
+static void on_timeout(uv_timer_t *t) {
+        *(bool *) t->data = true;
+}
+
+static void on_timer_closed(uv_handle_t *h) {
+        *(bool *) h->data = true;
+}
+
+static bool run_until(uv_loop_t *loop, StoreCondition condition, void *userdata, unsigned timeout_ms) {
+        bool timed_out = false, closed = false, holds;
+        uv_timer_t timer;
+
+        uv_timer_init(loop, &timer);
+        timer.data = &timed_out;
+        uv_timer_start(&timer, on_timeout, timeout_ms, 0);
+        while (!(holds = condition && condition(userdata)) && !timed_out)
+                uv_run(loop, UV_RUN_ONCE);
+        timer.data = &closed;
+        uv_close((uv_handle_t *) &timer, on_timer_closed);
+        while (!closed)
+                uv_run(loop, UV_RUN_NOWAIT);
+        return holds;
+}
+
+void store_run_until(uv_loop_t *loop, StoreCondition condition, void *userdata, unsigned timeout_ms,
+                     const char *what) {
+        if (!run_until(loop, condition, userdata, timeout_ms))
+                fail_msg("timed out: %s", what);
+}
+
+void store_run_for(uv_loop_t *loop, unsigned ms) {
+        run_until(loop, NULL, NULL, ms);
+}
+
+static bool is_leader(void *userdata) {
+        return ((StoreNode *) userdata)->role == STORE_LEADER;
+}
+
+void store_node_wait_leader(StoreNode *n) {
+        store_run_until(n->loop, is_leader, n, 5000, "becoming leader");
+}
+
+void store_on_done(StoreOutcome outcome, uint64_t index, void *answer) {
+        StoreAnswer *a = answer;
+
+        a->n++;
+        a->outcome = outcome;
+        a->index = index;
+}
+
+void store_on_member(int error, void *answer) {
+        StoreAnswer *a = answer;
+
+        a->n++;
+        a->error = error;
+}
+
+static bool is_answered(void *userdata) {
+        return ((StoreAnswer *) userdata)->n > 0;
+}
+
+StoreAnswer store_node_submit(StoreNode *n, const void *data, size_t len) {
+        StoreAnswer a = {};
+
+        assert_int_equal(store_submit(n->store, data, len, store_on_done, &a), 0);
+        store_run_until(n->loop, is_answered, &a, 10000, "answer to a batch");
+        assert_int_equal(a.n, 1);
+        return a;
+}
+
+// ---- directories
+
+void store_dir_make(char *ret, size_t size) {
+        const char *base = getenv("TMPDIR");
+
+        snprintf(ret, size, "%s/store-XXXXXX", base ?: "/tmp");
+        assert_non_null(mkdtemp(ret));
+}
+
+void store_dir_remove(const char *dir) {
+        assert_int_equal(dir_empty(AT_FDCWD, dir), 0);
+        assert_int_equal(rmdir(dir), 0);
+}
+
+void store_dir_copy(const char *from, const char *to) {
+        DIR *d = opendir(from);
+        struct dirent *e;
+
+        assert_non_null(d);
+        assert_true(mkdir(to, 0700) == 0 || errno == EEXIST);
+        while ((e = readdir(d))) {
+                char path[1024];
+                _cleanup_buf_ Buf b = {};
+
+                if (e->d_name[0] == '.')
+                        continue;
+                snprintf(path, sizeof(path), "%s/%s", from, e->d_name);
+                assert_int_equal(file_read(AT_FDCWD, path, SIZE_MAX, &b), 0);
+                snprintf(path, sizeof(path), "%s/%s", to, e->d_name);
+                assert_int_equal(file_replace(AT_FDCWD, path, b.data, b.len, 0600, 0), 0);
+        }
+        closedir(d);
+}

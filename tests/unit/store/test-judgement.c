@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "judgement.h"
+
+static void a_new_leader_leads_once_it_has_applied_what_it_found(void **state) {
+        RoleView v = {.state = VIEW_LEADER, .applied_index = 9, .lead_index = 10, .heartbeat_ms = 200};
+
+        assert_int_equal(plan_role(&v), STORE_CANDIDATE);
+        v.applied_index = 10;
+        assert_int_equal(plan_role(&v), STORE_LEADER);
+}
+
+static void a_leader_that_missed_a_round_of_heartbeats_is_stalled(void **state) {
+        RoleView v = {.state = VIEW_LEADER, .heartbeat_ms = 200};
+
+        v.quorum_age_ms = 300; // a late tick
+        assert_int_equal(plan_role(&v), STORE_LEADER);
+        v.quorum_age_ms = 400;
+        assert_int_equal(plan_role(&v), STORE_STALLED);
+}
+
+static void others_are_what_they_are(void **state) {
+        assert_int_equal(plan_role(&(RoleView){.state = VIEW_FOLLOWER}), STORE_FOLLOWER);
+        assert_int_equal(plan_role(&(RoleView){.state = VIEW_CANDIDATE}), STORE_CANDIDATE);
+}
+
+static void what_waits_without_moving_is_stuck_after_thirty_seconds(void **state) {
+        Progress p = {};
+
+        for (uint64_t now = 0; now < STORE_STUCK_MS; now += 200)
+                assert_false(progress_is_stuck(&p, 5, 6, now));
+        assert_true(progress_is_stuck(&p, 5, 6, STORE_STUCK_MS));
+        assert_false(progress_is_stuck(&p, 6, 7, STORE_STUCK_MS + 200));
+}
+
+static void what_has_nothing_to_do_is_never_stuck(void **state) {
+        Progress p = {};
+
+        for (uint64_t now = 0; now < 2 * STORE_STUCK_MS; now += 200)
+                assert_false(progress_is_stuck(&p, 5, 5, now));
+}
+
+static void a_suspended_machine_is_not_a_stuck_disk(void **state) {
+        Progress p = {};
+
+        assert_false(progress_is_stuck(&p, 5, 6, 1000));
+        assert_false(progress_is_stuck(&p, 5, 6, 1000 + 8 * 3600 * 1000));
+}
+
+static void snapshots_are_due_by_bytes(void **state) {
+        Compaction c = {};
+
+        for (int i = 0; i < 7; i++)
+                compaction_add(&c, 1024 * 1024);
+        assert_false(compaction_is_due(&c));
+        compaction_add(&c, 1024 * 1024);
+        assert_true(compaction_is_due(&c));
+        compaction_done(&c, 100);
+        assert_false(compaction_is_due(&c));
+}
+
+static void a_big_state_is_written_after_as_much_log(void **state) {
+        Compaction c = {};
+
+        compaction_done(&c, 20 * 1024 * 1024);
+        compaction_add(&c, 19 * 1024 * 1024);
+        assert_false(compaction_is_due(&c));
+        compaction_add(&c, 1024 * 1024);
+        assert_true(compaction_is_due(&c));
+}
+
+// None at all would tell libraft's disk code that a snapshot was installed.
+static void some_entries_are_always_kept(void **state) {
+        Compaction c = {};
+
+        assert_int_equal(compaction_trailing(&c), STORE_TRAILING_MIN);
+        for (int i = 0; i < 1000; i++)
+                compaction_add(&c, 1);
+        assert_int_equal(compaction_trailing(&c), 500);
+        for (int i = 0; i < 1000000; i++)
+                compaction_add(&c, 1);
+        assert_int_equal(compaction_trailing(&c), STORE_TRAILING_MAX);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_new_leader_leads_once_it_has_applied_what_it_found),
+                cmocka_unit_test(a_leader_that_missed_a_round_of_heartbeats_is_stalled),
+                cmocka_unit_test(others_are_what_they_are),
+                cmocka_unit_test(what_waits_without_moving_is_stuck_after_thirty_seconds),
+                cmocka_unit_test(what_has_nothing_to_do_is_never_stuck),
+                cmocka_unit_test(a_suspended_machine_is_not_a_stuck_disk),
+                cmocka_unit_test(snapshots_are_due_by_bytes),
+                cmocka_unit_test(a_big_state_is_written_after_as_much_log),
+                cmocka_unit_test(some_entries_are_always_kept),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

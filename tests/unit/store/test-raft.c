@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// A store on libraft with one member: what survives a restart, and what is refused.
+
+#include "test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "macro.h"
+#include "store-node.h"
+#include "str.h"
+
+typedef struct Fixture {
+        uv_loop_t loop;
+        char base[256];
+        StoreNode node;
+} Fixture;
+
+static int setup(void **state) {
+        Fixture *f = calloc(1, sizeof(*f));
+        char dir[300];
+
+        store_dir_make(f->base, sizeof(f->base));
+        snprintf(dir, sizeof(dir), "%s/log", f->base);
+        assert_int_equal(uv_loop_init(&f->loop), 0);
+        store_node_init(&f->node, &f->loop, dir, 7);
+        *state = f;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Fixture *f = *state;
+
+        store_node_close(&f->node);
+        uv_run(&f->loop, UV_RUN_DEFAULT);
+        assert_int_equal(uv_loop_close(&f->loop), 0);
+        store_dir_remove(f->base);
+        free(f);
+        return 0;
+}
+
+static void open_leader(Fixture *f) {
+        store_node_open(&f->node, true, NULL, NULL);
+        store_node_wait_leader(&f->node);
+}
+
+static void the_first_host_leads_alone(void **state) {
+        Fixture *f = *state;
+        StoreStats stats;
+
+        assert_false(store_exists(f->node.dir));
+        store_node_open(&f->node, true, NULL, NULL);
+        assert_int_equal(f->node.n_roles, 0); // nothing from inside the call
+        store_node_wait_leader(&f->node);
+        assert_int_equal(f->node.leader.raft_id, 7);
+        assert_int_equal(store_node_submit(&f->node, "x", 1).outcome, STORE_COMMITTED);
+        store_stats(f->node.store, &stats);
+        assert_int_equal(stats.role, STORE_LEADER);
+        assert_int_equal(stats.n_members, 1);
+        assert_int_equal(stats.members[0].raft_id, 7);
+        assert_true(stats.members[0].voter);
+        assert_int_equal(stats.applied_index, stats.last_index);
+        assert_int_equal(stats.applied_index, f->node.last_index);
+        assert_true(store_exists(f->node.dir));
+}
+
+static void whoever_does_not_bootstrap_waits(void **state) {
+        Fixture *f = *state;
+
+        store_node_open(&f->node, false, NULL, NULL);
+        store_run_for(&f->loop, 400);
+        assert_int_equal(f->node.role, STORE_FOLLOWER);
+        assert_int_equal(store_submit(f->node.store, "x", 1, store_on_done, NULL), -EAGAIN);
+}
+
+// Odd lengths: libraft takes multiples of 8 only.
+static void a_batch_is_applied_before_it_is_reported(void **state) {
+        Fixture *f = *state;
+
+        open_leader(f);
+        for (size_t len = 1; len <= 17; len++) {
+                StoreAnswer a = store_node_submit(&f->node, "0123456789abcdefg", len);
+
+                assert_int_equal(a.outcome, STORE_COMMITTED);
+                assert_int_equal(a.index, f->node.last_index);
+                assert_int_equal(f->node.n_applied, len);
+        }
+}
+
+static bool all_done(void *userdata) {
+        const StoreAnswer *a = userdata;
+
+        return a->n == STORE_PENDING_MAX;
+}
+
+static void many_batches_are_on_their_way_at_a_time(void **state) {
+        Fixture *f = *state;
+        StoreAnswer a = {};
+
+        open_leader(f);
+        for (size_t i = 0; i < STORE_PENDING_MAX; i++)
+                assert_int_equal(store_submit(f->node.store, &i, sizeof(i), store_on_done, &a), 0);
+        assert_int_equal(store_submit(f->node.store, "x", 1, store_on_done, &a), -EBUSY);
+        assert_int_equal(a.n, 0);
+        store_run_until(&f->loop, all_done, &a, 5000, "all batches");
+        assert_int_equal(f->node.n_applied, STORE_PENDING_MAX);
+        assert_int_equal(store_node_submit(&f->node, "x", 1).outcome, STORE_COMMITTED);
+}
+
+static void the_biggest_batch_goes_through(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *big = calloc(1, STORE_BATCH_MAX + 1);
+
+        open_leader(f);
+        assert_int_equal(store_submit(f->node.store, big, STORE_BATCH_MAX + 1, store_on_done, NULL), -E2BIG);
+        assert_int_equal(store_node_submit(&f->node, big, STORE_BATCH_MAX).outcome, STORE_COMMITTED);
+}
+
+static void everything_is_there_after_a_restart(void **state) {
+        Fixture *f = *state;
+        Hash chain;
+
+        open_leader(f);
+        for (int i = 0; i < 20; i++)
+                store_node_submit(&f->node, &i, sizeof(i));
+        chain = f->node.chain;
+        store_node_close(&f->node);
+        store_node_open(&f->node, true, NULL, NULL); // bootstrap is ignored now
+        store_node_wait_leader(&f->node);
+        assert_int_equal(f->node.n_applied, 20);
+        assert_true(hash_equal(&f->node.chain, &chain));
+}
+
+static bool three_done(void *userdata) {
+        return ((StoreAnswer *) userdata)->n == 3;
+}
+
+static void barriers_of_one_turn_share_one_entry(void **state) {
+        Fixture *f = *state;
+        StoreStats before, after;
+        StoreAnswer a = {};
+
+        open_leader(f);
+        store_stats(f->node.store, &before);
+        for (int i = 0; i < 3; i++)
+                assert_int_equal(store_barrier(f->node.store, store_on_done, &a), 0);
+        store_run_until(&f->loop, three_done, &a, 5000, "barriers");
+        assert_int_equal(a.outcome, STORE_COMMITTED);
+        store_stats(f->node.store, &after);
+        assert_int_equal(after.last_index, before.last_index + 1);
+}
+
+static void closing_answers_everything(void **state) {
+        Fixture *f = *state;
+        StoreAnswer batch = {}, barrier = {};
+
+        open_leader(f);
+        assert_int_equal(store_submit(f->node.store, "x", 1, store_on_done, &batch), 0);
+        assert_int_equal(store_barrier(f->node.store, store_on_done, &barrier), 0);
+        f->node.closed = false;
+        store_node_close(&f->node);
+        assert_int_equal(batch.n, 1);
+        assert_int_equal(barrier.n, 1);
+        assert_int_equal(batch.outcome, STORE_UNKNOWN);
+}
+
+// ---- snapshots
+
+static void fill(Fixture *f, unsigned megabytes) {
+        _cleanup_free_ char *chunk = malloc(STORE_BATCH_MAX);
+
+        memset(chunk, 'c', STORE_BATCH_MAX);
+        for (unsigned i = 0; i < megabytes; i++) {
+                memcpy(chunk, &i, sizeof(i));
+                assert_int_equal(store_node_submit(&f->node, chunk, STORE_BATCH_MAX).outcome,
+                                 STORE_COMMITTED);
+        }
+}
+
+// The newest snapshot's data file.
+static bool find_file(const char *dir, const char *prefix, const char *without, char *ret, size_t size) {
+        DIR *d = opendir(dir);
+        struct dirent *e;
+        bool found = false;
+
+        assert_non_null(d);
+        while ((e = readdir(d)))
+                if (str_has_prefix(e->d_name, prefix) && !strstr(e->d_name, without)) {
+                        snprintf(ret, size, "%s/%s", dir, e->d_name);
+                        found = true;
+                }
+        closedir(d);
+        return found;
+}
+
+static bool has_snapshot_file(void *userdata) {
+        Fixture *f = userdata;
+        char path[1024];
+
+        return find_file(f->node.dir, "snapshot-", ".meta", path, sizeof(path));
+}
+
+static void guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start(void **state) {
+        Fixture *f = *state;
+        Hash chain;
+
+        open_leader(f);
+        fill(f, 10);
+        store_run_until(&f->loop, has_snapshot_file, f, 5000, "snapshot");
+        assert_in_range(f->node.n_snapshots, 1, 2);
+        chain = f->node.chain;
+        store_node_close(&f->node);
+        store_node_open(&f->node, false, NULL, NULL);
+        store_node_wait_leader(&f->node);
+        assert_int_equal(f->node.n_restores, 1);
+        assert_int_equal(f->node.n_applied, 10);
+        assert_true(hash_equal(&f->node.chain, &chain));
+}
+
+static void damage(const char *path, off_t at) {
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        uint8_t byte;
+
+        assert_true(fd >= 0);
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        close(fd);
+}
+
+static void assert_refused(Fixture *f, const char *expect) {
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        store_node_open(&f->node, false, &r, &why);
+        assert_int_equal(r, -EBADMSG);
+        assert_non_null(why);
+        if (!strstr(why, expect) || !strstr(why, "join again"))
+                fail_msg("not helpful: %s", why);
+        uv_run(&f->loop, UV_RUN_DEFAULT);
+}
+
+static void guard_2_a_damaged_snapshot_is_refused(void **state) {
+        Fixture *f = *state;
+        char path[1024];
+
+        f->node.filler = 1000;
+        open_leader(f);
+        fill(f, 9);
+        store_run_until(&f->loop, has_snapshot_file, f, 5000, "snapshot");
+        store_node_close(&f->node);
+        assert_true(find_file(f->node.dir, "snapshot-", ".meta", path, sizeof(path)));
+        damage(path, 500);
+        assert_refused(f, "the snapshot is damaged");
+}
+
+// With libraft's automatic recovery the start would succeed, without the entries behind the damage.
+static void guard_5_a_damaged_log_is_refused(void **state) {
+        Fixture *f = *state;
+        char path[1024];
+
+        open_leader(f);
+        for (int i = 0; i < 50; i++)
+                store_node_submit(&f->node, &i, sizeof(i));
+        store_node_close(&f->node);
+        assert_true(find_file(f->node.dir, "0000000000000002-", "none", path, sizeof(path)));
+        damage(path, 200);
+        assert_refused(f, "damaged");
+        assert_refused(f, "damaged"); // and again
+}
+
+static void a_truncated_log_is_refused(void **state) {
+        Fixture *f = *state;
+        struct stat st;
+        char path[1024];
+
+        open_leader(f);
+        for (int i = 0; i < 50; i++)
+                store_node_submit(&f->node, &i, sizeof(i));
+        store_node_close(&f->node);
+        assert_true(find_file(f->node.dir, "0000000000000002-", "none", path, sizeof(path)));
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(truncate(path, st.st_size - 4), 0);
+        assert_refused(f, "damaged");
+}
+
+static void a_directory_that_cannot_be_made_is_an_error(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        snprintf(f->node.dir, sizeof(f->node.dir), "%s/no/such", f->base);
+        store_node_open(&f->node, true, &r, &why);
+        assert_int_equal(r, -ENOENT);
+        assert_non_null(strstr(why, "/no/such"));
+}
+
+// ---- membership as far as it goes alone
+
+static void the_last_voter_cannot_be_removed(void **state) {
+        Fixture *f = *state;
+        StoreAnswer a = {};
+
+        open_leader(f);
+        assert_int_equal(store_member_remove(f->node.store, 7, store_on_member, &a), -EPERM);
+        assert_int_equal(store_member_remove(f->node.store, 8, store_on_member, &a), -ENOENT);
+        assert_int_equal(store_member_add(f->node.store, 7, store_on_member, &a), -EEXIST);
+        assert_int_equal(store_transfer(f->node.store, 0, store_on_member, &a), -ENOENT);
+}
+
+static void recovery_keeps_the_data(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *why = NULL;
+        StoreStats stats;
+        Hash chain;
+
+        open_leader(f);
+        for (int i = 0; i < 10; i++)
+                store_node_submit(&f->node, &i, sizeof(i));
+        chain = f->node.chain;
+        store_node_close(&f->node);
+        assert_int_equal(store_recover(f->node.dir, 9, &why), 0);
+        f->node.raft_id = 9;
+        store_node_open(&f->node, false, NULL, NULL);
+        store_node_wait_leader(&f->node);
+        assert_true(hash_equal(&f->node.chain, &chain));
+        store_stats(f->node.store, &stats);
+        assert_int_equal(stats.n_members, 1);
+        assert_int_equal(stats.members[0].raft_id, 9);
+        assert_int_equal(store_recover("/no/such", 9, &why), -ENOENT);
+}
+
+// Worker threads must not get signals: libraft's fallocate() there is not made for EINTR.
+static void the_pool_blocks_signals(void **state) {
+        Fixture *f = *state;
+        DIR *d;
+        struct dirent *e;
+        unsigned n = 0;
+
+        open_leader(f);
+        d = opendir("/proc/self/task");
+        assert_non_null(d);
+        while ((e = readdir(d))) {
+                _cleanup_buf_ Buf b = {};
+                _cleanup_free_ char *text = NULL;
+                char path[512], *line;
+
+                if (e->d_name[0] == '.' || atoi(e->d_name) == getpid())
+                        continue;
+                snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+                assert_int_equal(file_read(AT_FDCWD, path, 65536, &b), 0);
+                text = buf_take_string(&b);
+                line = strstr(text, "SigBlk:");
+                assert_non_null(line);
+                // SIGTERM (15) and SIGCHLD (17)
+                assert_int_equal(strtoull(line + 7, NULL, 16) & (1 << 14 | 1 << 16), 1 << 14 | 1 << 16);
+                n++;
+        }
+        closedir(d);
+        assert_true(n > 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_first_host_leads_alone),
+                TEST(whoever_does_not_bootstrap_waits),
+                TEST(a_batch_is_applied_before_it_is_reported),
+                TEST(many_batches_are_on_their_way_at_a_time),
+                TEST(the_biggest_batch_goes_through),
+                TEST(everything_is_there_after_a_restart),
+                TEST(barriers_of_one_turn_share_one_entry),
+                TEST(closing_answers_everything),
+                TEST(guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start),
+                TEST(guard_2_a_damaged_snapshot_is_refused),
+                TEST(guard_5_a_damaged_log_is_refused),
+                TEST(a_truncated_log_is_refused),
+                TEST(a_directory_that_cannot_be_made_is_an_error),
+                TEST(the_last_voter_cannot_be_removed),
+                TEST(recovery_keeps_the_data),
+                TEST(the_pool_blocks_signals),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

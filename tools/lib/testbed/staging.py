@@ -12,6 +12,14 @@ from pathlib import Path
 from . import host
 from .host import Failure
 
+# Sanitizers need rights that the daemon itself does not: LeakSanitizer traces its own process.
+SANITIZER_DROP_IN = """\
+[Service]
+Environment=ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1:halt_on_error=1:print_stacktrace=1
+MemoryDenyWriteExecute=no
+SystemCallFilter=
+"""
+
 ENABLED = ["argosyd.socket", "argosyd.service"]
 
 
@@ -27,6 +35,10 @@ def install(build, target):
         raise Failure(f"the build in {build} installs no /usr/sbin/argosyd (its prefix must be /usr)")
     _merge_usr(target)
     _enable(target)
+    if _option(build, "b_sanitize") != "none":
+        drop_in = target / "usr/lib/systemd/system/argosyd.service.d/sanitizer.conf"
+        drop_in.parent.mkdir(parents=True)
+        drop_in.write_text(SANITIZER_DROP_IN)
 
 
 def _merge_usr(root):
@@ -44,7 +56,7 @@ def _enable(root):
         host.run(["systemctl", f"--root={root}", "enable", "--quiet", *units])
 
 
-def option(build, name):
+def _option(build, name):
     """The value of one of the build directory's options, for instance b_sanitize."""
     options = json.loads(host.run(["meson", "introspect", build, "--buildoptions"]))
     return next((entry["value"] for entry in options if entry["name"] == name), None)

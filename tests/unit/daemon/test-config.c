@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tmpdir.h"
+
+#include <sys/stat.h>
+
+#include "config.h"
+#include "log.h"
+#include "str.h"
+
+static void put(const char *root, const char *path, const char *text) {
+        _cleanup_free_ char *full = str_printf("%s%s", root, path);
+
+        for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+                *p = 0;
+                (void) mkdir(full, 0755);
+                *p = '/';
+        }
+        assert_int_equal(file_replace(AT_FDCWD, full, text, strlen(text), 0644, 0), 0);
+}
+
+static const char *label(const Config *c, const char *key) {
+        for (size_t i = 0; i < c->n_labels; i++)
+                if (streq(c->labels[i]->key, key))
+                        return c->labels[i]->value;
+        return NULL;
+}
+
+static void without_any_file_everything_has_its_default(void **state) {
+        Config c;
+
+        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(c.port, ARGOSY_PORT);
+        assert_int_equal(c.lease_us, 5000000);
+        assert_int_equal(c.election_us, 600000);
+        assert_int_equal(c.voters, 3);
+        assert_int_equal(c.n_labels, 0);
+        assert_true(*c.name);
+        config_done(&c);
+}
+
+static void drop_ins_come_later_in_the_order_of_their_names(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=a\nPort=1\n");
+        put(*state, "/usr/lib/argosy/argosy.conf.d/50-x.conf", "[Node]\nName=b\nPort=2\n");
+        put(*state, "/etc/argosy/argosy.conf.d/40-y.conf", "[Node]\nName=c\nPort=3\n[Cluster]\nLeaseSec=2500ms\n");
+        assert_int_equal(config_load(*state, &c), 0);
+        assert_string_equal(c.name, "b");
+        assert_int_equal(c.port, 2);
+        assert_int_equal(c.lease_us, 2500000);
+        config_done(&c);
+}
+
+static void the_same_name_in_etc_hides_usr_and_dev_null_masks(void **state) {
+        _cleanup_free_ char *mask = NULL;
+        Config c;
+
+        put(*state, "/usr/lib/argosy/argosy.conf.d/a.conf", "[Node]\nPort=2\n");
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Node]\nName=etc\n");
+        put(*state, "/usr/lib/argosy/argosy.conf.d/b.conf", "[Node]\nPort=9\n");
+        mask = str_printf("%s/etc/argosy/argosy.conf.d/b.conf", (char *) *state);
+        assert_int_equal(symlink("/dev/null", mask), 0);
+        assert_int_equal(config_load(*state, &c), 0);
+        assert_string_equal(c.name, "etc");
+        assert_int_equal(c.port, ARGOSY_PORT);
+        config_done(&c);
+}
+
+static void labels_accumulate_replace_and_reset(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Node]\nLabels=old=1\nLabels=\nLabels=rack=a zone=x \\\n   disk=ssd\nLabels=rack=b\n");
+        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(c.n_labels, 3);
+        assert_string_equal(label(&c, "rack"), "b");
+        assert_string_equal(label(&c, "disk"), "ssd");
+        assert_null(label(&c, "old"));
+        config_done(&c);
+}
+
+static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf",
+            "Port=5\n[Node]\nPort=0\nPort=65536\nPort=x\nAddress=example.org\nLabels=ok=1 no!=2 plain\nColour=red\nnonsense\n[Cluster]\nVoters=2\n"
+            "ElectionTimeoutSec=1ms\nLeaseSec=3\nHeartbeatSec=2\n");
+        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(c.port, ARGOSY_PORT);
+        assert_string_equal(c.address, "");
+        assert_int_equal(c.n_labels, 1);
+        assert_int_equal(c.voters, 3);
+        assert_int_equal(c.election_us, 600000);
+        assert_int_equal(c.heartbeat_us, 750000); // at most half of the lease
+        config_done(&c);
+}
+
+static void help_names_every_key(void **state) {
+        static const char *const keys[] = {"Name=", "Address=", "Port=7867", "Labels=", "LeaseSec=5", "HeartbeatSec=1", "ElectionTimeoutSec=0.6", "Voters=3"};
+        _cleanup_free_ char *text = config_describe();
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                assert_non_null(strstr(text, keys[i]));
+}
+
+int main(void) {
+#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, tmpdir_make, tmpdir_drop)
+        const struct CMUnitTest tests[] = {
+                IN_DIR(without_any_file_everything_has_its_default),
+                IN_DIR(drop_ins_come_later_in_the_order_of_their_names),
+                IN_DIR(the_same_name_in_etc_hides_usr_and_dev_null_masks),
+                IN_DIR(labels_accumulate_replace_and_reset),
+                IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
+                cmocka_unit_test(help_names_every_key),
+        };
+
+        log_set_level(-1);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

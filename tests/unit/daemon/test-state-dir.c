@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tmpdir.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "state-dir.h"
+#include "str.h"
+
+static char *in(const char *dir, const char *name) {
+        char *path = str_printf("%s/%s", dir, name);
+
+        assert_non_null(path);
+        return path;
+}
+
+static void create(const char *dir) {
+        _cleanup_free_ char *why = NULL;
+
+        assert_int_equal(state_dir_create(dir, "n1", "10.0.0.1", 7867, &why), 0);
+}
+
+static int load(const char *dir, uint32_t *ret_host) {
+        Argosy__PeersFile *peers = NULL;
+        _cleanup_free_ char *why = NULL;
+        Identity identity = {};
+        int r = state_dir_load(dir, &identity, &peers, &why);
+
+        if (r == 0)
+                *ret_host = peers->host;
+        if (r == -EBADMSG)
+                assert_non_null(why);
+        identity_done(&identity);
+        if (peers)
+                argosy__peers_file__free_unpacked(peers, NULL);
+        return r;
+}
+
+// Prepares a replacement by host number 7 of another cluster.
+static void replace(const char *dir, bool by_nothing) {
+        Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
+        uint8_t cluster_id[16] = {9};
+        Identity identity = {};
+
+        assert_int_equal(identity_create("n7", &identity), 0);
+        peers.host = 7;
+        peers.cluster_id = (ProtobufCBinaryData){16, cluster_id};
+        assert_int_equal(state_dir_replace(dir, by_nothing ? NULL : &identity, by_nothing ? NULL : &peers), 0);
+        identity_done(&identity);
+}
+
+static void a_fresh_host_becomes_the_first_of_a_cluster(void **state) {
+        uint32_t host = 0;
+
+        assert_int_equal(load(*state, &host), -ENOENT);
+        create(*state);
+        assert_int_equal(load(*state, &host), 0);
+        assert_int_equal(host, 1);
+}
+
+static void damage_is_named_and_never_overwritten(void **state) {
+        _cleanup_free_ char *peers = in(*state, "peers"), *key = in(*state, "identity.pem"), *log = in(*state, "log"), *meta = in(*state, "log/metadata1");
+        _cleanup_buf_ Buf text = {};
+        uint32_t host = 0;
+
+        create(*state);
+        assert_int_equal(file_read(AT_FDCWD, peers, 1 << 20, &text), 0);
+        text.data[text.len - 1] ^= 1;
+        assert_int_equal(file_replace(AT_FDCWD, peers, text.data, text.len, 0600, 0), 0);
+        assert_int_equal(load(*state, &host), -EBADMSG);
+        text.data[text.len - 1] ^= 1;
+        assert_int_equal(file_replace(AT_FDCWD, peers, text.data, text.len, 0600, 0), 0);
+        assert_int_equal(load(*state, &host), 0);
+        assert_int_equal(unlink(key), 0);
+        assert_int_equal(load(*state, &host), -EBADMSG); // a member without a key is not a fresh host
+        assert_int_equal(unlink(peers), 0);
+        assert_int_equal(mkdir(log, 0700), 0);
+        assert_int_equal(file_replace(AT_FDCWD, meta, "x", 1, 0600, 0), 0);
+        assert_int_equal(load(*state, &host), -EBADMSG); // nor is one with a log
+}
+
+static void a_replacement_takes_effect_only_when_settled(void **state) {
+        _cleanup_free_ char *fence = in(*state, "fence"), *why = NULL;
+        uint32_t host = 0;
+
+        create(*state);
+        assert_int_equal(file_replace(AT_FDCWD, fence, "x", 1, 0600, 0), 0);
+        replace(*state, false);
+        assert_int_equal(load(*state, &host), 0);
+        assert_int_equal(host, 1);
+        assert_int_equal(state_dir_settle(*state, &why), 0);
+        assert_int_equal(load(*state, &host), 0);
+        assert_int_equal(host, 7);
+        assert_int_equal(access(fence, F_OK), -1);
+        assert_int_equal(state_dir_settle(*state, &why), 0);
+        assert_int_equal(load(*state, &host), 0);
+        replace(*state, true);
+        assert_int_equal(state_dir_settle(*state, &why), 0);
+        assert_int_equal(load(*state, &host), -ENOENT);
+}
+
+// Ends a child at its n-th system call that changes the directory, by a limit that the child sets itself: every step of settling is a rename
+// or an unlink, so stopping after each of them in turn visits every moment at which power can fail.
+extern int renames_left;
+int renames_left = -1;
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to) {
+        if (renames_left >= 0 && renames_left-- == 0)
+                _exit(42);
+        return __real_rename(from, to);
+}
+
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+int __wrap_unlink(const char *path) {
+        if (renames_left >= 0 && renames_left-- == 0)
+                _exit(42);
+        return __real_unlink(path);
+}
+
+static bool settle_in_child(const char *dir, int steps) {
+        int status;
+        pid_t pid = fork();
+
+        if (pid == 0) {
+                char *why = NULL;
+
+                renames_left = steps;
+                _exit(state_dir_settle(dir, &why) < 0 ? 1 : 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 42));
+        return WEXITSTATUS(status) == 0;
+}
+
+static void settling_survives_an_end_at_any_step(void **state) {
+        bool finished = false;
+
+        for (int steps = 0; !finished; steps++) {
+                _cleanup_free_ char *why = NULL;
+                uint32_t host = 0;
+
+                assert_true(steps < 50);
+                assert_int_equal(dir_empty(AT_FDCWD, *state), 0);
+                create(*state);
+                replace(*state, false);
+                finished = settle_in_child(*state, steps);
+                (void) settle_in_child(*state, steps); // a second power cut, later
+                assert_int_equal(state_dir_settle(*state, &why), 0);
+                assert_int_equal(load(*state, &host), 0);
+                assert_int_equal(host, 7);
+        }
+}
+
+int main(void) {
+#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, tmpdir_make, tmpdir_drop)
+        const struct CMUnitTest tests[] = {
+                IN_DIR(a_fresh_host_becomes_the_first_of_a_cluster),
+                IN_DIR(damage_is_named_and_never_overwritten),
+                IN_DIR(a_replacement_takes_effect_only_when_settled),
+                IN_DIR(settling_survives_an_end_at_any_step),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

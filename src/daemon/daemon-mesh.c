@@ -13,6 +13,7 @@
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
+#include "renew.h"
 #include "router.h"
 #include "str.h"
 #include "stream.h"
@@ -138,6 +139,10 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
                 if (m->welcome->generation > d->peers->generation)
                         daemon_update_peers(d, d->peers->voters, d->peers->n_voters, m->welcome->generation);
                 agent_on_message(d->agent, m);
+                renew_if_due(d);
+                break;
+        case ARGOSY__TO_HOST__MSG_RENEWED:
+                renew_on_renewed(d, m->renewed);
                 break;
         default:
                 agent_on_message(d->agent, m);

@@ -26,6 +26,7 @@
 #include "local-api.h"
 #include "log.h"
 #include "mesh.h"
+#include "renew.h"
 #include "router.h"
 #include "run.h"
 #include "state-dir.h"
@@ -36,6 +37,7 @@
 enum {
         END_DEADLINE_MS = 4000,      // an orderly end takes no longer; the kernel closes the rest
         TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
+        DAY_MS = 24 * 3600 * 1000,
         SLOW_TURN_US = 10000,        // a turn of the loop is never to be longer
 };
 
@@ -251,6 +253,10 @@ static void on_usr1(uv_signal_t *signal, int number) {
         d->turn_max_us = 0;
 }
 
+static void on_daily(uv_timer_t *timer) {
+        renew_if_due(timer->data);
+}
+
 static void on_watchdog(uv_timer_t *timer) {
         (void) sd_notify(0, "WATCHDOG=1");
 }
@@ -289,11 +295,14 @@ static void open_handles(Daemon *d) {
         watch_signal(d, &d->sigusr1, on_usr1, SIGUSR1);
         uv_timer_init(d->loop, &d->watchdog);
         uv_timer_init(d->loop, &d->deadline);
+        uv_timer_init(d->loop, &d->daily);
         uv_prepare_init(d->loop, &d->turn_end);
         uv_check_init(d->loop, &d->turn_begin);
-        d->watchdog.data = d->deadline.data = d->turn_end.data = d->turn_begin.data = d;
+        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d->turn_begin.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline);
+        uv_unref((uv_handle_t *) &d->daily);
+        uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
         uv_unref((uv_handle_t *) &d->turn_end);
         uv_unref((uv_handle_t *) &d->turn_begin);
         uv_prepare_start(&d->turn_end, on_turn_end);
@@ -305,7 +314,7 @@ static void open_handles(Daemon *d) {
 static void close_handles(Daemon *d) {
         uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,   (uv_handle_t *) &d->sighup,
                                   (uv_handle_t *) &d->sigusr1,  (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
-                                  (uv_handle_t *) &d->turn_begin};
+                                  (uv_handle_t *) &d->turn_begin, (uv_handle_t *) &d->daily};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 uv_close(handles[i], NULL);

@@ -10,6 +10,7 @@
 //   router.c         requests: to the leader wherever it is, or to this host's agent
 //   join.c           this host joins another cluster, or leaves
 //   join-server.c    a stranger asks to join
+//   renew.c          the certificate
 
 #include <stdbool.h>
 #include <uv.h>
@@ -68,7 +69,7 @@ typedef struct Daemon {
         bool joining;            // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
-        uv_timer_t watchdog, deadline;
+        uv_timer_t watchdog, deadline, daily;
         uv_prepare_t turn_end;   // these two measure how long one turn of the loop takes
         uv_check_t turn_begin;
         uint64_t turn_began_us, turn_max_us;

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The router alone: leader, mesh, agent and clock are the small fakes below.
+#include "test.h"
+
+#include "agent.h"
+#include "clock.h"
+#include "cluster-state.h"
+#include "daemon.h"
+#include "join.h"
+#include "leader.h"
+#include "mesh.h"
+#include "router.h"
+
+static struct World {
+        uv_loop_t loop;
+        Daemon daemon;
+        uint64_t now_us;
+        // What reached the others, and how to answer.
+        unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, resets;
+        uint64_t forward_id;
+        Argosy__Request__WhatCase forwarded_what;
+        char removed_host[64];
+        bool link_down;
+        LeaderRespond respond_here;
+        void *respond_data;
+        // What came back.
+        unsigned answers;
+        int status;
+        bool no_leader;
+        uint64_t stale_ms;
+} w;
+
+uint64_t clock_boot_us(void) {
+        return w.now_us;
+}
+
+int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
+        if (w.link_down)
+                return -ENOTCONN;
+        if (message->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD) {
+                w.forwarded++;
+                w.forward_id = message->forward->id;
+                w.forwarded_what = message->forward->request->what_case;
+                if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE)
+                        strcpy(w.removed_host, message->forward->request->cluster_remove->host);
+        } else
+                w.forward_cancelled++;
+        return 0;
+}
+
+int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
+        w.asked_here++;
+        w.respond_here = respond;
+        w.respond_data = userdata;
+        *ret_cancel = 5;
+        return 0;
+}
+
+void leader_cancel(Leader *l, uint64_t cancel) {
+        assert_int_equal(cancel, 5);
+        w.here_cancelled++;
+}
+
+void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        response.final = true;
+        respond(&response, userdata);
+}
+
+int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata, uint64_t *ret_cancel) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        w.local++;
+        response.final = true;
+        *ret_cancel = 0;
+        reply(&response, userdata); // at once, from inside
+        return 0;
+}
+
+void agent_cancel(Agent *a, uint64_t cancel) {
+        abort();
+}
+
+void agent_local_units(Agent *a, Argosy__Response *ret) {
+        w.local++;
+}
+
+void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata) {
+        abort();
+}
+
+void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
+        w.resets++;
+}
+
+static int begin(void **state) {
+        memset(&w, 0, sizeof(w));
+        w.now_us = 100 * USEC_PER_SEC;
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        w.daemon.loop = &w.loop;
+        w.daemon.leader_seen_us = w.now_us;
+        strcpy(w.daemon.host_id_hex, "0123456789abcdef0123456789abcdef");
+        return router_new(&w.daemon, &w.daemon.router);
+}
+
+static int end(void **state) {
+        router_close(w.daemon.router);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        return uv_loop_close(&w.loop); // fails on a leaked handle
+}
+
+static void turn(void) {
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+}
+
+static void on_answer(const Argosy__Response *response, void *userdata) {
+        w.answers++;
+        w.status = response->status;
+        w.no_leader = response->no_leader;
+        w.stale_ms = response->stale_ms;
+}
+
+static Route *submit(Argosy__Request__WhatCase what) {
+        static Argosy__Request__ListNodes list_nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
+        static Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        static Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        static Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
+        static Argosy__Request__LocalStop local_stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
+        static Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Route *route;
+
+        q.what_case = what;
+        if (what == ARGOSY__REQUEST__WHAT_LIST_NODES)
+                q.list_nodes = &list_nodes;
+        else if (what == ARGOSY__REQUEST__WHAT_CHANGE)
+                q.change = &change;
+        else if (what == ARGOSY__REQUEST__WHAT_JOURNAL)
+                q.journal = &journal;
+        else if (what == ARGOSY__REQUEST__WHAT_LOCAL_STOP)
+                q.local_stop = &local_stop;
+        else if (what == ARGOSY__REQUEST__WHAT_VERSION)
+                q.version = &version;
+        else
+                q.cluster_leave = &leave;
+        assert_int_equal(router_submit(w.daemon.router, &q, on_answer, NULL, &route), 0);
+        return route;
+}
+
+static void leader_is(uint32_t host) {
+        w.daemon.known_leader = host;
+        router_on_leader_changed(w.daemon.router);
+        turn();
+}
+
+static void reply(bool final, int status) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        response.final = final;
+        response.status = status;
+        router_on_forward_reply(w.daemon.router, w.forward_id, &response);
+        turn();
+}
+
+static void pass(uint64_t ms) {
+        w.now_us += ms * USEC_PER_MSEC;
+        uv_update_time(&w.loop);
+        router_on_leader_changed(w.daemon.router); // makes the timer look again at the fake clock
+        for (int i = 0; i < 3; i++)
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+}
+
+static void a_request_waits_for_a_leader_and_goes_there(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        assert_int_equal(w.forwarded, 0);
+        leader_is(2);
+        assert_int_equal(w.forwarded, 1);
+        reply(true, 0);
+        assert_int_equal(w.answers, 1);
+}
+
+static void what_was_not_answered_is_sent_again_to_the_next_leader(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        leader_is(2);
+        leader_is(0);
+        assert_int_equal(w.forwarded, 1);
+        leader_is(3);
+        assert_int_equal(w.forwarded, 2);
+        reply(true, EAGAIN); // it has stepped down itself
+        assert_int_equal(w.answers, 0);
+        leader_is(1);
+        assert_int_equal(w.forwarded, 3);
+        reply(true, 0);
+        assert_int_equal(w.answers, 1);
+        reply(true, 0); // a late second answer finds nobody
+        assert_int_equal(w.answers, 1);
+}
+
+static void a_journal_that_flowed_ends_with_the_leader(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+        leader_is(2);
+        reply(false, 0);
+        leader_is(3);
+        assert_int_equal(w.forwarded, 1);
+        assert_int_equal(w.answers, 2);
+        assert_int_equal(w.status, ECONNRESET);
+}
+
+static void in_the_leaders_process_it_is_asked_directly(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        w.daemon.leading = true;
+        w.daemon.leader = (Leader *) &w;
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        assert_int_equal(w.asked_here, 1);
+        response.final = true;
+        response.status = EAGAIN; // loses leadership with the request in its hands
+        w.respond_here(&response, w.respond_data);
+        assert_int_equal(w.answers, 0);
+        w.daemon.leading = false;
+        leader_is(2);
+        assert_int_equal(w.forwarded, 1);
+        reply(true, 0);
+        assert_int_equal(w.answers, 1);
+        w.daemon.leader = NULL;
+}
+
+static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
+        w.daemon.leader = (Leader *) &w;
+        submit(ARGOSY__REQUEST__WHAT_LIST_NODES);
+        turn();
+        assert_int_equal(w.answers, 0);
+        w.now_us += 3 * USEC_PER_SEC;
+        while (w.answers == 0)
+                uv_run(&w.loop, UV_RUN_ONCE); // the timer is real, the clock is not: it fires after ROUTER_READ_MS
+        assert_int_equal(w.status, 0);
+        assert_true(w.no_leader);
+        assert_int_equal(w.stale_ms, 3000);
+        w.daemon.leader = NULL;
+}
+
+static void a_cancelled_request_is_cancelled_where_it_is(void **state) {
+        Route *route = submit(ARGOSY__REQUEST__WHAT_CHANGE);
+
+        router_cancel(route);
+        leader_is(2);
+        assert_int_equal(w.forwarded, 0);
+        route = submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        router_cancel(route);
+        assert_int_equal(w.forward_cancelled, 1);
+        w.daemon.leading = true;
+        w.daemon.leader = (Leader *) &w;
+        route = submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        router_cancel(route);
+        assert_int_equal(w.here_cancelled, 1);
+        assert_int_equal(w.answers, 0);
+        w.daemon.leader = NULL;
+}
+
+static void local_requests_need_no_leader(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_LOCAL_STOP);
+        submit(ARGOSY__REQUEST__WHAT_VERSION);
+        turn();
+        assert_int_equal(w.local, 1);
+        assert_int_equal(w.answers, 2);
+}
+
+static void leaving_asks_the_leader_to_remove_this_host(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
+        leader_is(2);
+        assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE);
+        assert_string_equal(w.removed_host, w.daemon.host_id_hex);
+        assert_int_equal(w.resets, 0);
+}
+
+static void without_a_link_it_stays_until_there_is_one(void **state) {
+        w.link_down = true;
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        leader_is(2);
+        assert_int_equal(w.forwarded, 0);
+        w.link_down = false;
+        pass(0);
+        assert_int_equal(w.forwarded, 1);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+        const struct CMUnitTest tests[] = {
+                CASE(a_request_waits_for_a_leader_and_goes_there),
+                CASE(what_was_not_answered_is_sent_again_to_the_next_leader),
+                CASE(a_journal_that_flowed_ends_with_the_leader),
+                CASE(in_the_leaders_process_it_is_asked_directly),
+                CASE(a_read_without_a_leader_is_answered_with_its_age),
+                CASE(a_cancelled_request_is_cancelled_where_it_is),
+                CASE(local_requests_need_no_leader),
+                CASE(leaving_asks_the_leader_to_remove_this_host),
+                CASE(without_a_link_it_stays_until_there_is_one),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -69,7 +69,10 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
 }
 
 static void on_refused(Listener *l, const StreamPeer *peer, const char *why, void *userdata) {
-        log_info("A connection from %s was refused: %s", peer->address, why);
+        if (peer)
+                log_info("A connection from %s was refused: %s", peer->address, why);
+        else
+                log_warning("No connections are accepted for a moment: %s", why);
 }
 
 static void on_listener_closed(Listener *l, void *userdata) {

@@ -2,7 +2,7 @@
 //
 // accept -> one JoinRequest within the rate -> Request.Join through the router to the leader -> JoinReply -> close
 //
-// Whatever goes wrong on the way, the stream's `closed` or the timer ends it; nothing here survives JOIN_TIMEOUT_MS.
+// Whatever goes wrong on the way, the stream's `closed` or its deadline ends it; nothing here survives JOIN_TIMEOUT_MS.
 
 #include <errno.h>
 
@@ -20,7 +20,6 @@ typedef struct Joiner {
         Stream *stream;
         ListNode link;
         Route *route;
-        uint64_t began_us;
         bool asked;
 } Joiner;
 
@@ -30,12 +29,11 @@ struct JoinServer {
         size_t n_joiners;
         double allowance; // token bucket
         uint64_t allowance_us;
-        uv_timer_t timer; // runs only while there are joiners
-        bool timer_closed;
+        bool closing;
 };
 
 static void maybe_free(JoinServer *server) {
-        if (server->timer_closed && server->n_joiners == 0)
+        if (server->closing && server->n_joiners == 0)
                 free(server);
 }
 
@@ -110,24 +108,10 @@ static void on_closed(Stream *s, int error, void *userdata) {
         list_unlink(&j->link);
         server->n_joiners--;
         free(j);
-        if (server->n_joiners == 0 && !server->timer_closed)
-                uv_timer_stop(&server->timer);
         maybe_free(server);
 }
 
 static const StreamOps joiner_ops = {.frame = on_frame, .closed = on_closed};
-
-static void on_timer(uv_timer_t *timer) {
-        JoinServer *server = timer->data;
-        uint64_t now = clock_boot_us();
-
-        list_foreach_safe(n, &server->joiners) {
-                Joiner *j = CONTAINER_OF(n, Joiner, link);
-
-                if (now - j->began_us > JOIN_TIMEOUT_MS * USEC_PER_MSEC)
-                        stream_close(j->stream, -ETIMEDOUT, false);
-        }
-}
 
 void join_server_accept(JoinServer *server, Stream *stream) {
         Joiner *j = NULL;
@@ -140,12 +124,11 @@ void join_server_accept(JoinServer *server, Stream *stream) {
         }
         j->server = server;
         j->stream = stream;
-        j->began_us = clock_boot_us();
         list_append(&server->joiners, &j->link);
-        if (server->n_joiners++ == 0)
-                uv_timer_start(&server->timer, on_timer, 1000, 1000);
+        server->n_joiners++;
         stream_set_owner(stream, &joiner_ops, j);
         stream_set_frames(stream, FRAME_MAX_JOIN);
+        stream_set_deadline(stream, JOIN_TIMEOUT_MS);
 }
 
 int join_server_new(Daemon *d, JoinServer **ret) {
@@ -157,17 +140,8 @@ int join_server_new(Daemon *d, JoinServer **ret) {
         server->allowance = JOIN_BURST;
         server->allowance_us = clock_boot_us();
         list_init(&server->joiners);
-        uv_timer_init(d->loop, &server->timer);
-        server->timer.data = server;
         *ret = server;
         return 0;
-}
-
-static void on_timer_closed(uv_handle_t *handle) {
-        JoinServer *server = handle->data;
-
-        server->timer_closed = true;
-        maybe_free(server);
 }
 
 void join_server_close(JoinServer *server) {
@@ -177,5 +151,6 @@ void join_server_close(JoinServer *server) {
                 j->route = NULL; // the router is closing too
                 stream_close(j->stream, 0, false);
         }
-        uv_close((uv_handle_t *) &server->timer, on_timer_closed);
+        server->closing = true;
+        maybe_free(server);
 }

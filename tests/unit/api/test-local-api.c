@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tmpdir.h"
+
+#include "clock.h"
+#include "frame.h"
+#include "local-api.h"
+#include "log.h"
+#include "str.h"
+#include "stream.h"
+
+enum { CLIENTS = 2 };
+
+static struct World {
+        uv_loop_t loop;
+        LocalApi *api;
+        char *path;
+        bool api_closed;
+        ApiCall *calls[128];
+        size_t n_calls, n_cancelled;
+        bool answer_at_once;
+        struct Peer {
+                Stream *stream;
+                bool closed;
+                int error;
+                size_t answers;
+                uint64_t last_id;
+                int last_status;
+        } peers[CLIENTS];
+} w;
+
+static void on_request(ApiCall *call, const Argosy__Request *request, void *userdata) {
+        if (w.answer_at_once)
+                api_call_fail(call, 0, "%s", "");
+        else
+                w.calls[w.n_calls++] = call;
+}
+
+static void on_cancelled(ApiCall *call, void *userdata) {
+        w.n_cancelled++;
+}
+
+static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled};
+
+static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        struct Peer *p = userdata;
+        Argosy__Response *r = argosy__response__unpack(NULL, len, payload);
+
+        assert_non_null(r);
+        p->answers++;
+        p->last_id = r->id;
+        p->last_status = r->status;
+        argosy__response__free_unpacked(r, NULL);
+        return 0;
+}
+
+static void on_peer_closed(Stream *s, int error, void *userdata) {
+        struct Peer *p = userdata;
+
+        p->closed = true;
+        p->error = error;
+}
+
+static const StreamOps peer_ops = {.frame = on_frame, .closed = on_peer_closed};
+
+static void on_api_closed(void *userdata) {
+        w.api_closed = true;
+}
+
+static int begin(void **state) {
+        int fd;
+
+        memset(&w, 0, sizeof(w));
+        tmpdir_make(state);
+        w.path = str_printf("%s/sock", (char *) *state);
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
+        assert_int_equal(local_api_new(&w.loop, fd, &api_ops, NULL, &w.api), 0);
+        for (size_t i = 0; i < CLIENTS; i++) {
+                assert_int_equal(stream_dial_unix(&w.loop, w.path, &peer_ops, &w.peers[i], &w.peers[i].stream), 0);
+                stream_set_frames(w.peers[i].stream, FRAME_MAX_LOCAL);
+        }
+        return 0;
+}
+
+static int end(void **state) {
+        for (size_t i = 0; i < CLIENTS; i++)
+                if (!w.peers[i].closed)
+                        stream_close(w.peers[i].stream, 0, false);
+        if (w.api)
+                local_api_close(w.api, on_api_closed, NULL);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        assert_true(w.api_closed);
+        assert_int_equal(uv_loop_close(&w.loop), 0);
+        free(w.path);
+        return tmpdir_drop(state);
+}
+
+#define RUN_UNTIL(condition)                                                                                           \
+        while (!(condition))                                                                                           \
+        uv_run(&w.loop, UV_RUN_ONCE)
+
+static void ask(size_t i, uint64_t id) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+
+        q.id = id;
+        q.what_case = ARGOSY__REQUEST__WHAT_VERSION;
+        q.version = &version;
+        assert_int_equal(stream_send(w.peers[i].stream, &q.base), 0);
+}
+
+static void cancel(size_t i, uint64_t id) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.cancel_id = id;
+        assert_int_equal(stream_send(w.peers[i].stream, &q.base), 0);
+}
+
+static void answers_carry_the_id_of_their_request(void **state) {
+        ask(0, 7);
+        ask(0, 8);
+        RUN_UNTIL(w.n_calls == 2);
+        api_call_fail(w.calls[1], 5, "later first");
+        RUN_UNTIL(w.peers[0].answers == 1);
+        assert_int_equal(w.peers[0].last_id, 8);
+        assert_int_equal(w.peers[0].last_status, 5);
+        api_call_fail(w.calls[0], 0, "%s", "");
+        RUN_UNTIL(w.peers[0].answers == 2);
+        assert_int_equal(w.peers[0].last_id, 7);
+        assert_int_equal(w.n_cancelled, 0);
+}
+
+static void answering_from_inside_is_allowed(void **state) {
+        w.answer_at_once = true;
+        ask(0, 1);
+        RUN_UNTIL(w.peers[0].answers == 1);
+}
+
+static void a_client_that_goes_cancels_its_calls_and_nobody_elses(void **state) {
+        ask(0, 1);
+        ask(0, 2);
+        ask(1, 1);
+        RUN_UNTIL(w.n_calls == 3);
+        stream_close(w.peers[0].stream, 0, false);
+        RUN_UNTIL(w.n_cancelled == 2);
+        assert_false(w.peers[1].closed);
+}
+
+static void one_call_can_be_cancelled(void **state) {
+        ask(0, 1);
+        ask(0, 2);
+        RUN_UNTIL(w.n_calls == 2);
+        cancel(0, 2);
+        cancel(0, 99); // not there: nothing happens
+        RUN_UNTIL(w.n_cancelled == 1);
+        api_call_fail(w.calls[0], 0, "%s", "");
+        RUN_UNTIL(w.peers[0].answers == 1);
+        assert_int_equal(w.peers[0].last_id, 1);
+}
+
+static void unanswered_requests_have_a_limit(void **state) {
+        for (uint64_t i = 1; i <= API_CALLS_MAX + 1; i++)
+                ask(0, i);
+        RUN_UNTIL(w.peers[0].answers == 1);
+        assert_int_equal(w.n_calls, API_CALLS_MAX);
+        assert_int_equal(w.peers[0].last_id, API_CALLS_MAX + 1);
+        assert_int_equal(w.peers[0].last_status, EBUSY);
+}
+
+static void garbage_ends_its_own_connection_only(void **state) {
+        static const uint8_t not_a_message[] = {0, 0, 0, 3, 0xff, 0xff, 0xff};
+
+        assert_int_equal(stream_write(w.peers[0].stream, not_a_message, sizeof(not_a_message)), 0);
+        RUN_UNTIL(w.peers[0].closed);
+        w.answer_at_once = true;
+        ask(1, 1);
+        RUN_UNTIL(w.peers[1].answers == 1);
+}
+
+static void a_huge_frame_is_refused_before_it_arrives(void **state) {
+        static const uint8_t header[] = {0xff, 0xff, 0xff, 0xff};
+
+        assert_int_equal(stream_write(w.peers[0].stream, header, sizeof(header)), 0);
+        RUN_UNTIL(w.peers[0].closed);
+        assert_false(w.peers[1].closed);
+}
+
+static void an_unknown_request_is_answered_with_an_error(void **state) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.id = 3;
+        assert_int_equal(stream_send(w.peers[0].stream, &q.base), 0);
+        RUN_UNTIL(w.peers[0].answers == 1);
+        assert_int_equal(w.peers[0].last_status, EOPNOTSUPP);
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+        const struct CMUnitTest tests[] = {
+                CASE(answers_carry_the_id_of_their_request),
+                CASE(answering_from_inside_is_allowed),
+                CASE(a_client_that_goes_cancels_its_calls_and_nobody_elses),
+                CASE(one_call_can_be_cancelled),
+                CASE(unanswered_requests_have_a_limit),
+                CASE(garbage_ends_its_own_connection_only),
+                CASE(a_huge_frame_is_refused_before_it_arrives),
+                CASE(an_unknown_request_is_answered_with_an_error),
+        };
+
+        log_set_level(-1);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

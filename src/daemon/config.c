@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "fileio.h"
-#include "ini.h"
+#include "ini-reader.h"
 #include "log.h"
 #include "str.h"
 #include "unit-file.h"
@@ -163,30 +163,28 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         return 1;
 }
 
-static int on_assign(const char *path, unsigned line, const char *section, const char *key, const char *value, void *userdata) {
-        Config *c = userdata;
+static int assign(Config *c, const char *path, const IniLine *line) {
+        const char *value = line->value;
 
         for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
                 const struct ConfigKey *k = &config_keys[i];
                 int r;
 
-                if (!streq(k->section, section) || !streq(k->key, key))
+                if (!streq(k->section, line->section) || !streq(k->key, line->key))
                         continue;
                 r = *value || k->type == KEY_LABELS ? assign_key(c, k, value) : assign_key(c, k, k->fallback);
                 if (r > 0)
-                        log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line, key, value);
+                        log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key, value);
                 return r < 0 ? r : 0;
         }
-        log_warning("%s:%u: unknown key %s= in [%s], ignored.", path, line, key, section);
+        log_warning("%s:%u: unknown key %s= in [%s], ignored.", path, line->line, line->key, line->section);
         return 0;
-}
-
-static void on_warn(const char *path, unsigned line, const char *what, void *userdata) {
-        log_warning("%s:%u: %s, ignored.", path, line, what);
 }
 
 static int load_file(const char *path, Config *c) {
         _cleanup_buf_ Buf text = {};
+        IniReader reader;
+        IniLine line;
         int r;
 
         r = file_read(AT_FDCWD, path, CONFIG_FILE_MAX, &text);
@@ -196,7 +194,25 @@ static int load_file(const char *path, Config *c) {
                 log_error("Cannot read %s: %s", path, strerror(-r));
                 return r;
         }
-        return ini_parse(path, (char *) text.data, text.len, on_assign, on_warn, c);
+        if (text.len > 0 && memchr(text.data, 0, text.len)) {
+                log_warning("%s: not a text file, ignored.", path);
+                return 0;
+        }
+        r = ini_reader_init(&reader, (const char *) text.data, text.len);
+        if (r < 0)
+                return r;
+        while ((r = ini_reader_next(&reader, &line)) != 0) {
+                if (r == -EBADMSG)
+                        log_warning("%s:%u: a section header must end with ']'; the rest of the file is ignored.", path, line.line);
+                else if (r > 0 && line.kind == INI_GARBAGE)
+                        log_warning("%s:%u: neither a section nor an assignment, ignored.", path, line.line);
+                else if (r > 0 && line.kind == INI_ASSIGNMENT)
+                        r = assign(c, path, &line);
+                if (r < 0)
+                        break;
+        }
+        ini_reader_done(&reader);
+        return r == -EBADMSG ? 0 : r;
 }
 
 // ---- drop-ins

@@ -20,6 +20,7 @@ int buf_append(Buf *b, const void *data, size_t len);
 int buf_printf(Buf *b, const char *format, ...) _printf_(2, 3);
 // Drops the first `n` bytes (n <= len); the rest moves to the front.
 void buf_consume(Buf *b, size_t n);
-// Takes the bytes as a NUL-terminated string that the caller frees; the buffer is empty afterwards. NULL: out of memory.
+// Takes the bytes as a NUL-terminated string that the caller frees; the buffer is empty afterwards. NULL:
+// out of memory.
 char *buf_take_string(Buf *b);
 #define _cleanup_buf_ _cleanup_(buf_done)

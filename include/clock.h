@@ -8,7 +8,8 @@
 #define USEC_PER_MSEC UINT64_C(1000)
 #define USEC_PER_SEC UINT64_C(1000000)
 
-// CLOCK_BOOTTIME: grows while the machine is suspended. Leases and everything that is compared with a lease use it.
+// CLOCK_BOOTTIME: grows while the machine is suspended. Leases and everything that is compared with a lease
+// use it.
 uint64_t clock_boot_us(void);
 // CLOCK_MONOTONIC: stops while suspended; for systemd's protocols only.
 uint64_t clock_monotonic_us(void);

@@ -21,5 +21,6 @@ void hash_hex(const Hash *h, size_t n_bytes, char *ret);
 // From the bytes of a message field; false if the length is not 32.
 bool hash_from_bytes(const void *data, size_t len, Hash *ret);
 
-// CRC-32C (Castagnoli), for framing of log entries and files; not for anything that somebody could want to forge.
+// CRC-32C (Castagnoli), for framing of log entries and files; not for anything that somebody could want to
+// forge.
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Intrusive doubly linked ring. A ListNode is both the head of a list and a member of one; an unlinked member points at itself.
+// Intrusive doubly linked ring. A ListNode is both the head of a list and a member of one; an unlinked
+// member points at itself.
 
 #include <stdbool.h>
 
@@ -57,5 +58,5 @@ static inline void list_splice(ListNode *to, ListNode *from) {
 
 #define list_foreach(n, head) for (ListNode *n = (head)->next; n != (head); n = n->next)
 // `n` may be unlinked or freed in the body; nothing else may.
-#define list_foreach_safe(n, head)                                                                                     \
+#define list_foreach_safe(n, head) \
         for (ListNode *n = (head)->next, *n##_next = n->next; n != (head); n = n##_next, n##_next = n->next)

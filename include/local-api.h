@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The local socket: clients on this machine, frames of Request in and Response out. It knows connections, limits and who asks for
-// what; it does not know what a request means. One client's mistake ends that client's connection and nothing else.
+// The local socket: clients on this machine, frames of Request in and Response out. It knows connections,
+// limits and who asks for what; it does not know what a request means. One client's mistake ends that
+// client's connection and nothing else.
 
 #include <uv.h>
 
@@ -18,9 +19,11 @@ enum {
 };
 
 typedef struct LocalApiOps {
-        // A new request. The receiver answers with api_call_respond(), now or later, until a response with `final`. `request` is borrowed.
+        // A new request. The receiver answers with api_call_respond(), now or later, until a response with
+        // `final`. `request` is borrowed.
         void (*request)(ApiCall *call, const Argosy__Request *request, void *userdata);
-        // The client has gone or cancelled: the call is dead after this returns and must not be touched again.
+        // The client has gone or cancelled: the call is dead after this returns and must not be touched
+        // again.
         void (*cancelled)(ApiCall *call, void *userdata);
 } LocalApiOps;
 

@@ -14,14 +14,15 @@ int log_get_level(void);
 // Prefix of text messages, and SYSLOG_IDENTIFIER. `name` must stay valid for ever.
 void log_set_name(const char *name);
 
-void log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...)
-        _printf_(6, 7);
+void log_write(int level, const char *file, int line, const char *field, const char *value,
+               const char *format, ...) _printf_(6, 7);
 
 #define log_debug(...) log_write(LOG_DEBUG, __FILE__, __LINE__, NULL, NULL, __VA_ARGS__)
 #define log_info(...) log_write(LOG_INFO, __FILE__, __LINE__, NULL, NULL, __VA_ARGS__)
 #define log_notice(...) log_write(LOG_NOTICE, __FILE__, __LINE__, NULL, NULL, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, __FILE__, __LINE__, NULL, NULL, __VA_ARGS__)
 #define log_error(...) log_write(LOG_ERR, __FILE__, __LINE__, NULL, NULL, __VA_ARGS__)
-// With one structured field, e.g. ARGOSY_UNIT or ARGOSY_HOST, so that `journalctl ARGOSY_UNIT=web.service` finds it.
+// With one structured field, e.g. ARGOSY_UNIT or ARGOSY_HOST, so that `journalctl ARGOSY_UNIT=web.service`
+// finds it.
 #define log_unit(level, unit, ...) log_write(level, __FILE__, __LINE__, "ARGOSY_UNIT", unit, __VA_ARGS__)
 #define log_host(level, host, ...) log_write(level, __FILE__, __LINE__, "ARGOSY_HOST", host, __VA_ARGS__)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The few macros that every file may use. Ownership is visible in the text: `_cleanup_(x)` on a local says who frees it,
-// TAKE_PTR() says that it has been handed on.
+// The few macros that every file may use. Ownership is visible in the text: `_cleanup_(x)` on a local says
+// who frees it, TAKE_PTR() says that it has been handed on.
 
 #include <assert.h>
 #include <stddef.h>
@@ -17,31 +17,31 @@
 #define _warn_unused_ __attribute__((warn_unused_result))
 
 #define ELEMENTSOF(a) (sizeof(a) / sizeof((a)[0]))
-#define CONTAINER_OF(ptr, type, member) ((type *) ((char *) (ptr) - offsetof(type, member)))
+#define CONTAINER_OF(ptr, type, member) ((type *) ((char *) (ptr) -offsetof(type, member)))
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 
 // Takes the pointer out of a variable and leaves NULL there.
-#define TAKE_PTR(p)                                                                                                    \
-        ({                                                                                                             \
-                typeof(p) *_take = &(p);                                                                               \
-                typeof(p) _taken = *_take;                                                                             \
-                *_take = NULL;                                                                                         \
-                _taken;                                                                                                \
+#define TAKE_PTR(p)                        \
+        ({                                 \
+                typeof(p) *_take = &(p);   \
+                typeof(p) _taken = *_take; \
+                *_take = NULL;             \
+                _taken;                    \
         })
-#define TAKE_FD(fd)                                                                                                    \
-        ({                                                                                                             \
-                int *_take = &(fd);                                                                                    \
-                int _taken = *_take;                                                                                   \
-                *_take = -1;                                                                                           \
-                _taken;                                                                                                \
+#define TAKE_FD(fd)                  \
+        ({                           \
+                int *_take = &(fd);  \
+                int _taken = *_take; \
+                *_take = -1;         \
+                _taken;              \
         })
 
 // DEFINE_CLEANUP(Buf *, buf_free) makes buf_freep() for use with _cleanup_. `f` must accept NULL.
-#define DEFINE_CLEANUP(type, f)                                                                                        \
-        static inline _unused_ void f##p(type *p) {                                                                    \
-                if (*p)                                                                                                \
-                        f(*p);                                                                                         \
+#define DEFINE_CLEANUP(type, f)                     \
+        static inline _unused_ void f##p(type *p) { \
+                if (*p)                             \
+                        f(*p);                      \
         }
 
 static inline void freep(void *p) {

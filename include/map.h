@@ -3,8 +3,9 @@
 
 // Hash map from byte strings to pointers, seeded per process so that peers cannot choose collisions.
 //
-// The map owns neither keys nor values: a key usually lives inside its value and must stay unchanged while it is in the map.
-// Iteration order is arbitrary; entries may be taken while iterating with map_foreach(), none may be added.
+// The map owns neither keys nor values: a key usually lives inside its value and must stay unchanged while
+// it is in the map. Iteration order is arbitrary; entries may be taken while iterating with map_foreach(),
+// none may be added.
 
 #include <stdbool.h>
 
@@ -47,8 +48,9 @@ static inline void *map_take_str(Map *m, const char *key) {
 
 // Next used slot at or behind *iter (start with 0), or NULL at the end.
 MapSlot *map_next(const Map *m, size_t *iter);
-#define map_foreach(slot, map) for (size_t slot##_i = 0, slot##_b = 1; slot##_b; slot##_b = 0) \
-        for (MapSlot *slot; (slot = map_next(map, &slot##_i));)
+#define map_foreach(slot, map)                                          \
+        for (size_t slot##_i = 0, slot##_b = 1; slot##_b; slot##_b = 0) \
+                for (MapSlot * slot; (slot = map_next(map, &slot##_i));)
 
 // SipHash-2-4 with this process's random key (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012).
 uint64_t map_hash(const void *data, size_t len);

@@ -21,5 +21,6 @@ bool hex_decode(const char *hex, void *ret, size_t len);
 
 // Decimal without sign, blanks or leading '+', at most `max`. False (and *ret untouched) otherwise.
 bool parse_u64(const char *s, uint64_t max, uint64_t *ret);
-// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min". Microseconds.
+// systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min".
+// Microseconds.
 bool parse_span_us(const char *s, uint64_t *ret);

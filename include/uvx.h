@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// libuv at our border: its errors are negative errno on Linux except for a few of its own, which are translated here;
-// and the one pattern that every room uses on the loop: mark dirty, drain once per turn.
+// libuv at our border: its errors are negative errno on Linux except for a few of its own, which are
+// translated here; and the one pattern that every room uses on the loop: mark dirty, drain once per turn.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -12,13 +12,14 @@
 // Any libuv status as 0 or negative errno.
 int uvx_errno(int status);
 
-// Starts the worker threads of the global pool with all signals blocked (libuv would let them inherit whatever is unblocked now;
-// system calls like fallocate() then fail with EINTR in a thread that was never meant to get a signal). Call it before anything
-// else uses the pool; once the pool runs, calling it again changes nothing.
+// Starts the worker threads of the global pool with all signals blocked (libuv would let them inherit
+// whatever is unblocked now; system calls like fallocate() then fail with EINTR in a thread that was never
+// meant to get a signal). Call it before anything else uses the pool; once the pool runs, calling it again
+// changes nothing.
 int uvx_start_pool(void);
 
-// A Drain calls `run` once in the turn of the loop after drain_mark() was called, however often it was. Marking from inside
-// `run` leads to another run in the next turn. Costs nothing while nothing is marked.
+// A Drain calls `run` once in the turn of the loop after drain_mark() was called, however often it was.
+// Marking from inside `run` leads to another run in the next turn. Costs nothing while nothing is marked.
 typedef struct Drain {
         uv_idle_t idle;
         void (*run)(void *userdata);

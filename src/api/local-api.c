@@ -8,7 +8,8 @@
 // Client        accepted                     its stream's `closed`
 // ApiCall       a frame with a request       final response, cancel, or with its Client
 //
-// Whoever may connect is decided by the socket's mode and group (0660 root:argosy); there is no finer right on this socket.
+// Whoever may connect is decided by the socket's mode and group (0660 root:argosy); there is no finer right
+// on this socket.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -73,7 +74,8 @@ static void client_send(Client *c, const Argosy__Response *response) {
                 stream_close(c->stream, -ENOBUFS, false);
                 return;
         }
-        (void) stream_send(c->stream, &response->base); // an error means that it is closing: `closed` follows
+        (void) stream_send(c->stream,
+                           &response->base); // an error means that it is closing: `closed` follows
 }
 
 void api_call_respond(ApiCall *call, Argosy__Response *response) {
@@ -106,7 +108,7 @@ void *api_call_data(const ApiCall *call) {
 }
 
 static void on_cancel_request(Client *c, uint64_t id) {
-        list_foreach_safe(n, &c->calls) {
+        list_foreach_safe (n, &c->calls) {
                 ApiCall *call = CONTAINER_OF(n, ApiCall, link);
 
                 if (call->id == id) {
@@ -133,7 +135,8 @@ static int on_request(Client *c, const Argosy__Request *request) {
 
         if (request->what_case == ARGOSY__REQUEST__WHAT__NOT_SET) {
                 if (request->cancel_id == 0)
-                        return refuse(c, request->id, EOPNOTSUPP, "this daemon does not know that request; is it older than argosyctl?");
+                        return refuse(c, request->id, EOPNOTSUPP,
+                                      "this daemon does not know that request; is it older than argosyctl?");
                 on_cancel_request(c, request->cancel_id);
                 return 0;
         }
@@ -168,11 +171,13 @@ static void on_closed(Stream *s, int error, void *userdata) {
         LocalApi *a = c->api;
 
         if (error == -EBADMSG || error == -EMSGSIZE)
-                log_warning("A local client (pid %i, uid %u) sent something that is not a request; its connection was closed.",
+                log_warning("A local client (pid %i, uid %u) sent something that is not a request; its "
+                            "connection was closed.",
                             (int) stream_peer(s)->pid, (unsigned) stream_peer(s)->uid);
         else if (error == -ENOBUFS)
-                log_warning("A local client (pid %i) does not read its answers; its connection was closed.", (int) stream_peer(s)->pid);
-        list_foreach_safe(n, &c->calls)
+                log_warning("A local client (pid %i) does not read its answers; its connection was closed.",
+                            (int) stream_peer(s)->pid);
+        list_foreach_safe (n, &c->calls)
                 cancel_call(CONTAINER_OF(n, ApiCall, link));
         list_unlink(&c->link);
         a->n_clients--;
@@ -232,7 +237,7 @@ void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata
         a->closing = true;
         a->closed = closed;
         a->closed_data = userdata;
-        list_foreach_safe(n, &a->clients)
+        list_foreach_safe (n, &a->clients)
                 stream_close(CONTAINER_OF(n, Client, link)->stream, 0, true);
         listener_close(a->listener);
 }

@@ -67,7 +67,8 @@ static int write_all(int fd, const uint8_t *data, size_t len) {
         return 0;
 }
 
-int file_replace(int dirfd, const char *path, const void *data, size_t len, mode_t mode, FileWriteFlags flags) {
+int file_replace(int dirfd, const char *path, const void *data, size_t len, mode_t mode,
+                 FileWriteFlags flags) {
         _cleanup_free_ char *dir = strdup(path), *tmp = NULL;
         _cleanup_(closep) int fd = -1;
         char *slash;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// To the journal natively if stderr is a journal stream ($JOURNAL_STREAM names its device and inode), else as text.
-// Never fails: a message that cannot be written is lost, as everywhere.
+// To the journal natively if stderr is a journal stream ($JOURNAL_STREAM names its device and inode), else
+// as text. Never fails: a message that cannot be written is lost, as everywhere.
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +65,8 @@ static void send_to_journal(int level, const char *file, int line, const char *f
         (void) sd_journal_sendv(iov, n);
 }
 
-void log_write(int level, const char *file, int line, const char *field, const char *value, const char *format, ...) {
+void log_write(int level, const char *file, int line, const char *field, const char *value,
+               const char *format, ...) {
         char message[MESSAGE_MAX];
         va_list ap;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Open addressing with linear probing, at most 3/4 full. Removal shifts the following entries back instead of leaving
-// tombstones, so lookups stay short however long the map lives; see map_next() for why one may remove while walking.
+// Open addressing with linear probing, at most 3/4 full. Removal shifts the following entries back instead
+// of leaving tombstones, so lookups stay short however long the map lives; see map_next() for why one may
+// remove while walking.
 
 #include <errno.h>
 #include <sys/random.h>
@@ -22,12 +23,12 @@ static uint64_t rotl(uint64_t x, int b) {
         return (x << b) | (x >> (64 - b));
 }
 
-#define SIPROUND                                                                                                       \
-        do {                                                                                                           \
-                v0 += v1, v1 = rotl(v1, 13) ^ v0, v0 = rotl(v0, 32);                                                   \
-                v2 += v3, v3 = rotl(v3, 16) ^ v2;                                                                      \
-                v0 += v3, v3 = rotl(v3, 21) ^ v0;                                                                      \
-                v2 += v1, v1 = rotl(v1, 17) ^ v2, v2 = rotl(v2, 32);                                                   \
+#define SIPROUND                                                     \
+        do {                                                         \
+                v0 += v1, v1 = rotl(v1, 13) ^ v0, v0 = rotl(v0, 32); \
+                v2 += v3, v3 = rotl(v3, 16) ^ v2;                    \
+                v0 += v3, v3 = rotl(v3, 21) ^ v0;                    \
+                v2 += v1, v1 = rotl(v1, 17) ^ v2, v2 = rotl(v2, 32); \
         } while (0)
 
 uint64_t map_hash(const void *data, size_t len) {
@@ -84,7 +85,8 @@ static MapSlot *probe(const Map *m, uint64_t hash, const void *key, size_t key_l
         for (size_t i = hash & (m->n_slots - 1);; i = (i + 1) & (m->n_slots - 1)) {
                 MapSlot *s = &m->slots[i];
 
-                if (!s->key || (s->hash == hash && s->key_len == key_len && memcmp(s->key, key, key_len) == 0))
+                if (!s->key ||
+                    (s->hash == hash && s->key_len == key_len && memcmp(s->key, key, key_len) == 0))
                         return s;
         }
 }
@@ -97,7 +99,8 @@ static int grow(Map *m) {
                 return -ENOMEM;
         for (size_t i = 0; i < m->n_slots; i++)
                 if (m->slots[i].key)
-                        *probe(&bigger, m->slots[i].hash, m->slots[i].key, m->slots[i].key_len) = m->slots[i];
+                        *probe(&bigger, m->slots[i].hash, m->slots[i].key, m->slots[i].key_len) =
+                                m->slots[i];
         free(m->slots);
         *m = bigger;
         return 0;
@@ -154,9 +157,9 @@ void *map_take(Map *m, const void *key, size_t key_len) {
         return value;
 }
 
-// *iter counts slots already visited. The walk goes downwards from the slot below the first free one: a removal shifts
-// entries only from higher slots to lower ones (cyclically, and never across a free slot), so an entry that was not visited
-// yet never moves into the visited part.
+// *iter counts slots already visited. The walk goes downwards from the slot below the first free one: a
+// removal shifts entries only from higher slots to lower ones (cyclically, and never across a free slot), so
+// an entry that was not visited yet never moves into the visited part.
 MapSlot *map_next(const Map *m, size_t *iter) {
         size_t start = 0;
 

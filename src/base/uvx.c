@@ -10,7 +10,8 @@ int uvx_errno(int status) {
                 return 0;
         if (status == UV_EOF)
                 return -ECONNRESET;
-        if (status <= UV_EAI_ADDRFAMILY && status >= UV_EAI_SOCKTYPE) // the name look-up block, -3000 ... -3014
+        if (status <= UV_EAI_ADDRFAMILY &&
+            status >= UV_EAI_SOCKTYPE) // the name look-up block, -3000 ... -3014
                 return -EADDRNOTAVAIL;
         return status; // on Linux UV_Exxx is -Exxx
 }

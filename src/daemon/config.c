@@ -28,19 +28,25 @@ static const struct ConfigKey {
         uint64_t min, max;
         const char *help;
 } config_keys[] = {
-        {"Node", "Name", KEY_NAME, offsetof(Config, name), "", 0, 0, "name of this host, for people (default: its host name)"},
+        {"Node", "Name", KEY_NAME, offsetof(Config, name), "", 0, 0,
+         "name of this host, for people (default: its host name)"},
         {"Node", "Address", KEY_ADDRESS, offsetof(Config, address), "", 0, 0,
          "IP address that other hosts reach this one at (default: that of the first network interface)"},
-        {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 1, 65535, "TCP port for everything between hosts"},
-        {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0, "k=v ..., matched by MachineMetadata= of units"},
-        {"Cluster", "LeaseSec", KEY_SPAN, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC, 3600 * USEC_PER_SEC,
-         "a host not heard of for so long is lost and its units move"},
-        {"Cluster", "HeartbeatSec", KEY_SPAN, offsetof(Config, heartbeat_us), "1", 50 * USEC_PER_MSEC, 600 * USEC_PER_SEC,
-         "how often a host tells the leader that it lives"},
-        {"Cluster", "ElectionTimeoutSec", KEY_SPAN, offsetof(Config, election_us), "0.6", 100 * USEC_PER_MSEC, 60 * USEC_PER_SEC,
+        {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 1, 65535,
+         "TCP port for everything between hosts"},
+        {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0,
+         "k=v ..., matched by MachineMetadata= of units"},
+        {"Cluster", "LeaseSec", KEY_SPAN, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC,
+         3600 * USEC_PER_SEC, "a host not heard of for so long is lost and its units move"},
+        {"Cluster", "HeartbeatSec", KEY_SPAN, offsetof(Config, heartbeat_us), "1", 50 * USEC_PER_MSEC,
+         600 * USEC_PER_SEC, "how often a host tells the leader that it lives"},
+        {"Cluster", "ElectionTimeoutSec", KEY_SPAN, offsetof(Config, election_us), "0.6",
+         100 * USEC_PER_MSEC, 60 * USEC_PER_SEC,
          "a voter that hears nothing from the leader for once to twice this long calls an election"},
-        {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 3, "how many hosts keep the log: 1 or 3"},
-        {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7, "3 errors ... 6 information, 7 debugging"},
+        {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 3,
+         "how many hosts keep the log: 1 or 3"},
+        {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
+         "3 errors ... 6 information, 7 debugging"},
 };
 
 static void labels_clear(Config *c) {
@@ -109,7 +115,8 @@ static int assign_labels(Config *c, const char *value) {
 
                 if (eq)
                         *eq = 0;
-                if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) || c->n_labels >= CONFIG_LABELS_MAX) {
+                if (!eq || !label_is_valid(word) || !label_is_valid(eq + 1) ||
+                    c->n_labels >= CONFIG_LABELS_MAX) {
                         bad = 1;
                         continue;
                 }
@@ -172,9 +179,11 @@ static int assign(Config *c, const char *path, const IniLine *line) {
 
                 if (!streq(k->section, line->section) || !streq(k->key, line->key))
                         continue;
-                r = *value || k->type == KEY_LABELS ? assign_key(c, k, value) : assign_key(c, k, k->fallback);
+                r = *value || k->type == KEY_LABELS ? assign_key(c, k, value)
+                                                    : assign_key(c, k, k->fallback);
                 if (r > 0)
-                        log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key, value);
+                        log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key,
+                                    value);
                 return r < 0 ? r : 0;
         }
         log_warning("%s:%u: unknown key %s= in [%s], ignored.", path, line->line, line->key, line->section);
@@ -203,7 +212,9 @@ static int load_file(const char *path, Config *c) {
                 return r;
         while ((r = ini_reader_next(&reader, &line)) != 0) {
                 if (r == -EBADMSG)
-                        log_warning("%s:%u: a section header must end with ']'; the rest of the file is ignored.", path, line.line);
+                        log_warning("%s:%u: a section header must end with ']'; the rest of the file is "
+                                    "ignored.",
+                                    path, line.line);
                 else if (r > 0 && line.kind == INI_GARBAGE)
                         log_warning("%s:%u: neither a section nor an assignment, ignored.", path, line.line);
                 else if (r > 0 && line.kind == INI_ASSIGNMENT)
@@ -274,7 +285,8 @@ static bool is_masked(const char *path) {
 }
 
 static int load_dropins(const char *root, Config *c) {
-        static const char *const dirs[] = {"/usr/lib/argosy", "/usr/local/lib/argosy", "/run/argosy", "/etc/argosy"};
+        static const char *const dirs[] = {"/usr/lib/argosy", "/usr/local/lib/argosy", "/run/argosy",
+                                           "/etc/argosy"};
         DropIn *list = NULL;
         size_t n = 0;
         int r = 0;
@@ -320,7 +332,8 @@ int config_load(const char *root, Config *ret) {
         if (r >= 0)
                 r = default_name(&c);
         if (r >= 0 && c.heartbeat_us * 2 > c.lease_us) {
-                log_warning("HeartbeatSec= must be at most half of LeaseSec=, using a quarter of LeaseSec=.");
+                log_warning(
+                        "HeartbeatSec= must be at most half of LeaseSec=, using a quarter of LeaseSec=.");
                 c.heartbeat_us = c.lease_us / 4;
         }
         if (r < 0) {
@@ -341,7 +354,8 @@ char *config_describe(void) {
                 if (!streq(section, k->section) && buf_printf(&out, "  [%s]\n", k->section) < 0)
                         return NULL;
                 section = k->section;
-                if (buf_printf(&out, "    %s=%-*s %s\n", k->key, (int) (22 - strlen(k->key)), k->fallback, k->help) < 0)
+                if (buf_printf(&out, "    %s=%-*s %s\n", k->key, (int) (22 - strlen(k->key)), k->fallback,
+                               k->help) < 0)
                         return NULL;
         }
         return buf_take_string(&out);

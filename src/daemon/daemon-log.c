@@ -3,9 +3,9 @@
 // The replicated log of this host, where it is a voter.
 //
 //   committed batch -> apply() -> ClusterState -> Leader (which turns what is dirty into orders)
-//   role(LEADER)    -> [first batch of a new or recovered cluster] -> lead(): leader, then mesh, then by the mesh the agent
-//   StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open -> StoreOpened
-//   StoreClose      -> close, empty the log, forget the CA key
+//   role(LEADER)    -> [first batch of a new or recovered cluster] -> lead(): leader, then mesh, then by the
+//   mesh the agent StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open ->
+//   StoreOpened StoreClose      -> close, empty the log, forget the CA key
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,8 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         d->peers = kept;
 }
 
-// Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the peers file.
+// Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
+// peers file.
 static void publish_voters(Daemon *d) {
         size_t n_hosts, n = 0;
         const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);
@@ -161,7 +162,8 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         if (role == STORE_LEADER)
                 lead_if_ready(d);
         else if (role != STORE_STALLED || d->leading) // stalled: nobody can be told anything that lasts
-                stop_leading(d, leader.term, role == STORE_FOLLOWER ? host_of_raft_id(d, leader.raft_id) : 0);
+                stop_leading(d, leader.term,
+                             role == STORE_FOLLOWER ? host_of_raft_id(d, leader.raft_id) : 0);
         daemon_status(d);
 }
 
@@ -169,13 +171,15 @@ static void on_fatal(const char *why, void *userdata) {
         daemon_fail(userdata, why);
 }
 
-static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin, void *userdata) {
+static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
+                       void *userdata) {
         Daemon *d = userdata;
         const Argosy__HostRecord *h = cluster_state_find_host(d->state, host_of_raft_id(d, raft_id));
 
         if (h) {
                 *ret_port = (uint16_t) h->port;
-                return str_copy(ret_address, size, h->address) && hash_from_bytes(h->key_pin.data, h->key_pin.len, ret_pin);
+                return str_copy(ret_address, size, h->address) &&
+                       hash_from_bytes(h->key_pin.data, h->key_pin.len, ret_pin);
         }
         for (size_t i = 0; i < d->peers->n_voters; i++) { // before this log says anything
                 const Argosy__Voter *v = d->peers->voters[i];
@@ -183,7 +187,8 @@ static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_
                 if (v->raft_id != raft_id)
                         continue;
                 *ret_port = (uint16_t) v->port;
-                return str_copy(ret_address, size, v->address) && hash_from_bytes(v->key_pin.data, v->key_pin.len, ret_pin);
+                return str_copy(ret_address, size, v->address) &&
+                       hash_from_bytes(v->key_pin.data, v->key_pin.len, ret_pin);
         }
         return false;
 }
@@ -239,7 +244,8 @@ static int submit_first_batch(Daemon *d) {
         Argosy__ClusterRecord cluster;
         Argosy__HostRecord host = ARGOSY__HOST_RECORD__INIT;
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
-        Argosy__LogOp op_cluster = ARGOSY__LOG_OP__INIT, op_host = ARGOSY__LOG_OP__INIT, *ops[] = {&op_cluster, &op_host};
+        Argosy__LogOp op_cluster = ARGOSY__LOG_OP__INIT, op_host = ARGOSY__LOG_OP__INIT,
+                      *ops[] = {&op_cluster, &op_host};
 
         init_cluster(d, &cluster);
         op_cluster.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
@@ -290,7 +296,8 @@ static int submit_recovery(Daemon *d) {
                 pointers[n] = &ops[n];
                 n++;
         }
-        log_notice("Raising the cluster generation to %llu: this host was recovered alone.", (unsigned long long) cluster.generation);
+        log_notice("Raising the cluster generation to %llu: this host was recovered alone.",
+                   (unsigned long long) cluster.generation);
         return submit_batch(d, pointers, n, on_init_done);
 }
 
@@ -465,8 +472,8 @@ static void answer_store_open(Daemon *d, uint32_t raft_id, const char *error) {
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: the leader asks again
 }
 
-// Makes the disk ready for a log of this raft id: the CA key, no older log, the number in the peers file. In this order: a
-// raft id in the peers file promises that the rest is there.
+// Makes the disk ready for a log of this raft id: the CA key, no older log, the number in the peers file. In
+// this order: a raft id in the peers file promises that the rest is there.
 static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         Argosy__PeersFile peers = *d->peers;
         int r;

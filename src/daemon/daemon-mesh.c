@@ -19,8 +19,8 @@
 #include "stream.h"
 #include "tls-context.h"
 
-// The host that a public key belongs to, 0 if to nobody. The replicated state decides where there is one; before it says anything, and on
-// hosts without a log, the voters of the peers file are known.
+// The host that a public key belongs to, 0 if to nobody. The replicated state decides where there is one;
+// before it says anything, and on hosts without a log, the voters of the peers file are known.
 static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
         bool has_state = d->state && cluster_state_cluster(d->state);
 
@@ -61,7 +61,8 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
         }
         host = host_of_pin(d, &peer->pin, &raft_id);
         if (host == 0 || !d->store || d->store_closing)
-                stream_close(s, -EACCES, false); // revoked since the handshake, or we are no voter: it finds the others
+                stream_close(s, -EACCES,
+                             false); // revoked since the handshake, or we are no voter: it finds the others
         else if (streq(peer->alpn, ALPN_RAFT))
                 store_accept(d->store, s, raft_id);
         else
@@ -82,13 +83,15 @@ static void on_listener_closed(Listener *l, void *userdata) {
         d->closing--;
 }
 
-static const ListenerOps listener_ops = {.accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
+static const ListenerOps listener_ops = {
+        .accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
 
 int daemon_listen(Daemon *d, char **ret_why) {
         int r = listener_new_tcp(d->loop, (uint16_t) d->config.port, d->tls, &listener_ops, d, &d->listener);
 
         if (r < 0)
-                *ret_why = str_printf("Cannot listen on port %u: %s", (unsigned) d->config.port, strerror(-r));
+                *ret_why =
+                        str_printf("Cannot listen on port %u: %s", (unsigned) d->config.port, strerror(-r));
         return r;
 }
 
@@ -111,7 +114,8 @@ static void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
         if (leader == 0 && d->known_leader != 0)
                 log_warning("No leader can be reached; units go on running.");
         else if (leader != 0 && leader != d->known_leader)
-                log_info("The leader is %s (term %llu).", daemon_host_name(d, leader, name, sizeof(name)), (unsigned long long) term);
+                log_info("The leader is %s (term %llu).", daemon_host_name(d, leader, name, sizeof(name)),
+                         (unsigned long long) term);
         if (leader == 0 && d->known_leader != 0)
                 d->leader_seen_us = clock_boot_us();
         d->known_leader = leader;
@@ -176,7 +180,9 @@ static void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdat
         if (!peers)
                 return;
         for (size_t i = 0; i < n; i++) {
-                peers[i] = (MeshPeer){.host = voters[i]->host, .port = (uint16_t) voters[i]->port, .raft_id = voters[i]->raft_id};
+                peers[i] = (MeshPeer){.host = voters[i]->host,
+                                      .port = (uint16_t) voters[i]->port,
+                                      .raft_id = voters[i]->raft_id};
                 if (!str_copy(peers[i].address, sizeof(peers[i].address), voters[i]->address) ||
                     !hash_from_bytes(voters[i]->key_pin.data, voters[i]->key_pin.len, &peers[i].pin))
                         return; // not a list that a member would send
@@ -188,7 +194,8 @@ static void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdat
 static void on_link_failed(uint32_t host, const char *why, void *userdata) {
         char name[64];
 
-        log_host(LOG_INFO, daemon_host_name(userdata, host, name, sizeof(name)), "Link to %s: %s", name, why);
+        log_host(LOG_INFO, daemon_host_name(userdata, host, name, sizeof(name)), "Link to %s: %s", name,
+                 why);
 }
 
 static const MeshOps mesh_ops = {

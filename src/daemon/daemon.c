@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Start:  configuration -> state directory (a fresh host makes itself the first of a new cluster) -> mesh -> log, if a voter -> agent ->
+// Start:  configuration -> state directory (a fresh host makes itself the first of a new cluster) -> mesh ->
+// log, if a voter -> agent ->
 //         local socket, port -> READY
-// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> the loop runs out -> exit, or execute ourselves again
+// End:    SIGTERM -> hand leadership on -> Goodbye -> close everything -> the loop runs out -> exit, or
+// execute ourselves again
 //
 // Nothing here stops a unit: units belong to systemd, and this process may come and go.
 
@@ -11,9 +13,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
-#include <sysexits.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -38,12 +40,13 @@ enum {
         END_DEADLINE_MS = 4000,      // an orderly end takes no longer; the kernel closes the rest
         TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
         DAY_MS = 24 * 3600 * 1000,
-        SLOW_TURN_US = 10000,        // a turn of the loop is never to be longer
+        SLOW_TURN_US = 10000, // a turn of the loop is never to be longer
 };
 
-// Application id of the host id: sd_id128_get_machine_app_specific() makes of it and the machine id something that does not give the machine
-// id away. Random, fixed for ever.
-static const sd_id128_t application_id = SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
+// Application id of the host id: sd_id128_get_machine_app_specific() makes of it and the machine id
+// something that does not give the machine id away. Random, fixed for ever.
+static const sd_id128_t application_id =
+        SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
 
 void daemon_status(Daemon *d) {
         const char *role = d->leading ? "leader" : d->store ? "voter" : "spare";
@@ -53,13 +56,16 @@ void daemon_status(Daemon *d) {
         if (d->state)
                 (void) cluster_state_hosts(d->state, &n_hosts);
         if (d->leading)
-                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %zu units here", n_hosts, n_hosts == 1 ? "" : "s",
-                                  (unsigned long long) d->store_term, agent_n_units(d->agent));
+                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %zu units here", n_hosts,
+                                  n_hosts == 1 ? "" : "s", (unsigned long long) d->store_term,
+                                  agent_n_units(d->agent));
         else if (d->known_leader)
                 (void) sd_notifyf(0, "STATUS=%s, the leader is %s; %zu units here", role,
-                                  daemon_host_name(d, d->known_leader, name, sizeof(name)), agent_n_units(d->agent));
+                                  daemon_host_name(d, d->known_leader, name, sizeof(name)),
+                                  agent_n_units(d->agent));
         else
-                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %zu units here", role, agent_n_units(d->agent));
+                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %zu units here", role,
+                                  agent_n_units(d->agent));
 }
 
 // ---- requests of local clients
@@ -78,7 +84,8 @@ static void on_api_request(ApiCall *call, const Argosy__Request *request, void *
         int r = router_submit(d->router, request, on_route_answer, call, &route);
 
         if (r < 0)
-                api_call_fail(call, -r, "%s", r == -EBUSY ? "too many requests at the moment" : strerror(-r));
+                api_call_fail(call, -r, "%s",
+                              r == -EBUSY ? "too many requests at the moment" : strerror(-r));
         else
                 api_call_set_data(call, route);
 }
@@ -205,7 +212,8 @@ void daemon_fail(Daemon *d, const char *why) {
         if (d->end == DAEMON_RUNNING)
                 d->end = DAEMON_FAILED;
         fflush(NULL);
-        _exit(EXIT_FAILURE); // no orderly end: what failed may be the disk or memory itself; systemd starts us again
+        _exit(EXIT_FAILURE); // no orderly end: what failed may be the disk or memory itself; systemd starts
+                             // us again
 }
 
 // ---- signals, watchdog, the loop's own health
@@ -233,7 +241,8 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 config_done(&d->config);
                 d->config = next;
                 log_set_level((int) d->config.log_level);
-                agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels, d->config.n_labels);
+                agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
+                                 d->config.n_labels);
                 log_info("The configuration was read again.");
         }
         (void) sd_notify(0, "READY=1");
@@ -246,9 +255,11 @@ static void on_usr1(uv_signal_t *signal, int number) {
         SystemdStats stats = {};
 
         agent_systemd_stats(d->agent, &stats);
-        log_info("Counters: calls=%llu signals=%llu resyncs=%llu checks=%llu discrepancies=%llu jobs=%llu turn_max_us=%llu slow_turns=%llu",
-                 (unsigned long long) stats.calls, (unsigned long long) stats.signals, (unsigned long long) stats.resyncs,
-                 (unsigned long long) stats.check_rounds, (unsigned long long) stats.discrepancies, (unsigned long long) stats.jobs,
+        log_info("Counters: calls=%llu signals=%llu resyncs=%llu checks=%llu discrepancies=%llu jobs=%llu "
+                 "turn_max_us=%llu slow_turns=%llu",
+                 (unsigned long long) stats.calls, (unsigned long long) stats.signals,
+                 (unsigned long long) stats.resyncs, (unsigned long long) stats.check_rounds,
+                 (unsigned long long) stats.discrepancies, (unsigned long long) stats.jobs,
                  (unsigned long long) d->turn_max_us, (unsigned long long) d->turns_over_10ms);
         d->turn_max_us = 0;
 }
@@ -312,8 +323,9 @@ static void open_handles(Daemon *d) {
 }
 
 static void close_handles(Daemon *d) {
-        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,   (uv_handle_t *) &d->sighup,
-                                  (uv_handle_t *) &d->sigusr1,  (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
+        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,    (uv_handle_t *) &d->sigint,
+                                  (uv_handle_t *) &d->sighup,     (uv_handle_t *) &d->sigusr1,
+                                  (uv_handle_t *) &d->watchdog,   (uv_handle_t *) &d->turn_end,
                                   (uv_handle_t *) &d->turn_begin, (uv_handle_t *) &d->daily};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
@@ -322,7 +334,8 @@ static void close_handles(Daemon *d) {
 
 // ---- start
 
-// What others reach us at when nobody configured it: the first address that is neither loopback nor link-local. IPv4 first.
+// What others reach us at when nobody configured it: the first address that is neither loopback nor
+// link-local. IPv4 first.
 static int find_address(Config *c) {
         uv_interface_address_t *list = NULL;
         char text[INET6_ADDRSTRLEN] = "";
@@ -387,7 +400,8 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         if (!*ret_fresh)
                 return r;
         log_notice("This is a fresh host: making it the first of a new cluster.");
-        r = state_dir_create(d->state_dir, d->config.name, d->config.address, (uint16_t) d->config.port, ret_why);
+        r = state_dir_create(d->state_dir, d->config.name, d->config.address, (uint16_t) d->config.port,
+                             ret_why);
         if (r < 0)
                 return r;
         return state_dir_load(d->state_dir, &d->identity, &d->peers, ret_why);
@@ -437,13 +451,15 @@ static int open_socket(Daemon *d, char **ret_why) {
         return r;
 }
 
-// A voter without its log has lost it: to start an empty one would forget what it voted for and acknowledged.
+// A voter without its log has lost it: to start an empty one would forget what it voted for and
+// acknowledged.
 static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
         if (fresh || d->peers->raft_id == 0 || store_exists(d->log_dir))
                 return 0;
         if (d->peers->raft_id == 1 && d->peers->n_voters == 1)
                 return 0; // first host, stopped between state_dir_create() and the log's first write
-        *ret_why = str_printf("The log under %s is missing although this host is a voter. Restore it, or remove this host from the cluster on another "
+        *ret_why = str_printf("The log under %s is missing although this host is a voter. Restore it, or "
+                              "remove this host from the cluster on another "
                               "one ('argosyctl cluster remove %s'), move %s away, and join again.",
                               d->log_dir, d->config.name, d->state_dir);
         return -EBADMSG;
@@ -479,7 +495,8 @@ static int start(Daemon *d, char **ret_why) {
         return r;
 }
 
-// The same program with the same arguments, which then finds the new identity. The local socket goes along, so that no client is refused.
+// The same program with the same arguments, which then finds the new identity. The local socket goes along,
+// so that no client is refused.
 static void execute_again(Daemon *d, char **argv) {
         char pid[16];
 
@@ -516,9 +533,11 @@ int daemon_run(const RunOptions *options, char **argv) {
         if (r < 0) {
                 log_error("%s", why ?: strerror(-r));
                 (void) sd_notifyf(0, "STATUS=Failed: %s\nERRNO=%i", why ?: strerror(-r), -r);
-                return r == -EBADMSG ? EX_CONFIG : EXIT_FAILURE; // what is damaged needs a person: no restart helps
+                return r == -EBADMSG ? EX_CONFIG
+                                     : EXIT_FAILURE; // what is damaged needs a person: no restart helps
         }
-        log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host, d->config.address, (unsigned) d->config.port);
+        log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host,
+                 d->config.address, (unsigned) d->config.port);
         (void) sd_notify(0, "READY=1");
         daemon_status(d);
         uv_run(d->loop, UV_RUN_DEFAULT);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The one place that knows everyone. Daemon ties the rooms together and decides nothing about units: it opens the log where this host is a
-// voter, tells mesh, leader and agent who leads, and hands messages to whom they are for. Private to src/daemon.
+// The one place that knows everyone. Daemon ties the rooms together and decides nothing about units: it
+// opens the log where this host is a voter, tells mesh, leader and agent who leads, and hands messages to
+// whom they are for. Private to src/daemon.
 //
 //   daemon.c         start, signals, orderly end
 //   daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
@@ -37,7 +38,7 @@ typedef struct Daemon {
         uv_loop_t *loop;
         const char *state_dir, *runtime_dir, *unit_dir; // from the command line or the defaults
         char *log_dir;
-        uint8_t host_id[16];     // application-specific machine id
+        uint8_t host_id[16]; // application-specific machine id
         uint8_t boot_id[16];
         char host_id_hex[33], machine_id_hex[33];
         Config config;
@@ -58,25 +59,25 @@ typedef struct Daemon {
         Leader *leader;
         uint64_t store_term;
         StoreRole store_role;
-        bool leading;            // told to mesh, agent and leader
-        bool init_in_flight;     // the batch that must come before leading
+        bool leading;        // told to mesh, agent and leader
+        bool init_in_flight; // the batch that must come before leading
         bool store_closing;
         Argosy__ToHost *store_open_waiting; // StoreOpen that waits until the previous log is closed
 
         uint32_t known_leader;   // host number, 0: nobody
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
-        bool joining;            // join.c is at work: one at a time
+        bool joining; // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, deadline, daily;
-        uv_prepare_t turn_end;   // these two measure how long one turn of the loop takes
+        uv_prepare_t turn_end; // these two measure how long one turn of the loop takes
         uv_check_t turn_begin;
         uint64_t turn_began_us, turn_max_us;
         uint64_t turns_over_10ms;
         DaemonEnd end;
         bool transferring;
-        int closing;             // objects that have not called back yet
+        int closing; // objects that have not called back yet
 } Daemon;
 
 // daemon.c

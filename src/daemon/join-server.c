@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// accept -> one JoinRequest within the rate -> Request.Join through the router to the leader -> JoinReply -> close
+// accept -> one JoinRequest within the rate -> Request.Join through the router to the leader -> JoinReply ->
+// close
 //
-// Whatever goes wrong on the way, the stream's `closed` or its deadline ends it; nothing here survives JOIN_TIMEOUT_MS.
+// Whatever goes wrong on the way, the stream's `closed` or its deadline ends it; nothing here survives
+// JOIN_TIMEOUT_MS.
 
 #include <errno.h>
 
@@ -102,7 +104,9 @@ static void on_closed(Stream *s, int error, void *userdata) {
         JoinServer *server = j->server;
 
         if (error == -EBADMSG || error == -EMSGSIZE)
-                log_notice("A host at %s sent something that is not a join request; its connection was closed.", stream_peer(s)->address);
+                log_notice(
+                        "A host at %s sent something that is not a join request; its connection was closed.",
+                        stream_peer(s)->address);
         if (j->route)
                 router_cancel(j->route);
         list_unlink(&j->link);
@@ -145,7 +149,7 @@ int join_server_new(Daemon *d, JoinServer **ret) {
 }
 
 void join_server_close(JoinServer *server) {
-        list_foreach_safe(n, &server->joiners) {
+        list_foreach_safe (n, &server->joiners) {
                 Joiner *j = CONTAINER_OF(n, Joiner, link);
 
                 j->route = NULL; // the router is closing too

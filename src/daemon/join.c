@@ -2,10 +2,12 @@
 //
 // Joining, on the joiner's side:
 //
-//   check (not yet a member of anything bigger, token well formed) -> new key and signing request -> look up ADDRESS -> TLS to a member whose
-//   CA the token names -> JoinRequest -> JoinReply -> [--discard: stop and remove our units] -> state_dir_replace() -> answer -> restart
+//   check (not yet a member of anything bigger, token well formed) -> new key and signing request -> look up
+//   ADDRESS -> TLS to a member whose CA the token names -> JoinRequest -> JoinReply -> [--discard: stop and
+//   remove our units] -> state_dir_replace() -> answer -> restart
 //
-// Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working one-node cluster.
+// Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
+// one-node cluster.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -98,7 +100,8 @@ static void on_cleared(void *userdata) {
                 return;
         }
         if (j->reply)
-                log_notice("Joined the cluster of %s as host %u; starting again as its member.", j->host, j->reply->host);
+                log_notice("Joined the cluster of %s as host %u; starting again as its member.", j->host,
+                           j->reply->host);
         else
                 log_notice("Forgot the cluster (%s); starting again as a fresh host.", j->reset_why);
         answer(j, 0, "");
@@ -158,7 +161,8 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
 }
 
 static bool reply_is_whole(const Argosy__JoinReply *r) {
-        return r->host > 0 && r->cert.len > 0 && r->ca_cert.len > 0 && r->cluster_id.len == 16 && r->n_voters > 0;
+        return r->host > 0 && r->cert.len > 0 && r->ca_cert.len > 0 && r->cluster_id.len == 16 &&
+               r->n_voters > 0;
 }
 
 static void on_closed(Stream *s, int error, void *userdata) {
@@ -169,16 +173,20 @@ static void on_closed(Stream *s, int error, void *userdata) {
                 const char *why = stream_error_text(s);
 
                 fail(j, error ? -error : ECONNRESET, "%s port %u: %s", j->host, j->port,
-                     why && *why ? why : error ? strerror(-error) : "the connection was closed without an answer");
+                     why && *why ? why
+                     : error     ? strerror(-error)
+                                 : "the connection was closed without an answer");
                 join_free(j);
                 return;
         }
         if (*j->reply->error || !reply_is_whole(j->reply)) {
-                fail(j, EACCES, "%s refused: %s", j->host, *j->reply->error ? j->reply->error : "its answer is incomplete");
+                fail(j, EACCES, "%s refused: %s", j->host,
+                     *j->reply->error ? j->reply->error : "its answer is incomplete");
                 join_free(j);
                 return;
         }
-        error = identity_install(&j->identity, j->reply->cert.data, j->reply->cert.len, j->reply->ca_cert.data, j->reply->ca_cert.len);
+        error = identity_install(&j->identity, j->reply->cert.data, j->reply->cert.len,
+                                 j->reply->ca_cert.data, j->reply->ca_cert.len);
         if (error < 0) {
                 fail(j, -error, "%s sent a certificate that cannot be used: %s", j->host, strerror(-error));
                 join_free(j);
@@ -204,7 +212,8 @@ static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *fou
                 join_free(j);
                 return;
         }
-        r = stream_dial(j->daemon->loop, address, j->port, j->tls, ALPN_JOIN, NULL, &join_ops, j, &j->stream);
+        r = stream_dial(j->daemon->loop, address, j->port, j->tls, ALPN_JOIN, NULL, &join_ops, j,
+                        &j->stream);
         if (r < 0) {
                 fail(j, -r, "%s port %u: %s", j->host, j->port, strerror(-r));
                 join_free(j);
@@ -248,12 +257,16 @@ static const char *why_not_join(Daemon *d, bool discard, char *buf, size_t size)
                 return "this host is a member of a cluster already; run 'argosyctl cluster leave' first";
         (void) cluster_state_hosts(d->state, &n_hosts);
         if (n_hosts > 1)
-                return "this host is a member of a cluster with other hosts already; run 'argosyctl cluster leave' first";
+                return "this host is a member of a cluster with other hosts already; run 'argosyctl cluster "
+                       "leave' first";
         n_units = cluster_state_n_units(d->state);
         if (n_units == 0 || discard)
                 return NULL;
-        snprintf(buf, size, "this host's own one-node cluster holds %zu unit%s; destroy %s, or give %s up with --discard", n_units,
-                 n_units == 1 ? "" : "s", n_units == 1 ? "it" : "them", n_units == 1 ? "it" : "them");
+        snprintf(buf, size,
+                 "this host's own one-node cluster holds %zu unit%s; destroy %s, or give %s up with "
+                 "--discard",
+                 n_units, n_units == 1 ? "" : "s", n_units == 1 ? "it" : "them",
+                 n_units == 1 ? "it" : "them");
         return buf;
 }
 

@@ -16,7 +16,8 @@ static void help(void) {
                "  -h --help             Show this help\n"
                "     --version          Show the version\n"
                "     --debug            Log everything\n"
-               "     --recover          Offline, after the majority of voters was lost for good: make this host's\n"
+               "     --recover          Offline, after the majority of voters was lost for good: make this "
+               "host's\n"
                "                        copy of the log the cluster, then exit\n"
                "     --state-dir=DIR    Instead of /var/lib/argosy\n"
                "     --runtime-dir=DIR  Instead of /run/argosy\n"
@@ -29,7 +30,8 @@ static void help(void) {
 static void on_warm_up(uv_work_t *work) {
 }
 
-// The pool's threads are born with every signal blocked, so that signals reach the loop's thread only and never interrupt a disk call.
+// The pool's threads are born with every signal blocked, so that signals reach the loop's thread only and
+// never interrupt a disk call.
 static void start_pool(void) {
         static uv_work_t work;
         sigset_t all, before;
@@ -52,7 +54,9 @@ int main(int argc, char **argv) {
                 {"unit-dir", required_argument, NULL, ARG_UNIT_DIR},
                 {},
         };
-        RunOptions run = {.state_dir = "/var/lib/argosy", .runtime_dir = "/run/argosy", .unit_dir = "/run/systemd/system"};
+        RunOptions run = {.state_dir = "/var/lib/argosy",
+                          .runtime_dir = "/run/argosy",
+                          .unit_dir = "/run/systemd/system"};
         bool recover = false;
         int c;
 

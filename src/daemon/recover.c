@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The quorum is lost for good: this host's copy of the log becomes the cluster. The log's configuration is rewritten to this one server and
-// the generation in the peers file is raised; at the next start the host leads alone, writes the new generation into the log and makes the
-// others voters again as they come back. Their agents obey nothing of the old generation any more.
+// The quorum is lost for good: this host's copy of the log becomes the cluster. The log's configuration is
+// rewritten to this one server and the generation in the peers file is raised; at the next start the host
+// leads alone, writes the new generation into the log and makes the others voters again as they come back.
+// Their agents obey nothing of the old generation any more.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,8 @@ static bool daemon_is_running(const char *runtime_dir) {
                 return false;
         snprintf(address.sun_path, sizeof(address.sun_path), "%s/argosy.sock", runtime_dir);
         running = connect(fd, (struct sockaddr *) &address, sizeof(address)) == 0 &&
-                  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.pid != 1; // 1: systemd's socket, nobody behind it
+                  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+                  peer.pid != 1; // 1: systemd's socket, nobody behind it
         close(fd);
         return running;
 }
@@ -57,7 +59,9 @@ int recover_run(const RunOptions *options) {
         if (r < 0)
                 return fail("cannot recover: %s%s", why ?: "", why ? "" : strerror(-r));
         if (peers->raft_id == 0 || identity.ca_key.len == 0)
-                return fail("this host is not a voter and holds no copy of the log; recover on one that was%s%s", "", "");
+                return fail(
+                        "this host is not a voter and holds no copy of the log; recover on one that was%s%s",
+                        "", "");
         r = store_recover(log_dir, peers->raft_id, &why);
         if (r < 0)
                 return fail("cannot recover %s: %s", log_dir, why ?: strerror(-r));
@@ -72,7 +76,8 @@ int recover_run(const RunOptions *options) {
         r = state_dir_save_peers(options->state_dir, peers);
         if (r < 0)
                 return fail("cannot write %s: %s", options->state_dir, strerror(-r));
-        printf("This host is the only voter now, cluster generation %llu. Start argosyd; the other hosts become spares and voters again by "
+        printf("This host is the only voter now, cluster generation %llu. Start argosyd; the other hosts "
+               "become spares and voters again by "
                "themselves. What other voters had acknowledged and this host had not received is lost.\n",
                (unsigned long long) peers->generation);
         argosy__peers_file__free_unpacked(peers, NULL);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "renew.h"
 #include "clock.h"
 #include "daemon.h"
 #include "log.h"
 #include "mesh.h"
-#include "renew.h"
 #include "tls-context.h"
 
 void renew_if_due(Daemon *d) {
@@ -15,7 +15,8 @@ void renew_if_due(Daemon *d) {
         if (days >= CERT_RENEW_DAYS)
                 return;
         if (days < 0)
-                log_warning("This host's certificate has expired. Members go on trusting its key; asking for a new certificate.");
+                log_warning("This host's certificate has expired. Members go on trusting its key; asking "
+                            "for a new certificate.");
         r = identity_renew(&d->identity, d->config.name, &csr);
         if (r < 0) {
                 log_error("Cannot ask for a new certificate: %s", strerror(-r));

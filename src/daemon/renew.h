@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// This host's certificate is renewed over the mesh when fewer than CERT_RENEW_DAYS are left. Nothing depends on it: members trust pinned
-// keys, and an expired certificate of a pinned key is only warned about.
+// This host's certificate is renewed over the mesh when fewer than CERT_RENEW_DAYS are left. Nothing depends
+// on it: members trust pinned keys, and an expired certificate of a pinned key is only warned about.
 
 #include "argosy.pb-c.h"
 

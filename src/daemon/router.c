@@ -2,10 +2,10 @@
 //
 // Where a route can be:
 //
-//   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, again when a leader appears, until its deadline
-//   HERE      at the leader in this process       (cancel token)
-//   AWAY      at the leader elsewhere             (forward id)
-//   LOCAL     at this host's agent, or joining    (cancel token)
+//   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, again when a leader
+//   appears, until its deadline HERE      at the leader in this process       (cancel token) AWAY      at
+//   the leader elsewhere             (forward id) LOCAL     at this host's agent, or joining    (cancel
+//   token)
 
 #include <errno.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ struct Route {
         Argosy__Request *request;
         RouteRespond respond; // NULL: cancelled by its owner, only waiting for a callback
         void *userdata;
-        uint64_t id;          // key in `by_id`
+        uint64_t id; // key in `by_id`
         uint64_t cancel;
         uint64_t deadline_us; // while WAITING
         bool answered;        // at least one response has gone out
@@ -97,7 +97,8 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
         route_respond(userdata, response);
 }
 
-// From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next leader is asked.
+// From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next
+// leader is asked.
 static void on_leader_answer(const Argosy__Response *response, void *userdata) {
         Route *route = userdata;
 
@@ -187,7 +188,8 @@ static void dispatch_local(Route *route) {
                 route->place = ROUTE_LOCAL;
                 join_start(d, q->cluster_join, on_answer, route);
                 return;
-        case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE: // by force; else router_submit() made a ClusterRemove of it
+        case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE: // by force; else router_submit() made a ClusterRemove of
+                                                  // it
                 route->place = ROUTE_LOCAL;
                 join_reset(d, "asked to leave by force", on_answer, route);
                 return;
@@ -208,7 +210,8 @@ static void dispatch_here(Route *route) {
 
         route->place = ROUTE_HERE;
         route->in_call = true;
-        r = leader_request(route->router->daemon->leader, route->request, on_leader_answer, route, &route->cancel);
+        r = leader_request(route->router->daemon->leader, route->request, on_leader_answer, route,
+                           &route->cancel);
         route->in_call = false;
         if (route->done)
                 route_free(route);
@@ -274,7 +277,8 @@ static void answer_stale(Route *route) {
                 on_stale_answer(&response, route);
                 return;
         }
-        route_fail(route, EHOSTUNREACH, "no leader can be reached for %u s, and this host keeps no copy of the cluster's state",
+        route_fail(route, EHOSTUNREACH,
+                   "no leader can be reached for %u s, and this host keeps no copy of the cluster's state",
                    (unsigned) ((clock_boot_us() - d->leader_seen_us) / USEC_PER_SEC));
 }
 
@@ -285,7 +289,9 @@ static void on_deadline(Route *route) {
                 answer_stale(route);
                 return;
         }
-        route_fail(route, ETIMEDOUT, "no leader can be reached for %.1f s; nothing was changed by this request as far as this host knows",
+        route_fail(route, ETIMEDOUT,
+                   "no leader can be reached for %.1f s; nothing was changed by this request as far as this "
+                   "host knows",
                    (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
 }
 
@@ -295,7 +301,7 @@ static void on_timer(uv_timer_t *timer);
 static void arm_timer(Router *r) {
         uint64_t now = clock_boot_us(), next = UINT64_MAX;
 
-        list_foreach(n, &r->routes) {
+        list_foreach (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
                 if (route->place == ROUTE_WAITING)
@@ -311,7 +317,7 @@ static void on_timer(uv_timer_t *timer) {
         Router *r = timer->data;
         uint64_t now = clock_boot_us();
 
-        list_foreach_safe(n, &r->routes) {
+        list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
                 if (route->place == ROUTE_WAITING && route->deadline_us <= now)
@@ -323,7 +329,7 @@ static void on_timer(uv_timer_t *timer) {
 static void on_drain(void *userdata) {
         Router *r = userdata;
 
-        list_foreach_safe(n, &r->routes) {
+        list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
                 if (route->place == ROUTE_WAITING)
@@ -335,7 +341,7 @@ static void on_drain(void *userdata) {
 void router_on_leader_changed(Router *r) {
         uint64_t now = clock_boot_us();
 
-        list_foreach_safe(n, &r->routes) {
+        list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
                 if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE)
@@ -361,7 +367,8 @@ static uint64_t waiting_time_ms(const Argosy__Request *q) {
         return is_read(q) ? ROUTER_READ_MS : ROUTER_CHANGE_MS;
 }
 
-// `cluster leave` is `cluster remove` of ourselves, asked of the leader; the answer comes from there, and ToHost.Removed does the rest.
+// `cluster leave` is `cluster remove` of ourselves, asked of the leader; the answer comes from there, and
+// ToHost.Removed does the rest.
 static int translate_leave(Daemon *d, Argosy__Request *q) {
         Argosy__Request__ClusterRemove *remove;
 
@@ -388,7 +395,8 @@ static Argosy__Request *request_copy(const Argosy__Request *q) {
         return argosy__request__unpack(NULL, len, packed);
 }
 
-int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata, Route **ret) {
+int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata,
+                  Route **ret) {
         Route *route;
         int k;
 
@@ -478,7 +486,7 @@ static void on_drain_closed(uv_handle_t *handle) {
 }
 
 void router_close(Router *r) {
-        list_foreach_safe(n, &r->routes)
+        list_foreach_safe (n, &r->routes)
                 route_free(CONTAINER_OF(n, Route, link));
         drain_close(&r->drain, on_drain_closed);
 }

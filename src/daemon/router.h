@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Requests on their way to whoever can answer them: this host's agent, the leader in this process, or the leader elsewhere.
+// Requests on their way to whoever can answer them: this host's agent, the leader in this process, or the
+// leader elsewhere.
 //
-// A route whose leader goes away before it answered goes back to waiting and is sent again to the next one: every request is safe to repeat
-// (changes carry ids, waits are comparisons, the rest reads). Only a journal that has begun to flow ends with an error.
+// A route whose leader goes away before it answered goes back to waiting and is sent again to the next one:
+// every request is safe to repeat (changes carry ids, waits are comparisons, the rest reads). Only a journal
+// that has begun to flow ends with an error.
 //
-// Without a leader, reading requests are answered after ROUTER_READ_MS from what this host knows, with its age; others fail when their
-// time is over.
+// Without a leader, reading requests are answered after ROUTER_READ_MS from what this host knows, with its
+// age; others fail when their time is over.
 
 #include "argosy.pb-c.h"
 
@@ -17,17 +19,19 @@ typedef struct Router Router;
 
 enum {
         ROUTER_ROUTES_MAX = 4096,
-        ROUTER_READ_MS = 2000,     // a read waits so long for a leader
-        ROUTER_CHANGE_MS = 10000,  // and a change so long, unless the client says otherwise
+        ROUTER_READ_MS = 2000,    // a read waits so long for a leader
+        ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };
 
-// The last response has `final`; the route is gone when the callback returns from it. Never called from inside router_submit().
+// The last response has `final`; the route is gone when the callback returns from it. Never called from
+// inside router_submit().
 typedef void (*RouteRespond)(const Argosy__Response *response, void *userdata);
 
 int router_new(Daemon *d, Router **ret);
 void router_close(Router *r); // asynchronous only in its timer; routes are dropped without a response
 // Copies the request. -EBUSY beyond ROUTER_ROUTES_MAX.
-int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata, Route **ret);
+int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata,
+                  Route **ret);
 void router_cancel(Route *route);
 void router_on_leader_changed(Router *r);
 void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *response);

@@ -13,12 +13,13 @@
 
 enum { PEERS_FILE_MAX = 1024 * 1024 };
 
-// Bytes that begin the peers file: a name and a format version, then CRC-32C (little-endian) of the message, then the message.
+// Bytes that begin the peers file: a name and a format version, then CRC-32C (little-endian) of the message,
+// then the message.
 static const char peers_magic[8] = "argpeer1";
 
-#define PATH_IN(dir, name)                                                                                             \
-        _cleanup_free_ char *name##_path = str_printf("%s/" #name, dir);                                               \
-        if (!name##_path)                                                                                              \
+#define PATH_IN(dir, name)                                               \
+        _cleanup_free_ char *name##_path = str_printf("%s/" #name, dir); \
+        if (!name##_path)                                                \
         return -ENOMEM
 
 static int explain(char **ret_why, int error, char *why) {
@@ -40,7 +41,8 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         argosy__peers_file__pack(peers, p + sizeof(peers_magic) + sizeof(crc));
         crc = htole32(crc32c(0, p + sizeof(peers_magic) + sizeof(crc), len));
         memcpy(p + sizeof(peers_magic), &crc, sizeof(crc));
-        return file_replace(AT_FDCWD, peers_path, p, sizeof(peers_magic) + sizeof(crc) + len, 0600, FILE_SYNC);
+        return file_replace(AT_FDCWD, peers_path, p, sizeof(peers_magic) + sizeof(crc) + len, 0600,
+                            FILE_SYNC);
 }
 
 static int load_peers(const char *dir, Argosy__PeersFile **ret) {
@@ -69,23 +71,27 @@ int state_dir_load(const char *dir, Identity *ret_identity, Argosy__PeersFile **
         r = load_peers(dir, ret_peers);
         if (r == -ENOENT && store_exists(log_path))
                 return explain(ret_why, -EBADMSG,
-                               str_printf("%s holds a log but %s/peers is missing. Restore it, or move %s away to start as a new host.",
+                               str_printf("%s holds a log but %s/peers is missing. Restore it, or move %s "
+                                          "away to start as a new host.",
                                           log_path, dir, dir));
         if (r == -ENOENT)
                 return r;
         if (r < 0)
                 return explain(ret_why, r,
-                               str_printf("%s/peers cannot be read (%s). Restore it, or move %s away and join the cluster again.", dir,
-                                          r == -EBADMSG ? "it is damaged" : strerror(-r), dir));
+                               str_printf("%s/peers cannot be read (%s). Restore it, or move %s away and "
+                                          "join the cluster again.",
+                                          dir, r == -EBADMSG ? "it is damaged" : strerror(-r), dir));
         r = identity_load(dir, ret_identity, ret_why);
         if (r == -ENOENT)
                 return explain(ret_why, -EBADMSG,
-                               str_printf("%s has no identity.pem although this host is a member. Restore it, or move %s away and join the cluster again.",
+                               str_printf("%s has no identity.pem although this host is a member. Restore "
+                                          "it, or move %s away and join the cluster again.",
                                           dir, dir));
         return r;
 }
 
-int state_dir_create(const char *dir, const char *host_name, const char *address, uint16_t port, char **ret_why) {
+int state_dir_create(const char *dir, const char *host_name, const char *address, uint16_t port,
+                     char **ret_why) {
         Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
         Argosy__Voter self = ARGOSY__VOTER__INIT, *voters[] = {&self};
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
@@ -143,7 +149,8 @@ int state_dir_replace(const char *dir, const Identity *identity, const Argosy__P
 
 // Moves one file from commit/ into place. -ENOENT: moved before, or the new identity has none.
 static int settle_file(const char *dir, const char *name) {
-        _cleanup_free_ char *from = str_printf("%s/commit/%s", dir, name), *to = str_printf("%s/%s", dir, name);
+        _cleanup_free_ char *from = str_printf("%s/commit/%s", dir, name),
+                            *to = str_printf("%s/%s", dir, name);
 
         if (!from || !to)
                 return -ENOMEM;
@@ -152,8 +159,8 @@ static int settle_file(const char *dir, const char *name) {
         return 0;
 }
 
-// May run any number of times: what was moved before is not moved again, and "remove what is missing" waits for the marker that
-// everything old is gone.
+// May run any number of times: what was moved before is not moved again, and "remove what is missing" waits
+// for the marker that everything old is gone.
 int state_dir_settle(const char *dir, char **ret_why) {
         static const char *const old_files[] = {"peers", "identity.pem", "fence"};
         int r = 0;
@@ -192,7 +199,8 @@ int state_dir_settle(const char *dir, char **ret_why) {
         }
         if (r >= 0)
                 r = dir_sync(AT_FDCWD, dir);
-        // One rename ends it: emptying commit/ in place could lose `cleared` before the rest, and the next start would clear again.
+        // One rename ends it: emptying commit/ in place could lose `cleared` before the rest, and the next
+        // start would clear again.
         if (r >= 0 && rename(commit_path, next_path) < 0)
                 r = -errno;
         if (r >= 0)
@@ -202,6 +210,8 @@ int state_dir_settle(const char *dir, char **ret_why) {
         if (r >= 0 && rmdir(next_path) < 0)
                 r = -errno;
         if (r < 0)
-                return explain(ret_why, r, str_printf("Cannot put the new identity in place under %s: %s", dir, strerror(-r)));
+                return explain(
+                        ret_why, r,
+                        str_printf("Cannot put the new identity in place under %s: %s", dir, strerror(-r)));
         return 0;
 }

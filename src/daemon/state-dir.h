@@ -8,21 +8,26 @@
 //   fence          FenceRecord, the agent's
 //   log/           the replicated log, on voters
 //   next/          a new identity that is being written; complete only when it has been renamed to
-//   commit/        a new identity that replaces everything at the next start (or nothing inside: become a fresh host)
+//   commit/        a new identity that replaces everything at the next start (or nothing inside: become a
+//   fresh host)
 //
-// Joining and leaving replace all of it at once: whatever moment the power fails at, the host wakes up as either the old or the new member.
+// Joining and leaving replace all of it at once: whatever moment the power fails at, the host wakes up as
+// either the old or the new member.
 
 #include "argosy.pb-c.h"
 #include "identity.h"
 
-// Finishes a replacement that was committed. To be called first at every start. Blocks on the disk, like everything here.
+// Finishes a replacement that was committed. To be called first at every start. Blocks on the disk, like
+// everything here.
 int state_dir_settle(const char *dir, char **ret_why);
 
 // -ENOENT: this host is fresh. -EBADMSG and *ret_why (malloc'd) for damage, with the way out.
 int state_dir_load(const char *dir, Identity *ret_identity, Argosy__PeersFile **ret_peers, char **ret_why);
 // Makes a fresh host the first of a new cluster.
-int state_dir_create(const char *dir, const char *host_name, const char *address, uint16_t port, char **ret_why);
+int state_dir_create(const char *dir, const char *host_name, const char *address, uint16_t port,
+                     char **ret_why);
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers);
 
-// Prepares and commits the replacement by a new identity; `identity` and `peers` NULL: by nothing. Takes effect with state_dir_settle().
+// Prepares and commits the replacement by a new identity; `identity` and `peers` NULL: by nothing. Takes
+// effect with state_dir_settle().
 int state_dir_replace(const char *dir, const Identity *identity, const Argosy__PeersFile *peers);

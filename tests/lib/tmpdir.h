@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A directory of its own for a test: setup makes it (its path is *state), teardown removes it with everything inside.
+// A directory of its own for a test: setup makes it (its path is *state), teardown removes it with
+// everything inside.
 
 #include <fcntl.h>
 #include <unistd.h>

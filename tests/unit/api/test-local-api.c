@@ -76,7 +76,8 @@ static int begin(void **state) {
         assert_int_equal(listener_bind_unix(w.path, 0600, (gid_t) -1, &fd), 0);
         assert_int_equal(local_api_new(&w.loop, fd, &api_ops, NULL, &w.api), 0);
         for (size_t i = 0; i < CLIENTS; i++) {
-                assert_int_equal(stream_dial_unix(&w.loop, w.path, &peer_ops, &w.peers[i], &w.peers[i].stream), 0);
+                assert_int_equal(
+                        stream_dial_unix(&w.loop, w.path, &peer_ops, &w.peers[i], &w.peers[i].stream), 0);
                 stream_set_frames(w.peers[i].stream, FRAME_MAX_LOCAL);
         }
         return 0;
@@ -95,8 +96,8 @@ static int end(void **state) {
         return tmpdir_drop(state);
 }
 
-#define RUN_UNTIL(condition)                                                                                           \
-        while (!(condition))                                                                                           \
+#define RUN_UNTIL(condition) \
+        while (!(condition)) \
         uv_run(&w.loop, UV_RUN_ONCE)
 
 static void ask(size_t i, uint64_t id) {

@@ -49,7 +49,7 @@ static void may_take_while_walking(void **state) {
                         items[i] = (Item){.key = i + round * 100000};
                         assert_int_equal(map_add(&m, &items[i].key, sizeof(items[i].key), &items[i]), 0);
                 }
-                map_foreach(slot, &m) {
+                map_foreach (slot, &m) {
                         Item *it = slot->value;
 
                         assert_false(it->visited);

@@ -43,7 +43,8 @@ static void drop_ins_come_later_in_the_order_of_their_names(void **state) {
 
         put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=a\nPort=1\n");
         put(*state, "/usr/lib/argosy/argosy.conf.d/50-x.conf", "[Node]\nName=b\nPort=2\n");
-        put(*state, "/etc/argosy/argosy.conf.d/40-y.conf", "[Node]\nName=c\nPort=3\n[Cluster]\nLeaseSec=2500ms\n");
+        put(*state, "/etc/argosy/argosy.conf.d/40-y.conf",
+            "[Node]\nName=c\nPort=3\n[Cluster]\nLeaseSec=2500ms\n");
         assert_int_equal(config_load(*state, &c), 0);
         assert_string_equal(c.name, "b");
         assert_int_equal(c.port, 2);
@@ -69,7 +70,8 @@ static void the_same_name_in_etc_hides_usr_and_dev_null_masks(void **state) {
 static void labels_accumulate_replace_and_reset(void **state) {
         Config c;
 
-        put(*state, "/etc/argosy/argosy.conf", "[Node]\nLabels=old=1\nLabels=\nLabels=rack=a zone=x \\\n   disk=ssd\nLabels=rack=b\n");
+        put(*state, "/etc/argosy/argosy.conf",
+            "[Node]\nLabels=old=1\nLabels=\nLabels=rack=a zone=x \\\n   disk=ssd\nLabels=rack=b\n");
         assert_int_equal(config_load(*state, &c), 0);
         assert_int_equal(c.n_labels, 3);
         assert_string_equal(label(&c, "rack"), "b");
@@ -82,7 +84,8 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         Config c;
 
         put(*state, "/etc/argosy/argosy.conf",
-            "Port=5\n[Node]\nPort=0\nPort=65536\nPort=x\nAddress=example.org\nLabels=ok=1 no!=2 plain\nColour=red\nnonsense\n[Cluster]\nVoters=2\n"
+            "Port=5\n[Node]\nPort=0\nPort=65536\nPort=x\nAddress=example.org\nLabels=ok=1 no!=2 "
+            "plain\nColour=red\nnonsense\n[Cluster]\nVoters=2\n"
             "ElectionTimeoutSec=1ms\nLeaseSec=3\nHeartbeatSec=2\n");
         assert_int_equal(config_load(*state, &c), 0);
         assert_int_equal(c.port, ARGOSY_PORT);
@@ -95,7 +98,14 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
 }
 
 static void help_names_every_key(void **state) {
-        static const char *const keys[] = {"Name=", "Address=", "Port=7867", "Labels=", "LeaseSec=5", "HeartbeatSec=1", "ElectionTimeoutSec=0.6", "Voters=3"};
+        static const char *const keys[] = {"Name=",
+                                           "Address=",
+                                           "Port=7867",
+                                           "Labels=",
+                                           "LeaseSec=5",
+                                           "HeartbeatSec=1",
+                                           "ElectionTimeoutSec=0.6",
+                                           "Voters=3"};
         _cleanup_free_ char *text = config_describe();
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)

@@ -49,7 +49,8 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         return 0;
 }
 
-int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata, uint64_t *ret_cancel) {
+int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+                   uint64_t *ret_cancel) {
         w.asked_here++;
         w.respond_here = respond;
         w.respond_data = userdata;
@@ -69,7 +70,8 @@ void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespon
         respond(&response, userdata);
 }
 
-int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata, uint64_t *ret_cancel) {
+int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
+               uint64_t *ret_cancel) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
         w.local++;
@@ -237,7 +239,8 @@ static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
         assert_int_equal(w.answers, 0);
         w.now_us += 3 * USEC_PER_SEC;
         while (w.answers == 0)
-                uv_run(&w.loop, UV_RUN_ONCE); // the timer is real, the clock is not: it fires after ROUTER_READ_MS
+                uv_run(&w.loop,
+                       UV_RUN_ONCE); // the timer is real, the clock is not: it fires after ROUTER_READ_MS
         assert_int_equal(w.status, 0);
         assert_true(w.no_leader);
         assert_int_equal(w.stale_ms, 3000);

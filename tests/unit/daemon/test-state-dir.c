@@ -45,7 +45,8 @@ static void replace(const char *dir, bool by_nothing) {
         assert_int_equal(identity_create("n7", &identity), 0);
         peers.host = 7;
         peers.cluster_id = (ProtobufCBinaryData){16, cluster_id};
-        assert_int_equal(state_dir_replace(dir, by_nothing ? NULL : &identity, by_nothing ? NULL : &peers), 0);
+        assert_int_equal(state_dir_replace(dir, by_nothing ? NULL : &identity, by_nothing ? NULL : &peers),
+                         0);
         identity_done(&identity);
 }
 
@@ -59,7 +60,8 @@ static void a_fresh_host_becomes_the_first_of_a_cluster(void **state) {
 }
 
 static void damage_is_named_and_never_overwritten(void **state) {
-        _cleanup_free_ char *peers = in(*state, "peers"), *key = in(*state, "identity.pem"), *log = in(*state, "log"), *meta = in(*state, "log/metadata1");
+        _cleanup_free_ char *peers = in(*state, "peers"), *key = in(*state, "identity.pem"),
+                            *log = in(*state, "log"), *meta = in(*state, "log/metadata1");
         _cleanup_buf_ Buf text = {};
         uint32_t host = 0;
 
@@ -99,8 +101,9 @@ static void a_replacement_takes_effect_only_when_settled(void **state) {
         assert_int_equal(load(*state, &host), -ENOENT);
 }
 
-// Ends a child at its n-th system call that changes the directory, by a limit that the child sets itself: every step of settling is a rename
-// or an unlink, so stopping after each of them in turn visits every moment at which power can fail.
+// Ends a child at its n-th system call that changes the directory, by a limit that the child sets itself:
+// every step of settling is a rename or an unlink, so stopping after each of them in turn visits every
+// moment at which power can fail.
 extern int renames_left;
 int renames_left = -1;
 

@@ -413,7 +413,7 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .state_dir = d->state_dir,
                 .runtime_dir = d->runtime_dir,
                 .unit_dir = d->unit_dir,
-                .systemd = {.loop = d->loop, .fd = -1},
+                .systemd = {.loop = d->loop},
                 .host_name = d->config.name,
                 .address = d->config.address,
                 .port = (uint16_t) d->config.port,

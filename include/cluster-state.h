@@ -37,9 +37,9 @@ typedef struct SpecEntry {
         Hash hash;
         uint8_t *content;
         size_t len;
-        size_t users;   // unit records that refer to it; without any it is gone at the end of the batch
-        UnitFile *file; // private: see spec_entry_file()
-        ListNode idle;  // private
+        size_t users;        // unit records that refer to it; without any it is gone at the end of the batch
+        UnitFile *lazy_file; // private: NULL until asked for, see spec_entry_file()
+        ListNode idle;       // private
 } SpecEntry;
 
 typedef struct HostEntry {

@@ -14,7 +14,7 @@ enum { HOST_PREFIX_MIN = 4, HOST_ID_SIZE = 16 };
 static void spec_entry_free(void *p) {
         SpecEntry *spec = p;
 
-        unit_file_free(spec->file);
+        unit_file_free(spec->lazy_file);
         free(spec->content);
         free(spec);
 }
@@ -65,10 +65,10 @@ SpecEntry *cluster_state_find_spec(const ClusterState *s, const Hash *hash) {
 int spec_entry_file(SpecEntry *spec, const UnitFile **ret) {
         int r = 0;
 
-        if (!spec->file)
-                r = unit_file_parse("stored unit file", spec->content, spec->len, &spec->file, NULL);
+        if (!spec->lazy_file)
+                r = unit_file_parse("stored unit file", spec->content, spec->len, &spec->lazy_file, NULL);
         if (r == 0)
-                *ret = spec->file;
+                *ret = spec->lazy_file;
         return r;
 }
 

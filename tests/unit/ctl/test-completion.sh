@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What bash offers. $1: argosyctl, $2: the completion script.
+PATH="$(dirname "$1"):$PATH"
+compopt() { :; }
+source "$2"
+
+expect() { # WANTED WORD...
+    local wanted="$1"
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _argosyctl
+    if [[ ${COMPREPLY[*]} != "$wanted" ]]; then
+        echo "$*: offers '${COMPREPLY[*]}', not '$wanted'" >&2
+        exit 1
+    fi
+}
+
+expect "start status" argosyctl sta
+expect "status token join leave remove promote demote recover" argosyctl cluster ""
+expect "join" argosyctl --timeout = 3 cluster j
+expect "--lines=" argosyctl journal --li
+expect "" argosyctl journal --rep
+expect "--replace" argosyctl start --rep
+expect "short pretty off" argosyctl list-units --json =
+expect "unit,node" argosyctl list-units --fields = unit,n

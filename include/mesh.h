@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Sessions between hosts. Every host dials every voter and keeps the link; the voter that leads is the one it talks to. When this host
-// leads itself, the same messages go through a queue in the process: agent and leader never notice the difference.
+// Sessions between hosts. Every host dials every voter and keeps the link; the voter that leads is the one
+// it talks to. When this host leads itself, the same messages go through a queue in the process: agent and
+// leader never notice the difference.
 //
 //   this host's agent  --mesh_to_leader()-->  ops.to_leader at the leader's host
 //   the leader         --mesh_to_host()---->  ops.to_host at that host
 //
-// Links are cheap when idle: no frames but the agent's beats on the leader's link; the kernel's keep-alive finds dead peers.
+// Links are cheap when idle: no frames but the agent's beats on the leader's link; the kernel's keep-alive
+// finds dead peers. A link that is lost is dialled again with a growing, jittered delay. Nothing is kept for
+// a link that is down, and a peer that takes nothing is cut (STREAM_QUEUE_MAX): whoever talks starts again
+// from the beginning (Attach) when the link is back.
+//
+// No callback fires from inside a call to a function of this file.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -19,54 +25,81 @@ typedef struct Mesh Mesh;
 typedef struct Stream Stream;
 typedef struct TlsContext TlsContext;
 
+enum {
+        MESH_VOTERS_MAX = 64,     // to dial at a time
+        MESH_HELLO_MS = 5000,     // for the first frame of either side
+        MESH_REDIAL_MIN_MS = 100, // first delay; doubles with each failure
+        MESH_REDIAL_MAX_MS = 2000,
+};
+
 typedef struct MeshPeer { // a voter, as the log or the peers file names it
         uint32_t host;
         char address[64];
         uint16_t port;
         Hash pin;
-        uint32_t raft_id; // passed on to those who dial us, so that a new voter knows its peers' ids before it has a log
+        // Passed on to those who dial us, so that a new voter knows its peers' ids before it has a log.
+        uint32_t raft_id;
 } MeshPeer;
 
 typedef struct MeshOps {
-        // This host's view of who leads. leader 0: nobody that we can talk to. From now on mesh_to_leader() goes there.
+        // This host's view of who leads. leader 0: nobody that we can talk to. From now on mesh_to_leader()
+        // goes there. Fires whenever what was said to the leader so far may be lost, hence also when it
+        // stayed the same but the link or the term is a new one.
         void (*leader_changed)(uint32_t leader, uint64_t term, void *userdata);
-        // A message from the leader to this host (Welcome, BeatAck, Orders, ForwardReply, Call, CallCancel, StoreOpen, StoreClose, Removed, Renewed).
+        // A message from the leader to this host (Welcome, BeatAck, Orders, ForwardReply, Call, CallCancel,
+        // StoreOpen, StoreClose, Removed, Renewed). Only from the one that leader_changed() named last.
         void (*to_host)(const Argosy__ToHost *message, void *userdata);
-        // At the leader: a message from a host (also our own). Attach, Beat, Goodbye, Forward, ForwardCancel, Reports, CallReply, StoreOpened, Renew.
+        // While this host leads: a message from a host, also our own (Attach, Beat, Goodbye, Forward,
+        // ForwardCancel, Reports, CallReply, StoreOpened, Renew). Always between an up and a down of
+        // host_link(). May have been meant for an earlier leadership of this host, unless it follows an
+        // Attach.
         void (*to_leader)(uint32_t host, const Argosy__ToVoter *message, void *userdata);
-        // At a voter: a host's link came up (hello) or went down (hello NULL).
+        // At a voter, leading or not: a host's link came up (hello) or went down (hello NULL), by turns. Our
+        // own is up exactly while we lead.
         void (*host_link)(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata);
-        // The voters as the leader told us (for the peers file).
+        // The voters as the leader told us (for the peers file). mesh_set_voters() is not called by itself.
         void (*voters_told)(Argosy__Voter *const *voters, size_t n, void *userdata);
-        // A link failed; for one log message per change. `why` is for people.
+        // A link to or from a host failed or was refused. Told once until the link was up again or the
+        // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
 } MeshOps;
 
 typedef struct MeshConfig {
         uv_loop_t *loop;
-        uint32_t self;               // host number
-        TlsContext *tls;             // borrowed
-        const uint8_t *cluster_id;   // 16 bytes
+        uint32_t self;             // host number
+        TlsContext *tls;           // borrowed
+        const uint8_t *cluster_id; // 16 bytes, copied
         uint64_t generation;
         uint8_t boot_id[16];
-        unsigned redial_min_ms, redial_max_ms; // 0: defaults (100, 2000)
+        unsigned redial_min_ms, redial_max_ms; // 0: the defaults
 } MeshConfig;
 
+// `ops` must outlive the mesh.
 int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh **ret);
+// What was sent is still written (at most STREAM_FLUSH_MS). No callback fires any more but `closed`, and
+// then the mesh is gone.
 void mesh_close(Mesh *m, void (*closed)(void *userdata), void *userdata);
 
-// Whom to dial. Links to voters that are no longer named are closed; our own entry is skipped.
+// Whom to dial. Links to voters that are no longer named are closed, those to a changed address or key
+// dialled anew; our own entry is skipped. The list is also what hosts that dialled us are told. -E2BIG
+// beyond MESH_VOTERS_MAX, -ENOMEM; both change nothing.
 int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n);
-// Voters only, from the store's role callback and the log: told to every host that dialled us. `leading` only when caught up.
+// Voters only, from the store's role callback and the log: told to every host that dialled us. `leading`
+// only when caught up. `leader_host`: as far as known, else 0.
 void mesh_set_leading(Mesh *m, bool leading, uint64_t term, uint32_t leader_host);
-// The raft server id that Hello announces.
+// The raft server id that Hello announces, from the next link on.
 void mesh_set_raft_id(Mesh *m, uint32_t raft_id);
-// An accepted stream with ALPN_MESH from the host whose pin it has. Owned by the mesh from here.
+// The cluster was recovered. Hosts that know a newer generation than we do are refused, and refuse nothing.
+void mesh_set_generation(Mesh *m, uint64_t generation);
+// An accepted stream with ALPN_MESH from the host whose pin it has. Owned by the mesh from here. A session
+// of the same host that is there already ends when this one has said Hello: the newest wins.
 void mesh_accept(Mesh *m, Stream *stream, uint32_t host);
-// Closes the session of a host that was removed (leader: after sending Removed).
+// Ends the session of a host that was removed, after what was sent to it (Removed) has been written.
 void mesh_drop_host(Mesh *m, uint32_t host);
 
+// As leader_changed() said it last.
 uint32_t mesh_leader(const Mesh *m);
-// The message is packed at once and not kept. -ENOTCONN: no link.
+// The message is packed at once and not kept. -ENOTCONN: no link. -ENOBUFS: the peer was cut. -EMSGSIZE,
+// -ENOMEM: not sent.
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message);
 int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message);

@@ -110,8 +110,8 @@ typedef struct ListenerOps {
         // A stream whose handshake is done and whose peer the judge has accepted. Take it with
         // stream_set_owner() (now), or it is closed.
         void (*accepted)(Listener *l, Stream *s, void *userdata);
-        // A connection was refused before that, for logs and metrics. peer NULL: nobody was refused,
-        // accepting is paused. May be NULL.
+        // A connection was refused before that, for logs and metrics. An empty peer (no address): nobody was
+        // refused, accepting is paused. May be NULL.
         void (*refused)(Listener *l, const StreamPeer *peer, const char *why, void *userdata);
         // Nothing is heard of the listener any more, and it is gone. Streams that were taken live on.
         void (*closed)(Listener *l, void *userdata);

@@ -194,7 +194,7 @@ static void fall_short(Listener *l, int error) {
         pause_for(l, LISTENER_PAUSE_MS);
         snprintf(why, sizeof(why), "accepting pauses: %s", strerror(error));
         if (l->ops->refused)
-                l->ops->refused(l, NULL, why, l->userdata);
+                l->ops->refused(l, &(StreamPeer){}, why, l->userdata);
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events) {

@@ -81,6 +81,7 @@ typedef struct StoreConfig {
 //   -EPROTONOSUPPORT  written by a newer version of this program
 //   -ENOSPC     no room for the log's files
 //   -EIO        any other failure of the disk
+// SIGPIPE is ignored from here on in the whole process.
 // A store that failed to open leaves handles behind that go when the loop runs next.
 // `config` and the strings in it need not outlive the call; `ops` must outlive the store.
 int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why);

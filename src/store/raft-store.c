@@ -15,6 +15,7 @@
 // when nothing else does.
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -438,6 +439,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         s = raft_store_new(config, ops, userdata);
         if (!s)
                 return -ENOMEM;
+        signal(SIGPIPE, SIG_IGN); // libraft writes to its end of a socket pair after ours was closed
         r = uvx_start_pool();
         if (r < 0)
                 return r;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "store-cluster.h"
+#include "macro.h"
+#include "members.h"
+#include "stream.h"
+
+// ---- listeners
+
+static void on_refused_closed(Stream *s, int error, void *userdata) {
+}
+static const StreamOps refused_ops = {.closed = on_refused_closed};
+
+static void on_accepted(Listener *l, Stream *s, void *userdata) {
+        StoreServer *server = userdata;
+
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
+                if (hash_equal(&stream_peer(s)->pin, &member[i].pin) && server->node.store) {
+                        server->n_accepted++;
+                        store_accept(server->node.store, s, i + 1);
+                        return;
+                }
+        stream_set_owner(s, &refused_ops, NULL);
+        stream_close(s, 0, false);
+}
+
+static void on_listener_closed(Listener *l, void *userdata) {
+        ((StoreServer *) userdata)->cluster->n_listeners--;
+}
+
+static const ListenerOps listener_ops = {.accepted = on_accepted, .closed = on_listener_closed};
+
+static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
+                       void *userdata) {
+        StoreCluster *c = userdata;
+
+        if (raft_id == 0 || raft_id > STORE_CLUSTER_MAX || c->servers[raft_id - 1].unreachable)
+                return false;
+        snprintf(ret_address, size, "127.0.0.1");
+        *ret_port = c->servers[raft_id - 1].port;
+        *ret_pin = c->servers[raft_id - 1].pin;
+        return true;
+}
+
+// ---- life
+
+StoreCluster *store_cluster_new(void) {
+        StoreCluster *c = calloc(1, sizeof(*c));
+
+        assert_non_null(c);
+        members_setup(NULL);
+        store_dir_make(c->base, sizeof(c->base));
+        assert_int_equal(uv_loop_init(&c->loop), 0);
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
+                StoreServer *s = &c->servers[i];
+                char dir[300];
+
+                snprintf(dir, sizeof(dir), "%s/%zu", c->base, i + 1);
+                store_node_init(&s->node, &c->loop, dir, i + 1);
+                s->cluster = c;
+                s->pin = member[i].pin;
+                s->node.tls = member_tls[i];
+                s->node.resolve = on_resolve;
+                s->node.cluster = c;
+                assert_int_equal(
+                        listener_new_tcp(&c->loop, 0, member_tls[i], &listener_ops, s, &s->listener), 0);
+                s->port = listener_port(s->listener);
+                c->n_listeners++;
+        }
+        return c;
+}
+
+static bool no_listeners(void *userdata) {
+        return ((StoreCluster *) userdata)->n_listeners == 0;
+}
+
+static void print_handle(uv_handle_t *handle, void *userdata) {
+        fprintf(stderr, "left open: %s\n", uv_handle_type_name(uv_handle_get_type(handle)));
+}
+
+void store_cluster_free(StoreCluster *c) {
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
+                store_node_close(&c->servers[i].node);
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
+                listener_close(c->servers[i].listener);
+        store_run_until(&c->loop, no_listeners, c, 5000, "closing listeners");
+        uv_run(&c->loop, UV_RUN_DEFAULT); // what is still closing
+        uv_walk(&c->loop, print_handle, NULL);
+        assert_int_equal(uv_loop_close(&c->loop), 0);
+        store_dir_remove(c->base);
+        members_teardown(NULL);
+        free(c);
+}
+
+// ---- steps
+
+void store_cluster_bootstrap(StoreCluster *c) {
+        store_node_open(&c->servers[0].node, true, NULL, NULL);
+        store_node_wait_leader(&c->servers[0].node);
+}
+
+static bool is_answered(void *userdata) {
+        return ((StoreAnswer *) userdata)->n > 0;
+}
+
+void store_cluster_add(StoreCluster *c, size_t i) {
+        StoreNode *leader = store_cluster_leader(c);
+        StoreAnswer a = {};
+
+        store_node_open(&c->servers[i].node, false, NULL, NULL);
+        assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), 0);
+        assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), -EBUSY);
+        store_run_until(&c->loop, is_answered, &a, 10000, "a new member");
+        assert_int_equal(a.error, 0);
+}
+
+StoreCluster *store_cluster_of(size_t n) {
+        StoreCluster *c = store_cluster_new();
+
+        store_cluster_bootstrap(c);
+        for (size_t i = 1; i < n; i++)
+                store_cluster_add(c, i);
+        return c;
+}
+
+static StoreNode *find_leader(StoreCluster *c) {
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
+                if (c->servers[i].node.store && c->servers[i].node.role == STORE_LEADER)
+                        return &c->servers[i].node;
+        return NULL;
+}
+
+static bool has_leader(void *userdata) {
+        return find_leader(userdata);
+}
+
+StoreNode *store_cluster_leader(StoreCluster *c) {
+        store_run_until(&c->loop, has_leader, c, 10000, "a leader");
+        return find_leader(c);
+}
+
+typedef struct Agreement {
+        StoreCluster *cluster;
+        uint64_t n_applied;
+        Hash chain;
+} Agreement;
+
+static bool all_agree(void *userdata) {
+        Agreement *a = userdata;
+
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
+                const StoreNode *n = &a->cluster->servers[i].node;
+
+                if (n->store && (n->n_applied != a->n_applied || !hash_equal(&n->chain, &a->chain)))
+                        return false;
+        }
+        return true;
+}
+
+void store_cluster_agree(StoreCluster *c, const StoreNode *n) {
+        Agreement a = {.cluster = c, .n_applied = n->n_applied, .chain = n->chain};
+
+        store_run_until(&c->loop, all_agree, &a, 10000, "agreement");
+}
+
+void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
+        _cleanup_free_ char *data = malloc(len);
+
+        memset(data, 'd', len);
+        for (unsigned i = 0; i < count; i++) {
+                memcpy(data, &i, MIN_OF(len, sizeof(i)));
+                assert_int_equal(store_node_submit(store_cluster_leader(c), data, len).outcome,
+                                 STORE_COMMITTED);
+        }
+}

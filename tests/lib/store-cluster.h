@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Several stores in one process and loop, talking TLS over the loopback, each with its own listener,
+// directory and key. Server i has raft id i + 1.
+
+#include "store-node.h"
+
+typedef struct Listener Listener;
+typedef struct StoreCluster StoreCluster;
+
+enum { STORE_CLUSTER_MAX = 4 };
+
+typedef struct StoreServer {
+        StoreCluster *cluster;
+        StoreNode node;
+        Listener *listener;
+        uint16_t port;
+        Hash pin;         // what resolve() tells the others
+        bool unreachable; // resolve() does not know it
+        unsigned n_accepted;
+} StoreServer;
+
+struct StoreCluster {
+        uv_loop_t loop;
+        char base[256];
+        StoreServer servers[STORE_CLUSTER_MAX];
+        unsigned n_listeners;
+};
+
+StoreCluster *store_cluster_new(void);
+// Closes everything; fails on handles that are left.
+void store_cluster_free(StoreCluster *c);
+// Opens server 0 as the first host and lets it win.
+void store_cluster_bootstrap(StoreCluster *c);
+// Opens server i, empty, and has the leader add it.
+void store_cluster_add(StoreCluster *c, size_t i);
+// Bootstraps and adds until there are n.
+StoreCluster *store_cluster_of(size_t n);
+// The leader, waiting for one.
+StoreNode *store_cluster_leader(StoreCluster *c);
+// Waits until all open stores have the same history as `n`.
+void store_cluster_agree(StoreCluster *c, const StoreNode *n);
+// Submits `count` batches of `len` bytes one after the other at the leader.
+void store_cluster_write(StoreCluster *c, unsigned count, size_t len);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Several stores that talk over TLS on the loopback.
+
+#include "test.h"
+
+#include <unistd.h>
+
+#include "macro.h"
+#include "store-cluster.h"
+
+static bool is_answered(void *userdata) {
+        return ((StoreAnswer *) userdata)->n > 0;
+}
+
+static void three_members_have_one_history(void **state) {
+        StoreCluster *c = store_cluster_new();
+        StoreStats stats;
+
+        store_cluster_bootstrap(c);
+        store_cluster_write(c, 20, 100);
+        store_cluster_add(c, 1);
+        store_cluster_write(c, 20, 100);
+        store_cluster_add(c, 2);
+        store_cluster_write(c, 20, 100);
+        assert_int_equal(store_cluster_leader(c)->n_applied, 60);
+        store_cluster_agree(c, store_cluster_leader(c));
+        store_stats(store_cluster_leader(c)->store, &stats);
+        assert_int_equal(stats.n_members, 3);
+        for (size_t i = 0; i < 3; i++) {
+                assert_true(stats.members[i].voter);
+                assert_in_range(stats.members[i].match_index, 1, stats.last_index);
+        }
+        assert_int_equal(c->servers[1].node.leader.raft_id, 1);
+        assert_int_equal(c->servers[2].node.role, STORE_FOLLOWER);
+        store_cluster_free(c);
+}
+
+static void when_the_leader_goes_another_leads_with_everything(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *old = store_cluster_leader(c), *new;
+        Hash chain;
+
+        store_cluster_write(c, 20, 100);
+        chain = old->chain;
+        store_node_close(old);
+        new = store_cluster_leader(c);
+        assert_ptr_not_equal(new, old);
+        assert_true(hash_equal(&new->chain, &chain)); // it leads only after it has applied everything
+        store_cluster_write(c, 20, 100);
+        store_node_open(old, false, NULL, NULL);
+        store_cluster_agree(c, new);
+        assert_int_equal(old->n_applied, 40);
+        store_cluster_free(c);
+}
+
+static void a_member_that_was_away_gets_a_snapshot(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *away;
+
+        store_cluster_write(c, 5, 100);
+        away = store_cluster_leader(c) == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
+        store_node_close(away);
+        store_cluster_write(c, 40, 1000 * 1000);
+        assert_true(store_cluster_leader(c)->n_snapshots > 0);
+        store_node_open(away, false, NULL, NULL);
+        assert_int_equal(away->n_restores, 0);
+        store_cluster_agree(c, store_cluster_leader(c));
+        assert_int_equal(away->n_restores, 1);
+        assert_int_equal(away->n_applied, 45);
+        store_cluster_write(c, 5, 100);
+        store_cluster_agree(c, store_cluster_leader(c));
+
+        // and it is all there after a restart
+        store_node_close(away);
+        store_node_open(away, false, NULL, NULL);
+        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_free(c);
+}
+
+static bool has_given_up(void *userdata) {
+        return ((StoreNode *) userdata)->role == STORE_FOLLOWER ||
+               ((StoreNode *) userdata)->role == STORE_CANDIDATE;
+}
+
+static bool is_stalled(void *userdata) {
+        return ((StoreNode *) userdata)->role == STORE_STALLED;
+}
+
+static void without_a_majority_the_outcome_is_unknown(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *other = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        uint64_t before = leader->n_applied;
+        StoreAnswer a = {};
+
+        store_node_close(other);
+        store_cluster_leader(c);
+        assert_int_equal(store_submit(leader->store, "x", 1, store_on_done, &a), 0);
+        store_run_until(&c->loop, is_stalled, leader, 5000, "stalling");
+        assert_int_equal(store_submit(leader->store, "y", 1, store_on_done, &a), -EAGAIN);
+        store_run_until(&c->loop, has_given_up, leader, 5000, "stepping down");
+        store_run_until(&c->loop, is_answered, &a, 5000, "answer");
+        assert_int_equal(a.n, 1);
+        assert_int_equal(a.outcome, STORE_UNKNOWN);
+        assert_int_equal(leader->n_applied, before);
+
+        // it was in the log, so it is committed after all
+        store_node_open(other, false, NULL, NULL);
+        store_cluster_agree(c, store_cluster_leader(c));
+        assert_int_equal(leader->n_applied, before + 1);
+        store_cluster_free(c);
+}
+
+static void a_member_is_removed(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *gone = leader == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
+        StoreAnswer a = {};
+        StoreStats stats;
+
+        assert_int_equal(store_member_remove(leader->store, gone->raft_id, store_on_member, &a), 0);
+        store_run_until(&c->loop, is_answered, &a, 5000, "removal");
+        assert_int_equal(a.error, 0);
+        store_stats(leader->store, &stats);
+        assert_int_equal(stats.n_members, 2);
+        store_node_close(gone);
+        store_cluster_write(c, 10, 100);
+        store_cluster_agree(c, leader);
+        store_cluster_free(c);
+}
+
+static bool leads_no_more(void *userdata) {
+        return ((StoreNode *) userdata)->role != STORE_LEADER;
+}
+
+static void a_leader_may_remove_itself(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *old = store_cluster_leader(c);
+        StoreAnswer a = {};
+
+        assert_int_equal(store_member_remove(old->store, old->raft_id, store_on_member, &a), 0);
+        store_run_until(&c->loop, is_answered, &a, 5000, "removal");
+        store_run_until(&c->loop, leads_no_more, old, 5000, "stepping down");
+        store_node_close(old);
+        store_cluster_write(c, 10, 100);
+        assert_int_equal(store_cluster_leader(c)->n_applied, 10);
+        store_cluster_free(c);
+}
+
+static bool follows_other(void *userdata) {
+        StoreNode *n = userdata;
+
+        return n->role == STORE_FOLLOWER && n->leader.raft_id != 0 && n->leader.raft_id != n->raft_id;
+}
+
+static void leadership_is_handed_over(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *old = store_cluster_leader(c);
+        StoreAnswer a = {};
+        uint32_t to = old->raft_id % 3 + 1;
+
+        store_cluster_write(c, 10, 100);
+        assert_int_equal(store_transfer(old->store, 9, store_on_member, &a), -ENOENT);
+        assert_int_equal(store_transfer(old->store, to, store_on_member, &a), 0);
+        assert_int_equal(store_submit(old->store, "x", 1, store_on_done, &a), -EAGAIN);
+        store_run_until(&c->loop, is_answered, &a, 5000, "transfer");
+        assert_int_equal(a.error, 0);
+        store_run_until(&c->loop, follows_other, old, 5000, "following");
+        assert_int_equal(store_cluster_leader(c)->raft_id, to);
+        store_cluster_free(c);
+}
+
+static void a_server_that_does_not_answer_is_not_promoted(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreStats stats;
+        StoreAnswer a = {};
+
+        c->servers[1].unreachable = true;
+        assert_int_equal(store_member_add(leader->store, 2, store_on_member, &a), 0);
+        store_cluster_write(c, 10, 100); // goes on as before: a spare has no vote
+        store_stats(leader->store, &stats);
+        assert_int_equal(stats.n_members, 2);
+        assert_false(stats.members[1].voter);
+        store_node_close(leader);
+        assert_int_equal(a.n, 1);
+        assert_int_equal(a.error, -ECANCELED);
+        store_cluster_free(c);
+}
+
+// ---- who is talked to
+
+static void a_server_with_another_key_is_not_talked_to(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+
+        store_node_close(&c->servers[0].node);
+        store_node_close(&c->servers[1].node);
+        c->servers[0].pin = c->servers[3].pin; // as if somebody else answered at both addresses
+        c->servers[1].pin = c->servers[3].pin;
+        c->servers[0].n_accepted = c->servers[1].n_accepted = 0;
+        store_node_open(&c->servers[0].node, false, NULL, NULL);
+        store_node_open(&c->servers[1].node, false, NULL, NULL);
+        store_run_for(&c->loop, 1000);
+        assert_int_not_equal(c->servers[0].node.role, STORE_LEADER);
+        assert_int_not_equal(c->servers[1].node.role, STORE_LEADER);
+        store_cluster_free(c);
+}
+
+static void on_plain(uv_stream_t *server, int status) {
+        ++*(unsigned *) server->data;
+}
+
+// One forged frame could end all elections for good.
+static void guard_7_nothing_is_sent_in_the_clear(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        struct sockaddr_in sa;
+        unsigned n_plain = 0;
+        uv_tcp_t plain;
+        int len = sizeof(sa);
+
+        store_node_close(&c->servers[0].node);
+        store_node_close(&c->servers[1].node);
+        uv_tcp_init(&c->loop, &plain);
+        plain.data = &n_plain;
+        uv_ip4_addr("127.0.0.1", 0, &sa);
+        assert_int_equal(uv_tcp_bind(&plain, (struct sockaddr *) &sa, 0), 0);
+        assert_int_equal(uv_listen((uv_stream_t *) &plain, 10, on_plain), 0);
+        assert_int_equal(uv_tcp_getsockname(&plain, (struct sockaddr *) &sa, &len), 0);
+        c->servers[1].port = ntohs(sa.sin_port);
+        c->servers[0].node.tls = NULL;
+        store_node_open(&c->servers[0].node, false, NULL, NULL);
+        store_run_for(&c->loop, 1000); // several elections
+        assert_int_equal(n_plain, 0);
+        uv_close((uv_handle_t *) &plain, NULL);
+        store_cluster_free(c);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(three_members_have_one_history),
+                cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
+                cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
+                cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+                cmocka_unit_test(a_member_is_removed),
+                cmocka_unit_test(a_leader_may_remove_itself),
+                cmocka_unit_test(leadership_is_handed_over),
+                cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
+                cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
+                cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Many random histories of the replicated state, each told by its seed. Whatever the history:
+//
+//      - two states that applied the same batches have the same image
+//      - a state that went through an image at some point ends like one that did not
+//      - following the dirty units is enough to know all units
+//      - each unit is listed once, at its node or among the global ones
+
+#include "test.h"
+
+#include "batch.h"
+#include "cluster-state.h"
+
+enum { HISTORIES = 60, BATCHES = 60, NAMES = 24, MIRROR_NAME_MAX = 32 };
+
+static uint64_t next(uint64_t *seed) { // xorshift64
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        return *seed ^= *seed << 17;
+}
+
+static uint64_t below(uint64_t *seed, uint64_t n) {
+        return next(seed) % n;
+}
+
+// ------------------------------------------------------------------------------------------------ random
+// batches
+
+static void random_name(uint64_t *seed, char ret[MIRROR_NAME_MAX]) {
+        snprintf(ret, MIRROR_NAME_MAX, "u@%u.service", (unsigned) below(seed, NAMES));
+}
+
+static void random_unit(Batch *b, const ClusterState *s, uint64_t *seed) {
+        char name[MIRROR_NAME_MAX], content[32];
+        UnitEntry *u;
+        UnitPut how = {
+                .target = (Argosy__Target) below(seed, 3),
+                .node = (uint32_t) below(seed, 6),
+                .global = below(seed, 5) == 0,
+                .start = below(seed, 4) == 0,
+                .restart = below(seed, 8) == 0,
+                .stop = below(seed, 8) == 0,
+        };
+
+        random_name(seed, name);
+        snprintf(content, sizeof content, "[Unit]\n# %u", (unsigned) below(seed, 5));
+        u = cluster_state_find_unit(s, name);
+        if (below(seed, 4) == 0)
+                how.if_revision = u && below(seed, 2) ? u->record->revision : below(seed, 50);
+        if (below(seed, 3) > 0) {
+                batch_unit(b, name, content, how);
+        } else { // perhaps of a spec that is not there
+                Hash hash = hash_of(content, strlen(content));
+
+                batch_unit_only(b, name, &hash, how);
+        }
+}
+
+static void random_outcome(Batch *b, const ClusterState *s, uint64_t *seed) {
+        char name[MIRROR_NAME_MAX];
+        UnitEntry *u;
+
+        random_name(seed, name);
+        u = cluster_state_find_unit(s, name);
+        batch_outcome(b, name, (uint32_t) below(seed, 6),
+                      u && below(seed, 4) ? u->record->start_rev : below(seed, 9),
+                      (Argosy__Outcome__Kind) below(seed, 3));
+}
+
+static void random_host(Batch *b, const ClusterState *s, uint64_t *seed) {
+        uint32_t number = (uint32_t) below(seed, 6);
+        const Argosy__HostRecord *before = cluster_state_find_host(s, number);
+        Argosy__HostRecord *h;
+        char name[16];
+
+        snprintf(name, sizeof name, "h%u", (unsigned) below(seed, 8));
+        h = batch_host(b, number, name, below(seed, 3));
+        for (size_t i = 0; before && i < h->n_nodes && i < before->n_nodes; i++)
+                h->nodes[i]->node = before->nodes[i]->node;
+        if (below(seed, 3) == 0)
+                h->raft_id = cluster_state_next_raft_id(s) + (uint32_t) below(seed, 3) - 1;
+}
+
+static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
+        char name[MIRROR_NAME_MAX];
+        unsigned kind = (unsigned) below(seed, 20);
+
+        random_name(seed, name);
+        if (kind < 9)
+                random_unit(b, s, seed);
+        else if (kind < 12)
+                batch_unit_remove(b, name);
+        else if (kind < 15)
+                random_outcome(b, s, seed);
+        else if (kind < 17)
+                random_host(b, s, seed);
+        else if (kind == 17)
+                batch_host_remove(b, (uint32_t) below(seed, 6));
+        else if (kind == 18 && below(seed, 2))
+                batch_token(b, name, below(seed, 100));
+        else if (kind == 18)
+                batch_token_remove(b, name);
+        else
+                batch_cluster(b, below(seed, 9));
+}
+
+static void random_batch(Batch *b, const ClusterState *s, uint64_t *seed) {
+        for (uint64_t n = below(seed, 6); n > 0; n--)
+                random_op(b, s, seed);
+        if (below(seed, 2))
+                batch_request(b, (uint8_t) next(seed));
+        if (!b->log.base.descriptor)
+                argosy__log_batch__init(&b->log);
+        b->log.at_us = below(seed, 100);
+}
+
+// ------------------------------------------------------------------------------------------------ what must
+// hold
+
+static void assert_same_image(const ClusterState *a, const ClusterState *b) {
+        _cleanup_buf_ Buf image_a = {0}, image_b = {0};
+
+        assert_int_equal(cluster_state_encode(a, &image_a), 0);
+        assert_int_equal(cluster_state_encode(b, &image_b), 0);
+        assert_int_equal(image_a.len, image_b.len);
+        assert_true(image_a.len == 0 || memcmp(image_a.data, image_b.data, image_a.len) == 0);
+}
+
+static void pass_through_image(ClusterState *s) {
+        _cleanup_buf_ Buf image = {0};
+
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_null(cluster_state_next_dirty(s));
+}
+
+static size_t count_ring(const ListNode *head, uint32_t node, bool global) {
+        size_t n = 0;
+
+        if (head)
+                list_foreach (l, head) {
+                        const UnitEntry *u = CONTAINER_OF(l, UnitEntry, placed);
+
+                        assert_int_equal(u->record->global, global);
+                        assert_int_equal(u->record->node, node);
+                        n++;
+                }
+        return n;
+}
+
+static void assert_listed_once(ClusterState *s) {
+        size_t n_global, n_units, listed = 0, placed = 0, n;
+        const ListNode *head = cluster_state_global_units(s, &n_global);
+        UnitEntry **units;
+
+        assert_int_equal(count_ring(head, 0, true), n_global);
+        for (uint32_t node = 1; node < 6; node++) {
+                head = cluster_state_units_on(s, node, &n);
+                assert_int_equal(count_ring(head, node, false), n);
+                listed += n;
+        }
+        assert_int_equal(cluster_state_units(s, &units, &n_units), 0);
+        assert_int_equal(n_units, cluster_state_n_units(s));
+        for (size_t i = 0; i < n_units; i++) {
+                assert_true(i == 0 || strcmp(units[i - 1]->record->name, units[i]->record->name) < 0);
+                placed += units[i]->record->node > 0;
+        }
+        assert_int_equal(listed, placed);
+}
+
+// What somebody knows who only looks at dirty units.
+typedef struct Mirror {
+        bool exists[NAMES];
+        uint32_t node[NAMES];
+        bool global[NAMES];
+        uint64_t revision[NAMES];
+} Mirror;
+
+static void mirror_follow(Mirror *m, ClusterState *s) {
+        UnitEntry *u;
+
+        while ((u = cluster_state_next_dirty(s))) {
+                unsigned i;
+
+                assert_int_equal(sscanf(u->record->name, "u@%u", &i), 1);
+                assert_int_equal(u->existed, m->exists[i]);
+                if (u->existed) {
+                        assert_int_equal(u->node_before, m->node[i]);
+                        assert_int_equal(u->global_before, m->global[i]);
+                        assert_true(u->record->revision >= m->revision[i]);
+                }
+                m->exists[i] = !u->removed;
+                m->node[i] = u->record->node;
+                m->global[i] = u->record->global;
+                m->revision[i] = u->record->revision;
+                cluster_state_dirty_done(s, u);
+        }
+}
+
+static void assert_mirrored(const Mirror *m, const ClusterState *s) {
+        for (unsigned i = 0; i < NAMES; i++) {
+                char name[MIRROR_NAME_MAX];
+                UnitEntry *u;
+
+                snprintf(name, sizeof name, "u@%u.service", i);
+                u = cluster_state_find_unit(s, name);
+                assert_int_equal(!!u, m->exists[i]);
+                if (u) {
+                        assert_int_equal(u->record->node, m->node[i]);
+                        assert_int_equal(u->record->revision, m->revision[i]);
+                }
+        }
+}
+
+static void tell_history(uint64_t seed) {
+        _cleanup_(cluster_state_freep) ClusterState *s = cluster_state_new(), *twin = cluster_state_new(),
+                                                    *restored = cluster_state_new();
+        Mirror mirror = {0};
+
+        for (int i = 0; i < BATCHES; i++) {
+                _cleanup_(batch_done) Batch b = {0};
+
+                random_batch(&b, s, &seed);
+                assert_int_equal(cluster_state_apply(s, &b.log), 0);
+                assert_int_equal(cluster_state_apply(twin, &b.log), 0); // never asked what is dirty
+                assert_int_equal(cluster_state_apply(restored, &b.log), 0);
+                if (below(&seed, 5) == 0)
+                        pass_through_image(restored);
+                if (below(&seed, 3) == 0) {
+                        mirror_follow(&mirror, s);
+                        assert_mirrored(&mirror, s);
+                }
+        }
+        assert_same_image(s, twin);
+        assert_same_image(s, restored);
+        assert_listed_once(s);
+        assert_listed_once(restored);
+}
+
+static void what_holds_for_every_history(void **state) {
+        for (uint64_t i = 1; i <= HISTORIES; i++) {
+                print_message("history %llu\n", (unsigned long long) i);
+                tell_history(i * UINT64_C(0x9e3779b97f4a7c15));
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(what_holds_for_every_history),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

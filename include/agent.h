@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// This host's units: compares what the leader wants with what systemd does, acts, and reports. Decisions are in src/agent/plan.c
-// (pure); this object drives them. It talks to the leader only by messages.
+// This host's units: compares what the leader wants with what systemd does, acts, and reports. Decisions are
+// in src/agent/plan.h (pure); this object drives them. It talks to the leader only by messages, all from the
+// loop.
+//
+// A session: Attach (everything held, once a leader is known and systemd's state is complete) - Welcome
+// (everything wanted; what else is held is removed) - Beats, Orders, Reports. It is begun anew when the
+// leader changes, when no beat was acknowledged for the length of the lease, when the labels change, and
+// when orders could not be taken over (a spec was not sent, too many messages waited for the fence). Losing
+// the leader stops nothing.
+//
+// What a report says, besides systemd's state:
+//
+//      revision    newest record revision that was finished: carried out, or failed with `error`. An error
+//      may be
+//                  followed by a report of the same revision without one: failed writes, stops and reloads
+//                  are tried again (1 s, doubling up to a minute); failed starts are not. A start is
+//                  finished when its systemd job has ended, for a one-shot when the one-shot has.
+//      refused     the name belongs to somebody else here (`error` says to whom), nothing was done; with the
+//      revision gone        no longer held (answer to an order with `remove`); also for names that never
+//      were outcome     the run `start_rev` of a one-shot ended for good. Repeated in every report until an
+//      order shows it drift       launched, its start was carried out, and it is inactive although nobody
+//      asked argosy file_stale  what runs is not what is wanted; over when the revision is reported
+//
+// Reports of one turn of the loop travel together, one per unit with all of its state. Orders whose
+// {generation, term, index} is older than the newest that was accepted are ignored; the fence is synced
+// before anything newer is acted on.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -13,33 +37,43 @@
 typedef struct Agent Agent;
 
 typedef struct AgentOps {
-        // Hands a message to the leader (mesh_to_leader()). Negative errno: no link, the agent waits for agent_on_leader().
+        // Hands a message to the leader (mesh_to_leader()); not kept. Negative errno: no link; the agent
+        // waits for agent_on_leader() or the end of the lease.
         int (*send)(const Argosy__ToVoter *message, void *userdata);
-        // Something that the daemon must know: fence refused (generation newer), fatal disk error on the fence record.
+        // The agent cannot go on. Not used by anything that a retry may cure.
         void (*fatal)(const char *why, void *userdata);
-        // First Welcome obeyed since the start or since the link was lost: role line for sd_notify.
+        // A Welcome was obeyed (true), or the session ended (false). May be NULL.
         void (*attached)(bool attached, void *userdata);
-        // The machine is shutting down.
+        // The machine is shutting down; the leader was told. Once. May be NULL.
         void (*stopping)(void *userdata);
 } AgentOps;
 
-typedef struct AgentConfig {
+typedef struct AgentConfig { // everything is copied
         uv_loop_t *loop;
-        const char *state_dir;    // /var/lib/argosy: fence
-        const char *runtime_dir;  // /run/argosy: ledger
-        const char *unit_dir;     // /run/systemd/system
+        const char *state_dir;           // /var/lib/argosy: fence
+        const char *runtime_dir;         // /run/argosy: ledger
+        const char *unit_dir;            // /run/systemd/system
         const char *const *foreign_dirs; // NULL: systemd's
         SystemdConfig systemd;
         const char *host_name, *address;
         uint16_t port;
         const Argosy__Label *const *labels;
         size_t n_labels;
+        Argosy__NodeRecord *const
+                *nodes; // this host's managers as last told (the peers file), for the first Attach
+        size_t n_nodes;
 } AgentConfig;
 
+// Reads fence and ledger, which blocks on small files. Negative errno and *ret_why (malloc'd, may be NULL):
+// nothing is left but handles that close when the loop runs next. -EBADMSG: a file is damaged, *ret_why says
+// which and what to do.
 int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Agent **ret, char **ret_why);
+// Stops, removes and writes nothing: the next agent takes over as after a crash. `closed` (may be NULL)
+// fires from the loop, after it nothing does. Open calls end without another reply.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata);
 
-// From the mesh: who leads now (0: nobody), and its messages.
+// From the mesh: who leads now (0: nobody), and its messages: Welcome, BeatAck, Orders, Call, CallCancel;
+// others are ignored.
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term);
 void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
@@ -47,15 +81,29 @@ void agent_on_message(Agent *a, const Argosy__ToHost *message);
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 
-// Local answers that need no leader: rows of this host's units; stop of local units; status and journal of one unit.
+// ---- local answers that need no leader
+
+// Rows of this host's units. What `ret` then points to belongs to the agent and is valid until the next call
+// or the loop runs on.
 void agent_local_units(Agent *a, Argosy__Response *ret);
-typedef void (*AgentReply)(const Argosy__Response *response, void *userdata); // response->final on the last one
-// Handles Request.local_stop, .status, .journal for this host. *ret_cancel is passed to agent_cancel(); 0 if already done.
-int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata, uint64_t *ret_cancel);
+
+// `response` is borrowed; its last one has `final`, and no other follows.
+typedef void (*AgentReply)(const Argosy__Response *response, void *userdata);
+// Handles Request.local_stop, .status and .journal for this host (`node` 0: its system manager). 0: replies
+// come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many calls;
+// -ENXIO: no such node; -EOPNOTSUPP: another request; -EINVAL, -ENOMEM: no reply follows.
+int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
+               uint64_t *ret_cancel);
+// No reply after this. Numbers of calls that have ended are ignored.
 void agent_cancel(Agent *a, uint64_t cancel);
-// Before exec or exit. why SHUTDOWN only if the machine is going down.
+
+// ---- end of a membership or of the process
+
+// Before exec or exit: tells the leader what is known and says Goodbye. `shutdown` only if the machine is
+// going down (the agent does it by itself when systemd says so).
 void agent_goodbye(Agent *a, bool shutdown);
-// Removed from the cluster: stop and remove everything that is owned, then call `done`.
+// Removed from the cluster: stops and removes everything that is owned, then the fence, then calls `done`
+// from the loop. Afterwards the agent is as new and may meet another cluster's leader.
 void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata);
 bool agent_is_stopping(const Agent *a);
-size_t agent_n_units(const Agent *a);
+size_t agent_n_units(const Agent *a); // held or wanted

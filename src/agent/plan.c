@@ -52,6 +52,10 @@ static bool was_launched(const PlanInput *in) {
         return in->held && in->held->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
+static bool is_over(const PlanWanted *w) {
+        return w->outcome != ARGOSY__OUTCOME__KIND__NONE;
+}
+
 // Whether the order asks for a run that the record does not know yet.
 static bool asks_for_a_run(const PlanWanted *w, const LedgerRecord *h) {
         return w->start_rev > h->start_rev || w->restart_rev > h->restart_rev;
@@ -73,10 +77,10 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
         else if (phase == PHASE_FAILED && in->oneshot)
                 res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
-        else if (phase == PHASE_DOWN && in->oneshot && !h->interrupted)
+        else if (phase == PHASE_DOWN && in->oneshot && !h->interrupted && !(w && is_over(w)))
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
         else if (phase == PHASE_DOWN)
-                res->drift = !(w && w->over);
+                res->drift = !w || !is_over(w);
 }
 
 static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
@@ -109,7 +113,7 @@ static bool must_start(const PlanInput *in) {
                 return true;
         if (was_launched(in))
                 return asks_for_a_run(w, in->held);
-        return !w->over;
+        return !is_over(w);
 }
 
 static bool must_restart(const PlanInput *in) {
@@ -156,7 +160,7 @@ static void plan_stale(const PlanInput *in, PlanResult *res) {
 // The wanted content is not what is installed, or not what is loaded. Returns true if that decides the step.
 static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         const PlanWanted *w = in->wanted;
-        bool installed = in->held && in->file_present && hash_equal(&in->held->spec, &w->spec);
+        bool same = in->held && hash_equal(&in->held->spec, &w->spec), installed = same && in->file_present;
 
         if (!in->held) {
                 if (phase == PHASE_DOWN || phase == PHASE_FAILED)
@@ -167,6 +171,10 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         }
         if (installed && !in->stale)
                 return false;
+        if (same && !installed) { // lost under us, or a crash before it was written: nothing else changes
+                res->step = PLAN_WRITE;
+                return true;
+        }
         res->file_stale = in->runtime && in->runtime->loaded;
         if (phase == PHASE_UP && w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return false; // something else started it: replaced once it is down

@@ -67,7 +67,7 @@ typedef struct PlanWanted {
         Argosy__Target target;
         Hash spec;
         uint64_t revision, start_rev, restart_rev, stop_rev;
-        bool over; // the cluster knows an outcome of the run start_rev
+        Argosy__Outcome__Kind outcome; // of the run start_rev, as far as the cluster knows
 } PlanWanted;
 
 typedef struct PlanInput {

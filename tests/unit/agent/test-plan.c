@@ -74,7 +74,7 @@ static PlanResult outcome_of(const Row *row) {
                 .start_rev = row->start ?: 7,
                 .restart_rev = row->restart ?: 5,
                 .stop_rev = row->stop ?: 3,
-                .over = row->over,
+                .outcome = row->over ? DONE : ARGOSY__OUTCOME__KIND__NONE,
         };
         LedgerRecord held = {
                 .name = "web.service",
@@ -149,6 +149,7 @@ static void a_new_unit_is_written_parsed_and_started(void **state) {
                  .settled = true},
                 {"its file was lost under us", .no_file = true, .is = GONE, .drift = true,
                  .step = PLAN_WRITE},
+                {"a lost file stops nothing", .no_file = true, .is = ACTIVE, .step = PLAN_WRITE},
                 {"a name that is active here and not ours", .no_record = true, .is = ACTIVE, .refused = true,
                  .answered = true},
                 {"a stub that failed once, without a file: the write looks for somebody else's file",

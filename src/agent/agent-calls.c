@@ -1,0 +1,727 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Questions about this host's units that take a while: status (systemd's properties and the newest journal
+// lines), journal, and the local stop. A call is known by its number; answers of systemd name the number, so
+// a call that was cancelled meanwhile is simply not found.
+//
+// A status call goes through its names one by one: properties, then lines, then one response. The leader's
+// calls are the same with a reply that is wrapped in a CallReply.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "journal.h"
+#include "log.h"
+#include "unit-name.h"
+#include "unit-state.h"
+
+enum {
+        STATUS_LINES_DEFAULT = 10,
+        STATUS_LINES_MAX = 1000,
+        JOURNAL_LINES_DEFAULT = 10,
+        JOURNAL_LINES_LIMIT = 100000, // asked for at once
+};
+
+typedef struct Call {
+        ListNode link;   // in a->calls_list
+        uint64_t number; // key in a->calls
+        Agent *agent;
+        AgentNode *node;
+        AgentReply reply;
+        void *userdata;
+        char **names;
+        size_t n_names, at; // `at`: the name that is being worked on
+        unsigned n_lines;
+
+        JournalReader *reader;
+        Argosy__Response__Property **properties; // status: of names[at]
+        size_t n_properties;
+        char **lines;
+        size_t n_log;
+
+        Argosy__Response__UnitResult *results; // local stop: one for each name
+        size_t n_left;
+} Call;
+
+typedef struct CallRef { // userdata of what cannot be cancelled
+        Agent *agent;
+        uint64_t number;
+        size_t at;
+} CallRef;
+
+static Call *call_find(Agent *a, uint64_t number) {
+        return map_find(&a->calls, &number, sizeof(number));
+}
+
+static CallRef *call_ref(const Call *c, size_t at) {
+        CallRef *ref = malloc(sizeof(*ref));
+
+        if (ref)
+                *ref = (CallRef){c->agent, c->number, at};
+        return ref;
+}
+
+// ---- begin and end
+
+static void on_reader_closed(void *userdata) {
+        agent_close_step(userdata);
+}
+
+static void status_reset(Call *c) {
+        for (size_t i = 0; i < c->n_properties; i++) {
+                free(c->properties[i]->key);
+                free(c->properties[i]->value);
+                free(c->properties[i]);
+        }
+        free(c->properties);
+        c->properties = NULL;
+        c->n_properties = 0;
+        for (size_t i = 0; i < c->n_log; i++)
+                free(c->lines[i]);
+        free(c->lines);
+        c->lines = NULL;
+        c->n_log = 0;
+}
+
+static void reader_drop(Call *c) {
+        JournalReader *reader = TAKE_PTR(c->reader);
+
+        if (reader)
+                journal_reader_close(reader, on_reader_closed,
+                                     c->agent); // n_open was raised when it was made
+}
+
+static void call_free(Call *c) {
+        map_take(&c->agent->calls, &c->number, sizeof(c->number));
+        list_unlink(&c->link);
+        c->agent->n_calls--;
+        reader_drop(c);
+        status_reset(c);
+        for (size_t i = 0; i < c->n_names; i++) {
+                if (c->results) {
+                        free(c->results[i].message == (char *) protobuf_c_empty_string
+                                     ? NULL
+                                     : c->results[i].message);
+                }
+                free(c->names[i]);
+        }
+        free(c->results);
+        free(c->names);
+        free(c);
+}
+
+static int call_new(Agent *a, AgentNode *node, char **names, size_t n, AgentReply reply, void *userdata,
+                    Call **ret) {
+        Call *c;
+
+        if (a->n_calls >= AGENT_CALLS_MAX)
+                return -EBUSY;
+        c = calloc(1, sizeof(*c));
+        if (!c)
+                return -ENOMEM;
+        *c = (Call){
+                .agent = a, .node = node, .reply = reply, .userdata = userdata, .number = ++a->last_call};
+        list_init(&c->link);
+        c->names = calloc(n ?: 1, sizeof(*c->names));
+        if (!c->names || map_add(&a->calls, &c->number, sizeof(c->number), c) < 0) {
+                free(c->names);
+                free(c);
+                return -ENOMEM;
+        }
+        a->n_calls++;
+        list_append(&a->calls_list, &c->link);
+        for (; c->n_names < n; c->n_names++) {
+                c->names[c->n_names] = strdup(names[c->n_names]);
+                if (!c->names[c->n_names]) {
+                        call_free(c);
+                        return -ENOMEM;
+                }
+        }
+        *ret = c;
+        return 0;
+}
+
+// The last word of a call without content.
+static void call_end(Call *c, int error, const char *message) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        AgentReply reply = c->reply;
+        void *userdata = c->userdata;
+        char text[AGENT_ERROR_MAX];
+
+        snprintf(text, sizeof(text), "%s", message ?: error < 0 ? strerror(-error) : "");
+        response.final = true;
+        response.status = -error;
+        response.message = text;
+        call_free(c);
+        reply(&response, userdata);
+}
+
+static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
+        int r = journal_reader_new(c->agent->loop, unit, n_lines, follow, ops, c, &c->reader);
+
+        if (r >= 0)
+                c->agent->n_open++;
+        return r;
+}
+
+// ---- status
+
+static void status_next(Call *c);
+
+// Why a unit does not do what is wanted, in one sentence; empty if it does.
+static const char *why_not(const AgentUnit *u) {
+        if (u->error)
+                return u->error;
+        if (u->node->stopping)
+                return "the machine is shutting down";
+        if (u->drift && u->held.interrupted)
+                return "its start was cancelled on this node; `argosyctl start` runs it again";
+        if (u->drift)
+                return "it ended by itself or was stopped on this node; `argosyctl start` brings it back";
+        if (u->outcome == ARGOSY__OUTCOME__KIND__DONE)
+                return "it has finished";
+        if (u->outcome == ARGOSY__OUTCOME__KIND__FAILED)
+                return "it has failed and is not run again by itself";
+        return "";
+}
+
+static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
+        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+        bool loaded = rt && rt->loaded;
+
+        row->unit = (char *) u->name;
+        row->node = u->node->agent->host_name;
+        row->load = (char *) (loaded            ? load_state_to_string(rt->load)
+                              : u->file_present ? "loaded"
+                                                : "not-found");
+        row->active = (char *) (loaded ? active_state_to_string(rt->active) : "inactive");
+        row->sub = (char *) (loaded ? rt->sub : "dead");
+        row->drift = u->drift;
+        row->file_stale = u->file_stale;
+        if (u->error)
+                row->error = u->error;
+}
+
+static void status_respond(Call *c) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        const AgentUnit *u = agent_unit_find(c->node, c->names[c->at]);
+        char spec[HASH_HEX_SIZE];
+
+        if (u) {
+                fill_row(u, &row);
+                hash_hex(&u->held.spec, HASH_SIZE, spec);
+                row.spec = spec;
+                status.desired = (char *) target_to_string(u->has_wanted ? u->wanted.target
+                                                                         : (Argosy__Target) u->held.target);
+                status.revision = u->answered;
+                status.why = (char *) why_not(u);
+        } else {
+                row.unit = c->names[c->at];
+                status.why = (char *) "this node does not hold it";
+        }
+        status.row = &row;
+        status.properties = c->properties;
+        status.n_properties = c->n_properties;
+        status.log = c->lines;
+        status.n_log = c->n_log;
+        response.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        response.status_reply = &status;
+        response.final = c->at + 1 == c->n_names;
+        c->reply(&response, c->userdata);
+}
+
+static void status_finish_one(Call *c) {
+        uint64_t number = c->number;
+        Agent *a = c->agent;
+
+        reader_drop(c);
+        status_respond(c);
+        c = call_find(a, number); // the reply may have cancelled it
+        if (!c)
+                return;
+        status_reset(c);
+        c->at++;
+        if (c->at == c->n_names)
+                call_free(c);
+        else
+                status_next(c);
+}
+
+static void on_status_lines(char **lines, size_t n, void *userdata) {
+        Call *c = userdata;
+        char **all = realloc(c->lines, (c->n_log + n) * sizeof(*all));
+
+        if (!all)
+                return;
+        c->lines = all;
+        for (size_t i = 0; i < n && c->n_log < STATUS_LINES_MAX; i++) {
+                char *copy = strdup(lines[i]);
+
+                if (copy)
+                        c->lines[c->n_log++] = copy;
+        }
+}
+
+static void on_status_lines_end(int error, void *userdata) {
+        status_finish_one(userdata); // without a journal the rest is still worth showing
+}
+
+static const JournalOps status_journal_ops = {.lines = on_status_lines, .ended = on_status_lines_end};
+
+static int copy_properties(Call *c, Argosy__Response__Property *const *properties, size_t n) {
+        c->properties = calloc(n ?: 1, sizeof(*c->properties));
+        if (!c->properties)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                Argosy__Response__Property *p = malloc(sizeof(*p));
+
+                if (!p)
+                        return -ENOMEM;
+                argosy__response__property__init(p);
+                c->properties[c->n_properties++] = p;
+                p->key = strdup(properties[i]->key);
+                p->value = strdup(properties[i]->value);
+                if (!p->key || !p->value)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static void on_inspected(int error, Argosy__Response__Property *const *properties, size_t n,
+                         void *userdata) {
+        _cleanup_free_ CallRef *ref = userdata;
+        Call *c = call_find(ref->agent, ref->number);
+
+        if (!c || c->at != ref->at)
+                return;
+        if (error >= 0)
+                error = copy_properties(c, properties, n);
+        if (error >= 0)
+                error = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
+        if (error < 0)
+                call_end(c, error, NULL);
+}
+
+static void status_next(Call *c) {
+        CallRef *ref = call_ref(c, c->at);
+        int r;
+
+        r = ref ? systemd_manager_inspect(c->node->systemd, c->names[c->at], on_inspected, ref) : -ENOMEM;
+        if (r < 0) {
+                free(ref);
+                call_end(c, r, NULL);
+        }
+}
+
+static int status_start(Agent *a, AgentNode *node, const Argosy__Request__Status *q, AgentReply reply,
+                        void *userdata, uint64_t *ret) {
+        Call *c;
+        int r;
+
+        if (q->n_names == 0)
+                return -EINVAL;
+        r = call_new(a, node, q->names, q->n_names, reply, userdata, &c);
+        if (r < 0)
+                return r;
+        c->n_lines = MIN_OF(q->lines ?: STATUS_LINES_DEFAULT, (unsigned) STATUS_LINES_MAX);
+        *ret = c->number;
+        status_next(c);
+        if (!call_find(a, *ret))
+                *ret = 0;
+        return 0;
+}
+
+// ---- journal
+
+static void on_journal_lines(char **lines, size_t n, void *userdata) {
+        Call *c = userdata;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+
+        journal.lines = lines;
+        journal.n_lines = n;
+        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        response.journal = &journal;
+        c->reply(&response, c->userdata);
+}
+
+static void on_journal_end(int error, void *userdata) {
+        call_end(userdata, error, NULL);
+}
+
+static const JournalOps journal_ops = {.lines = on_journal_lines, .ended = on_journal_end};
+
+static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
+                         void *userdata, uint64_t *ret) {
+        Call *c;
+        int r;
+
+        r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
+        if (r < 0)
+                return r;
+        r = read_lines(c, q->name, MIN_OF(q->lines ?: JOURNAL_LINES_DEFAULT, (unsigned) JOURNAL_LINES_LIMIT),
+                       q->follow, &journal_ops);
+        if (r < 0) {
+                call_free(c);
+                return r;
+        }
+        *ret = c->number;
+        return 0;
+}
+
+// ---- local stop
+
+static void local_stop_end(Call *c) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        _cleanup_free_ Argosy__Response__UnitResult **list = calloc(c->n_names, sizeof(*list));
+
+        if (!list) {
+                call_end(c, -ENOMEM, NULL);
+                return;
+        }
+        for (size_t i = 0; i < c->n_names; i++)
+                list[i] = &c->results[i];
+        change.units = list;
+        change.n_units = c->n_names;
+        response.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        response.change = &change;
+        response.final = true;
+        c->reply(&response, c->userdata);
+        call_free(c);
+}
+
+static void local_stop_result(Call *c, size_t i, int status, const char *message) {
+        char *copy = message && *message ? strdup(message) : NULL;
+
+        c->results[i].status = status;
+        if (copy)
+                c->results[i].message = copy;
+        c->n_left--;
+}
+
+static void on_local_stopped(const char *name, SystemdJobKind kind, SystemdJobResult result,
+                             const char *error, void *userdata) {
+        _cleanup_free_ CallRef *ref = userdata;
+        Call *c = call_find(ref->agent, ref->number);
+
+        if (!c)
+                return;
+        local_stop_result(c, ref->at, result == SYSTEMD_JOB_DONE ? 0 : EIO,
+                          result == SYSTEMD_JOB_DONE ? NULL
+                          : error && *error          ? error
+                                                     : "the stop job did not end well");
+        if (c->n_left == 0)
+                local_stop_end(c);
+}
+
+static void local_stop_one(Call *c, size_t i) {
+        AgentUnit *u = agent_unit_find(c->node, c->names[i]);
+        CallRef *ref;
+        int r;
+
+        if (!u || !u->has_held) {
+                local_stop_result(c, i, ENOENT, "this node does not hold it");
+                return;
+        }
+        ref = call_ref(c, i);
+        r = ref ? systemd_manager_job(c->node->systemd, SYSTEMD_STOP, u->name, on_local_stopped, ref)
+                : -ENOMEM;
+        if (r < 0) {
+                free(ref);
+                local_stop_result(c, i, -r, strerror(-r));
+        }
+}
+
+static int local_stop_start(Agent *a, AgentNode *node, const Argosy__Request__LocalStop *q, AgentReply reply,
+                            void *userdata, uint64_t *ret) {
+        Call *c;
+        int r;
+
+        if (q->n_names == 0)
+                return -EINVAL;
+        r = call_new(a, node, q->names, q->n_names, reply, userdata, &c);
+        if (r < 0)
+                return r;
+        c->results = calloc(c->n_names, sizeof(*c->results));
+        if (!c->results) {
+                call_free(c);
+                return -ENOMEM;
+        }
+        for (size_t i = 0; i < c->n_names; i++) {
+                argosy__response__unit_result__init(&c->results[i]);
+                c->results[i].name = c->names[i];
+                c->results[i].node = a->host_name;
+        }
+        *ret = c->number;
+        c->n_left = c->n_names;
+        for (size_t i = 0; i < c->n_names; i++)
+                local_stop_one(c, i);
+        if (c->n_left == 0) {
+                *ret = 0;
+                local_stop_end(c);
+        }
+        return 0;
+}
+
+// ---- calls of this host
+
+static AgentNode *node_of_call(Agent *a, uint32_t number) {
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                if (number == 0 || a->nodes[i].number == number)
+                        return &a->nodes[i];
+        return NULL;
+}
+
+int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentReply reply, void *userdata,
+               uint64_t *ret_cancel) {
+        AgentNode *node = node_of_call(a, node_number);
+
+        *ret_cancel = 0;
+        if (!node)
+                return -ENXIO;
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_STATUS:
+                return status_start(a, node, q->status, reply, userdata, ret_cancel);
+        case ARGOSY__REQUEST__WHAT_JOURNAL:
+                return journal_start(a, node, q->journal, reply, userdata, ret_cancel);
+        case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
+                return local_stop_start(a, node, q->local_stop, reply, userdata, ret_cancel);
+        default:
+                return -EOPNOTSUPP;
+        }
+}
+
+void agent_cancel(Agent *a, uint64_t cancel) {
+        Call *c = call_find(a, cancel);
+
+        if (c)
+                call_free(c);
+}
+
+void agent_calls_drop(Agent *a) {
+        while (!list_is_empty(&a->calls_list))
+                call_free(CONTAINER_OF(a->calls_list.next, Call, link));
+        map_done(&a->calls);
+}
+
+static void local_units_free(Agent *a) {
+        for (size_t i = 0; i < a->local.n_rows; i++)
+                free(a->local.rows[i].spec == (char *) protobuf_c_empty_string ? NULL
+                                                                               : a->local.rows[i].spec);
+        free(a->local.rows);
+        free(a->local.pointers);
+        a->local.rows = NULL;
+        a->local.pointers = NULL;
+        a->local.n_rows = 0;
+}
+
+void agent_local_units(Agent *a, Argosy__Response *ret) {
+        size_t max = agent_n_units(a), n = 0;
+
+        local_units_free(a);
+        argosy__response__units__init(&a->local.units);
+        ret->what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        ret->units = &a->local.units;
+        a->local.rows = calloc(max ?: 1, sizeof(*a->local.rows));
+        a->local.pointers = calloc(max ?: 1, sizeof(*a->local.pointers));
+        if (!a->local.rows || !a->local.pointers) {
+                ret->status = ENOMEM;
+                return;
+        }
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                map_foreach (slot, &a->nodes[i].units) {
+                        const AgentUnit *u = slot->value;
+                        Argosy__Response__UnitRow *row = &a->local.rows[n];
+                        char *hex = malloc(HASH_HEX_SIZE);
+
+                        if (!u->has_held || !hex) {
+                                free(hex);
+                                continue;
+                        }
+                        argosy__response__unit_row__init(row);
+                        fill_row(u, row);
+                        hash_hex(&u->held.spec, HASH_SIZE, hex);
+                        row->spec = hex;
+                        a->local.pointers[n++] = row;
+                }
+        a->local.n_rows = n;
+        a->local.units.rows = a->local.pointers;
+        a->local.units.n_rows = n;
+}
+
+void agent_local_units_drop(Agent *a) {
+        local_units_free(a);
+}
+
+// ---- calls of the leader
+
+typedef struct RemoteCall {
+        ListNode link; // in a->remote_calls
+        Agent *agent;
+        uint64_t id;     // the leader's
+        uint64_t cancel; // ours
+} RemoteCall;
+
+static void remote_reply(Agent *a, uint64_t id, const Argosy__Response *response) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+
+        reply.id = id;
+        reply.response = (Argosy__Response *) response;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
+        message.call_reply = &reply;
+        (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
+}
+
+static void remote_free(RemoteCall *rc) {
+        list_unlink(&rc->link);
+        free(rc);
+}
+
+static void on_remote_response(const Argosy__Response *response, void *userdata) {
+        RemoteCall *rc = userdata;
+
+        remote_reply(rc->agent, rc->id, response);
+        if (response->final)
+                remote_free(rc);
+}
+
+void agent_on_call(Agent *a, const Argosy__ToHost__Call *call) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        RemoteCall *rc = calloc(1, sizeof(*rc));
+        uint64_t cancel = 0;
+        int r;
+
+        if (!rc || !call->request) {
+                free(rc);
+                return;
+        }
+        rc->agent = a;
+        rc->id = call->id;
+        list_init(&rc->link);
+        list_append(&a->remote_calls, &rc->link);
+        rc->cancel = a->last_call + 1; // a reply may come before agent_call() returns, and frees `rc`
+        r = agent_call(a, call->node, call->request, on_remote_response, rc, &cancel);
+        if (r >= 0)
+                return;
+        remote_free(rc);
+        response.final = true;
+        response.status = -r;
+        response.message = strerror(-r);
+        remote_reply(a, call->id, &response);
+}
+
+static void remote_cancel(RemoteCall *rc) {
+        agent_cancel(rc->agent, rc->cancel);
+        remote_free(rc);
+}
+
+void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel) {
+        list_foreach_safe (n, &a->remote_calls) {
+                RemoteCall *rc = CONTAINER_OF(n, RemoteCall, link);
+
+                if (rc->id == cancel->id)
+                        remote_cancel(rc);
+        }
+}
+
+void agent_remote_calls_drop(Agent *a) {
+        while (!list_is_empty(&a->remote_calls))
+                remote_cancel(CONTAINER_OF(a->remote_calls.next, RemoteCall, link));
+}
+
+// ---- a run that nobody watched
+
+typedef struct LookBack {
+        uv_work_t work;
+        AgentNode *node;
+        uint64_t number;
+        uint8_t before[16];
+        char *file, *template; // the run cannot be older than the file that it ran
+        int found;
+        char name[];
+} LookBack;
+
+static uint64_t written_us(const LookBack *l) {
+        struct stat st;
+
+        if (stat(l->file, &st) < 0 && (!l->template || stat(l->template, &st) < 0))
+                return 0;
+        return (uint64_t) st.st_mtim.tv_sec * USEC_PER_SEC + (uint64_t) st.st_mtim.tv_nsec / 1000;
+}
+
+static void run_look_back(uv_work_t *work) {
+        LookBack *l = CONTAINER_OF(work, LookBack, work);
+
+        l->found = journal_find_start(l->name, written_us(l), l->before);
+}
+
+static void look_back_free(LookBack *l) {
+        free(l->file);
+        free(l->template);
+        free(l);
+}
+
+static void looked_back(AgentUnit *u, int found) {
+        char text[AGENT_ERROR_MAX];
+
+        u->unwatched = false;
+        if (found == 0) { // it did not run: plan_unit() starts it
+                agent_step_done(u, NULL);
+                return;
+        }
+        // It ran and has left systemd's memory, so it did not fail. If nobody can tell, it must not run
+        // twice.
+        u->held.pending = false;
+        u->held.interrupted = found < 0;
+        (void) ledger_put(u->node->ledger, &u->held);
+        agent_step_done(u, NULL);
+        if (found < 0) {
+                snprintf(text, sizeof(text), "cannot tell whether it ran while argosyd was restarting: %s",
+                         strerror(-found));
+                agent_unit_set_error(u, "%s", text);
+        }
+}
+
+static void on_looked_back(uv_work_t *work, int status) {
+        LookBack *l = CONTAINER_OF(work, LookBack, work);
+        Agent *a = l->node->agent;
+        AgentUnit *u = a->closing ? NULL : agent_step_find(l->node, l->name, l->number);
+
+        if (u)
+                looked_back(u, l->found);
+        look_back_free(l);
+        agent_close_step(a);
+}
+
+int agent_look_back(AgentUnit *u) {
+        LookBack *l = calloc(1, sizeof(*l) + strlen(u->name) + 1);
+        _cleanup_free_ char *template = NULL;
+
+        if (!l)
+                return -ENOMEM;
+        l->node = u->node;
+        l->number = u->step_number;
+        memcpy(l->before, u->held.invocation_id, sizeof(l->before));
+        strcpy(l->name, u->name);
+        l->file = str_printf("%s/%s", u->node->dir_path, u->name);
+        if (u->held.from_template) {
+                template = unit_name_template(u->name);
+                l->template = template ? str_printf("%s/%s", u->node->dir_path, template) : NULL;
+        }
+        if (!l->file || (u->held.from_template && !l->template)) {
+                look_back_free(l);
+                return -ENOMEM;
+        }
+        if (uv_queue_work(u->node->agent->loop, &l->work, run_look_back, on_looked_back) < 0)
+                abort(); // only for a NULL callback
+        u->node->agent->n_open++;
+        return 0;
+}

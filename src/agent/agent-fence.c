@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Messages with orders wait here until the fence that they raise is on the disk. What is older than the
+// newest accepted fence is refused at once. One save is under way at a time and covers everything that
+// arrived before it began, so a burst of orders costs one or two syncs. If the disk refuses, the orders wait
+// and the save is tried again each second: nothing newer is obeyed.
+
+#include <errno.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "log.h"
+
+typedef struct Batch {
+        ListNode link;
+        Fence fence;
+        Argosy__ToHost *message;
+} Batch;
+
+typedef struct FenceSave {
+        uv_work_t work;
+        Agent *agent;
+        Fence fence;
+        int error;
+} FenceSave;
+
+static void batch_free(Agent *a, Batch *b) {
+        list_unlink(&b->link);
+        argosy__to_host__free_unpacked(b->message, NULL);
+        free(b);
+        a->n_batches--;
+}
+
+// The mesh keeps no messages, so a waiting one is copied by way of its encoding.
+static int copy_message(const Argosy__ToHost *m, Argosy__ToHost **ret) {
+        size_t len = argosy__to_host__get_packed_size(m);
+        _cleanup_free_ uint8_t *bytes = malloc(len ?: 1);
+
+        if (!bytes)
+                return -ENOMEM;
+        argosy__to_host__pack(m, bytes);
+        *ret = argosy__to_host__unpack(NULL, len, bytes);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int batch_queue(Agent *a, const Fence *fence, const Argosy__ToHost *m) {
+        Batch *b;
+        int r;
+
+        if (a->n_batches >= AGENT_BATCHES_MAX)
+                return -ENOBUFS;
+        b = calloc(1, sizeof(*b));
+        if (!b)
+                return -ENOMEM;
+        r = copy_message(m, &b->message);
+        if (r < 0) {
+                free(b);
+                return r;
+        }
+        b->fence = *fence;
+        list_init(&b->link);
+        list_append(&a->batches, &b->link);
+        a->n_batches++;
+        return 0;
+}
+
+static Fence fence_of(const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
+                return (Fence){m->welcome->generation, m->welcome->term, m->welcome->index};
+        return (Fence){m->orders->generation, m->orders->term, m->orders->index};
+}
+
+void agent_on_orders(Agent *a, const Argosy__ToHost *m) {
+        Fence fence = fence_of(m);
+        int r;
+
+        if (fence_compare(&fence, &a->fence_queued) < 0) {
+                if (a->n_refused++ == 0 || log_get_level() >= LOG_DEBUG)
+                        log_warning("Refused orders of generation %llu, term %llu, index %llu: this host "
+                                    "has obeyed %llu, %llu, %llu.",
+                                    (unsigned long long) fence.generation, (unsigned long long) fence.term,
+                                    (unsigned long long) fence.index,
+                                    (unsigned long long) a->fence_queued.generation,
+                                    (unsigned long long) a->fence_queued.term,
+                                    (unsigned long long) a->fence_queued.index);
+                return;
+        }
+        r = batch_queue(a, &fence, m);
+        if (r < 0) {
+                log_warning("Cannot keep the leader's orders, asking for all of them again: %s",
+                            strerror(-r));
+                a->attach_wanted = true;
+        } else {
+                a->fence_queued = fence;
+        }
+        drain_mark(&a->drain);
+}
+
+// ---- saving
+
+static void run_save(uv_work_t *work) {
+        FenceSave *s = CONTAINER_OF(work, FenceSave, work);
+
+        s->error = fence_save(s->agent->state_dir, &s->fence);
+}
+
+static void on_saved(uv_work_t *work, int status) {
+        FenceSave *s = CONTAINER_OF(work, FenceSave, work);
+        Agent *a = s->agent;
+
+        a->fence_saving = false;
+        if (s->error < 0) {
+                if (a->fence_retry_us == 0)
+                        log_error("Cannot write %s/fence, so nothing new is obeyed until that works: %s",
+                                  a->state_dir, strerror(-s->error));
+                a->fence_retry_us = clock_boot_us() + USEC_PER_SEC;
+        } else {
+                a->fence = s->fence;
+                a->fence_retry_us = 0;
+        }
+        free(s);
+        drain_mark(&a->drain);
+        agent_close_step(a);
+}
+
+static void start_save(Agent *a) {
+        FenceSave *s = calloc(1, sizeof(*s));
+
+        if (!s) {
+                a->fence_retry_us = clock_boot_us() + USEC_PER_SEC;
+                return;
+        }
+        s->agent = a;
+        s->fence = a->fence_queued;
+        if (uv_queue_work(a->loop, &s->work, run_save, on_saved) < 0)
+                abort(); // only for a NULL callback
+        a->fence_saving = true;
+        a->n_open++;
+}
+
+void agent_fence_drain(Agent *a) {
+        while (!list_is_empty(&a->batches)) {
+                Batch *b = CONTAINER_OF(a->batches.next, Batch, link);
+
+                if (fence_compare(&b->fence, &a->fence) > 0)
+                        break;
+                agent_obey(a, b->message);
+                batch_free(a, b);
+        }
+        if (!list_is_empty(&a->batches) && !a->fence_saving && a->fence_retry_us <= clock_boot_us())
+                start_save(a);
+}
+
+void agent_fence_drop(Agent *a) {
+        while (!list_is_empty(&a->batches))
+                batch_free(a, CONTAINER_OF(a->batches.next, Batch, link));
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Unit files are written in batches by the pool, one batch of a node at a time, since each change of a unit
+// directory costs PID 1 a new look at all of it. What is queued while a batch is under way makes up the next
+// one. A name with a file that is not ours is left alone and refused.
+//
+// While a batch is with the pool it alone uses the node's UnitDir; it works on copies and on specs that it
+// holds references to.
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "log.h"
+
+typedef struct FileItem {
+        ListNode link;
+        uint64_t number; // of the unit's step
+        bool remove, from_template, is_new;
+        AgentSpec *spec; // a reference, NULL with remove
+        char slice[LEDGER_SLICE_SIZE];
+        char *foreign; // out: path of what is not ours
+        int error;     // out
+        char name[];
+} FileItem;
+
+typedef struct FileBatch {
+        uv_work_t work;
+        AgentNode *node;
+        FileItem **items;
+        size_t n;
+} FileBatch;
+
+static void item_free(AgentNode *node, FileItem *it) {
+        list_unlink(&it->link);
+        agent_spec_unref(node->agent, it->spec);
+        free(it->foreign);
+        free(it);
+}
+
+int agent_files_queue(AgentUnit *u, bool remove) {
+        size_t size = strlen(u->name) + 1;
+        FileItem *it = calloc(1, sizeof(*it) + size);
+
+        if (!it)
+                return -ENOMEM;
+        it->number = u->step_number;
+        it->remove = remove;
+        it->from_template = u->held.from_template;
+        it->is_new = u->held.revision == 0;
+        it->spec = remove ? NULL : agent_spec_ref(u->spec);
+        memcpy(it->slice, u->held.slice, sizeof(it->slice));
+        memcpy(it->name, u->name, size);
+        list_init(&it->link);
+        list_append(&u->node->writes, &it->link);
+        return 0;
+}
+
+// ---- in the pool
+
+static void look_for_foreign_names(FileBatch *b) {
+        for (size_t i = 0; i < b->n; i++)
+                if (!b->items[i]->remove)
+                        b->items[i]->foreign = unit_dir_foreign(b->node->dir, b->items[i]->name);
+}
+
+static int apply(FileBatch *b) {
+        UnitDirItem *list = calloc(b->n, sizeof(*list));
+        size_t *origin = calloc(b->n, sizeof(*origin)), n = 0;
+        int r = 0;
+
+        if (!list || !origin) {
+                r = -ENOMEM;
+                goto finish;
+        }
+        for (size_t i = 0; i < b->n; i++) {
+                const FileItem *it = b->items[i];
+
+                if (it->foreign)
+                        continue;
+                origin[n] = i;
+                list[n++] = (UnitDirItem){
+                        .name = it->name,
+                        .remove = it->remove,
+                        .from_template = it->from_template,
+                        .content = it->remove ? NULL : it->spec->content,
+                        .len = it->remove ? 0 : it->spec->len,
+                        .spec = it->remove ? (Hash){} : it->spec->hash,
+                        .slice = *it->slice ? it->slice : NULL,
+                };
+        }
+        unit_dir_apply(b->node->dir, list, n);
+        for (size_t k = 0; k < n; k++)
+                b->items[origin[k]]->error = list[k].error;
+finish:
+        free(list);
+        free(origin);
+        return r;
+}
+
+static void run_batch(uv_work_t *work) {
+        FileBatch *b = CONTAINER_OF(work, FileBatch, work);
+        int r;
+
+        look_for_foreign_names(b);
+        r = apply(b);
+        for (size_t i = 0; r < 0 && i < b->n; i++)
+                b->items[i]->error = r;
+}
+
+// ---- back in the loop
+
+static void on_written(AgentUnit *u, FileItem *it) {
+        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+        bool down = rt && (rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+                           rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+
+        agent_spec_unref(u->node->agent, u->held_spec);
+        u->held_spec = agent_spec_ref(it->spec);
+        u->file_present = true;
+        u->stale = u->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
+        u->stale_since_us = clock_boot_us();
+        agent_unit_report(u);
+        agent_step_done(u, NULL);
+}
+
+// The name belongs to somebody else. A unit that is not ours yet does not become ours.
+static void on_foreign(AgentUnit *u, const FileItem *it) {
+        char text[AGENT_ERROR_MAX];
+
+        snprintf(text, sizeof(text), "the name belongs to somebody else on this node: %s",
+                 it->foreign ?: "a file that is not argosy's");
+        if (it->is_new && !u->held.pending) {
+                (void) ledger_forget(u->node->ledger, u->name);
+                slices_remove(&u->node->slices, u->held.slice);
+                u->has_held = false;
+                u->refused = true;
+        }
+        agent_step_done(u, text);
+}
+
+static void on_item(AgentNode *node, FileItem *it) {
+        AgentUnit *u = agent_step_find(node, it->name, it->number);
+        char text[AGENT_ERROR_MAX];
+
+        if (!u)
+                return;
+        if (it->foreign || it->error == -EEXIST) {
+                on_foreign(u, it);
+        } else if (it->error < 0) {
+                snprintf(text, sizeof(text), "cannot %s its file in %s: %s", it->remove ? "remove" : "write",
+                         node->dir_path, strerror(-it->error));
+                agent_step_done(u, text);
+        } else if (it->remove) {
+                u->file_present = false;
+                agent_step_done(u, NULL);
+        } else {
+                on_written(u, it);
+        }
+}
+
+static void batch_free(FileBatch *b) {
+        for (size_t i = 0; i < b->n; i++)
+                item_free(b->node, b->items[i]);
+        free(b->items);
+        free(b);
+}
+
+static void on_batch(uv_work_t *work, int status) {
+        FileBatch *b = CONTAINER_OF(work, FileBatch, work);
+        AgentNode *node = b->node;
+
+        node->writing = false;
+        for (size_t i = 0; i < b->n && !node->agent->closing; i++)
+                on_item(node, b->items[i]);
+        batch_free(b);
+        drain_mark(&node->agent->drain);
+        agent_close_step(node->agent);
+}
+
+static FileBatch *batch_new(AgentNode *node) {
+        FileBatch *b = calloc(1, sizeof(*b));
+
+        if (b)
+                b->items = calloc(AGENT_FILES_PER_BATCH, sizeof(*b->items));
+        if (!b || !b->items) {
+                free(b);
+                return NULL;
+        }
+        b->node = node;
+        while (b->n < AGENT_FILES_PER_BATCH && !list_is_empty(&node->writes)) {
+                b->items[b->n] = CONTAINER_OF(node->writes.next, FileItem, link);
+                list_unlink(&b->items[b->n++]->link);
+        }
+        return b;
+}
+
+void agent_files_start(AgentNode *node) {
+        FileBatch *b;
+
+        if (node->writing || list_is_empty(&node->writes))
+                return;
+        b = batch_new(node);
+        if (!b) {
+                agent_files_fail(node, -ENOMEM);
+                return;
+        }
+        if (uv_queue_work(node->agent->loop, &b->work, run_batch, on_batch) < 0)
+                abort(); // only for a NULL callback
+        node->writing = true;
+        node->agent->n_open++;
+}
+
+void agent_files_fail(AgentNode *node, int error) {
+        while (!list_is_empty(&node->writes)) {
+                FileItem *it = CONTAINER_OF(node->writes.next, FileItem, link);
+
+                it->error = error;
+                if (!node->agent->closing)
+                        on_item(node, it);
+                item_free(node, it);
+        }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the facets of the agent share. One Agent per host, one AgentNode per systemd manager on it, one
+// AgentUnit per unit that is wanted or held there.
+//
+// A turn of the loop (agent_drain() in agent.c): orders whose fence is on the disk are taken over, dirty
+// units are planned, the ledger is written once, then files, loads and jobs are handed out, then reports are
+// sent. Nothing is told to systemd before the record of it is in the ledger.
+//
+// Lifetimes:
+//   AgentUnit   from its first order or its record until it was forgotten and that was reported; steps under
+//   way name it by (node, name,
+//               step number), never by pointer
+//   AgentSpec   while a unit wants or holds it
+//   AgentNode   as long as the Agent
+
+#include "agent.h"
+#include "buf.h"
+#include "fence.h"
+#include "ledger.h"
+#include "list.h"
+#include "map.h"
+#include "plan.h"
+#include "slices.h"
+#include "str.h"
+#include "unit-dir.h"
+#include "uvx.h"
+
+enum {
+        AGENT_PLANS_PER_TURN = 512,  // units planned in one turn of the loop, about 1 us each
+        AGENT_FILES_PER_BATCH = 512, // unit files written by one job of the pool, about 50 us each
+        AGENT_REPORTS_PER_MESSAGE = 512,
+        AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
+                                  // over with Attach
+        AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
+        AGENT_CALLS_MAX = 64,     // status and journal calls at a time
+        AGENT_ERROR_MAX = 512,    // bytes of an error text
+};
+
+typedef struct AgentSpec {
+        Hash hash;
+        unsigned n_refs;
+        bool oneshot;    // Type=oneshot without RemainAfterExit=
+        bool spreadable; // no Slice= and no resource weights of its own
+        size_t len;
+        uint8_t content[];
+} AgentSpec;
+
+typedef struct AgentUnit {
+        struct AgentNode *node;
+        ListNode dirty, waiting, call,
+                report; // linked while to be planned, waiting, waiting for the ledger, to be reported
+
+        bool has_wanted;
+        PlanWanted wanted;
+        bool from_template; // of the order
+        AgentSpec *spec;    // of the order, NULL without one or with a removal
+
+        bool has_held;
+        LedgerRecord held;    // as the ledger has it; held.name is `name`
+        AgentSpec *held_spec; // NULL if its content is not known any more
+
+        bool new_content; // of the write under way: other than what systemd may have in memory
+        bool file_present, stale, parsed, unwatched, was_reset;
+        uint64_t stale_since_us;
+
+        PlanStep busy;
+        uint64_t step_number; // of the step under way; an answer with another number is too late
+        unsigned failures;
+        uint64_t retry_us, wait_until_us;
+
+        // What is reported.
+        char *error;
+        uint64_t answered; // revision
+        bool refused, drift, file_stale, gone;
+        bool in_welcome; // mark while a Welcome is taken over
+        Argosy__Outcome__Kind outcome;
+        uint64_t outcome_at_us;
+        char outcome_result[24];
+
+        char name[];
+} AgentUnit;
+
+typedef struct AgentNode {
+        struct Agent *agent;
+        const char *manager; // "system"
+        uint32_t number;     // node number, 0 until a leader told it
+        SystemdManager *systemd;
+        UnitDir *dir;
+        char *dir_path;
+        Ledger *ledger;
+        Map units;     // name -> AgentUnit
+        Slices slices; // of the held units
+        ListNode dirty, waiting, calls;
+        ListNode writes; // AgentFileItem: to be written or removed by the next batch
+        bool writing;    // a batch is with the pool; it alone uses `dir`
+        bool synced;     // the manager's state was complete once
+        bool stopping;
+        uint64_t last_step;
+} AgentNode;
+
+enum { AGENT_NODES = 1 };
+
+typedef struct Agent {
+        uv_loop_t *loop;
+        AgentOps ops;
+        void *userdata;
+        char *state_dir, *host_name, *address;
+        uint16_t port;
+        Argosy__Label **labels; // packed copies
+        size_t n_labels;
+
+        AgentNode nodes[AGENT_NODES];
+        Map specs;
+        ListNode report;
+
+        Drain drain;
+        uv_timer_t wake; // the earliest wait_until_us
+        uv_timer_t beat; // also times out an unanswered Attach
+
+        Fence fence;        // the newest that is on the disk
+        Fence fence_queued; // the newest that was accepted
+        ListNode batches;   // AgentBatch, in the order of arrival
+        size_t n_batches;
+        bool fence_saving;
+        uint64_t fence_retry_us; // boot time; 0: the disk takes it
+
+        uint32_t leader;
+        uint64_t leader_term;
+        uint64_t attach_seq;
+        bool attach_wanted, attach_sent, attached;
+        uint64_t attach_sent_us, attach_retry_us;
+        uint32_t lease_ms, beat_ms;
+        uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
+        uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
+        uint64_t n_refused;     // messages older than the fence
+
+        Map calls; // number -> Call
+        ListNode calls_list, remote_calls;
+        size_t n_calls;
+        uint64_t last_call;
+        struct { // what agent_local_units() answered last
+                Argosy__Response__Units units;
+                Argosy__Response__UnitRow *rows, **pointers;
+                size_t n_rows;
+        } local;
+
+        void (*cleared)(void *userdata);
+        void *cleared_data;
+        bool clearing;
+
+        void (*closed)(void *userdata);
+        void *closed_data;
+        bool closing;
+        unsigned n_open; // handles, pool jobs and readers that the close waits for
+} Agent;
+
+// agent.c
+void agent_close_step(Agent *a); // one of n_open has ended
+
+// agent-units.c
+int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
+                   AgentSpec **ret);
+AgentSpec *agent_spec_find(Agent *a, const Hash *hash);
+AgentSpec *agent_spec_ref(AgentSpec *s);
+void agent_spec_unref(Agent *a, AgentSpec *s);
+AgentUnit *agent_unit_find(AgentNode *node, const char *name);
+int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
+void agent_unit_free(AgentUnit *u);
+void agent_unit_mark(AgentUnit *u);
+void agent_unit_unwant(AgentUnit *u); // it is to be removed
+void agent_unit_set_error(AgentUnit *u, const char *format, ...) _printf_(2, 3);
+void agent_unit_clear_error(AgentUnit *u);
+int agent_node_adopt(AgentNode *node, const char *ledger_path);
+// Takes the orders over. Those that name a spec nobody sent make the agent attach again.
+void agent_obey(Agent *a, const Argosy__ToHost *message);
+
+// agent-steps.c
+void agent_node_plan(AgentNode *node);
+void agent_node_wake(AgentNode *node, uint64_t now_us);
+uint64_t agent_node_next_wake(const AgentNode *node);
+extern const SystemdOps agent_systemd_ops; // userdata: the AgentNode
+// The step of the unit ended. `error` NULL: well.
+AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number);
+void agent_step_done(AgentUnit *u, const char *error);
+
+// agent-files.c
+int agent_files_queue(AgentUnit *u, bool remove);
+void agent_files_start(AgentNode *node);
+// What was queued and has not left yet fails with this error.
+void agent_files_fail(AgentNode *node, int error);
+
+// agent-fence.c
+void agent_on_orders(Agent *a, const Argosy__ToHost *message);
+void agent_fence_drain(Agent *a);
+void agent_fence_drop(Agent *a);
+
+// agent-session.c
+int agent_session_init(Agent *a);
+void agent_session_drain(Agent *a);
+void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *welcome);
+void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack);
+
+// agent-report.c
+void agent_unit_report(AgentUnit *u);
+void agent_report_drain(Agent *a);
+// All held units, for Attach. Freed with agent_reports_free().
+int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n);
+void agent_reports_free(Argosy__UnitReport **reports, size_t n);
+
+// agent-calls.c
+void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);
+void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel);
+void agent_calls_drop(Agent *a);
+void agent_remote_calls_drop(Agent *a);
+void agent_local_units_drop(Agent *a);
+// Looks into the journal for a run of the unit that nobody watched.
+int agent_look_back(AgentUnit *u);

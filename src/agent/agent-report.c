@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
+// whole of what is known about it. Reports wait until the Welcome of the session; a link that takes no more
+// leaves them waiting.
+
+#include <errno.h>
+
+#include "agent-private.h"
+#include "unit-state.h"
+
+void agent_unit_report(AgentUnit *u) {
+        Agent *a = u->node->agent;
+
+        if (!list_is_linked(&u->report))
+                list_append(&a->report, &u->report);
+        drain_mark(&a->drain);
+}
+
+static void fill_outcome(const AgentUnit *u, Argosy__Outcome *o) {
+        o->kind = u->outcome;
+        o->node = u->node->number;
+        o->start_rev = u->held.start_rev;
+        o->at_us = u->outcome_at_us;
+        o->result = (char *) u->outcome_result;
+}
+
+static bool has_news_of_outcome(const AgentUnit *u) {
+        return u->has_held && u->outcome != ARGOSY__OUTCOME__KIND__NONE &&
+               !(u->has_wanted && u->wanted.outcome != ARGOSY__OUTCOME__KIND__NONE);
+}
+
+static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
+        static const uint8_t none[16];
+
+        r->load = rt->load;
+        r->active = rt->active;
+        r->sub = (char *) rt->sub;
+        r->result = (char *) rt->result;
+        r->since_us = rt->since_us;
+        if (rt->loaded && memcmp(rt->invocation_id, none, sizeof(none)) != 0)
+                r->invocation_id =
+                        (ProtobufCBinaryData){sizeof(rt->invocation_id), (uint8_t *) rt->invocation_id};
+}
+
+// What is ours and parsed, but dropped from systemd's memory, is still `loaded inactive dead` to people.
+static void fill_unloaded(const AgentUnit *u, Argosy__UnitReport *r) {
+        r->load = u->has_held && u->file_present && u->parsed ? ARGOSY__LOAD_STATE__LOAD_LOADED
+                                                              : ARGOSY__LOAD_STATE__LOAD_STUB;
+        r->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        r->sub = (char *) "dead";
+}
+
+// Borrows from the unit and from `outcome`: pack it at once.
+static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *outcome) {
+        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+
+        argosy__unit_report__init(r);
+        r->node = u->node->number;
+        r->name = (char *) u->name;
+        r->revision = u->answered;
+        if (u->error)
+                r->error = u->error;
+        r->drift = u->drift;
+        r->file_stale = u->file_stale;
+        r->gone = u->gone;
+        r->refused = u->refused;
+        if (u->gone)
+                return;
+        if (u->has_held && u->file_present)
+                r->spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) u->held.spec.bytes};
+        if (rt && rt->loaded)
+                fill_runtime(rt, r);
+        else
+                fill_unloaded(u, r);
+        if (has_news_of_outcome(u)) {
+                argosy__outcome__init(outcome);
+                fill_outcome(u, outcome);
+                r->outcome = outcome;
+        }
+}
+
+typedef struct Row {
+        Argosy__UnitReport report;
+        Argosy__Outcome outcome;
+} Row;
+
+static int send_rows(Agent *a, Row *rows, size_t n) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        Argosy__UnitReport *pointers[AGENT_REPORTS_PER_MESSAGE];
+
+        for (size_t i = 0; i < n; i++)
+                pointers[i] = &rows[i].report;
+        reports.reports = pointers;
+        reports.n_reports = n;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
+        message.reports = &reports;
+        return a->ops.send(&message, a->userdata);
+}
+
+// A unit that is gone lives until this was told.
+static void told(AgentUnit *u) {
+        list_unlink(&u->report);
+        if (u->gone && u->busy == PLAN_NOTHING)
+                agent_unit_free(u);
+}
+
+void agent_report_drain(Agent *a) {
+        if (!a->attached || list_is_empty(&a->report))
+                return;
+        while (!list_is_empty(&a->report)) {
+                _cleanup_free_ Row *rows = calloc(AGENT_REPORTS_PER_MESSAGE, sizeof(*rows));
+                size_t n = 0;
+
+                if (!rows)
+                        return;
+                list_foreach (l, &a->report) {
+                        if (n == AGENT_REPORTS_PER_MESSAGE)
+                                break;
+                        fill(CONTAINER_OF(l, AgentUnit, report), &rows[n].report, &rows[n].outcome);
+                        n++;
+                }
+                if (send_rows(a, rows, n) < 0)
+                        return; // no link: the next session begins with everything
+                for (; n > 0; n--)
+                        told(CONTAINER_OF(a->report.next, AgentUnit, report));
+        }
+}
+
+// ---- Attach
+
+int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n) {
+        size_t n = 0, max = agent_n_units(a);
+        Argosy__UnitReport **list = calloc(max ?: 1, sizeof(*list));
+        Row *rows = calloc(max ?: 1, sizeof(*rows));
+
+        if (!list || !rows) {
+                free(list);
+                free(rows);
+                return -ENOMEM;
+        }
+        list[0] = &rows[0].report; // also when empty: agent_reports_free() finds the rows there
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                map_foreach (slot, &a->nodes[i].units) {
+                        const AgentUnit *u = slot->value;
+
+                        if (!u->has_held)
+                                continue;
+                        fill(u, &rows[n].report, &rows[n].outcome);
+                        list[n] = &rows[n].report;
+                        n++;
+                }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}
+
+void agent_reports_free(Argosy__UnitReport **reports, size_t n) {
+        static_assert(offsetof(Row, report) == 0, "the first report is at the start of the rows");
+
+        free(reports[0]);
+        free(reports);
+}
+
+// ---- local answers
+
+size_t agent_n_units(const Agent *a) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                n += a->nodes[i].units.count;
+        return n;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The session with the leader: Attach with all that is held, Welcome with all that is wanted, then beats.
+//
+// A session is begun when a leader is known and systemd's state is complete, and begun anew when the leader
+// changes, when our lease runs out (the leader may have called us lost), or when orders could not be kept.
+// Losing the leader stops nothing here.
+//
+// The lease runs from the moment at which the beat that was acknowledged was sent, on the boot-time clock,
+// so that a suspended machine never believes longer than the leader does.
+
+#include <errno.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "log.h"
+
+enum {
+        ATTACH_RETRY_US =
+                2 * 1000 * 1000, // unanswered Attach; the leader answers after one barrier of the log
+        BEAT_DEFAULT_MS = 1000,  // until a Welcome says better
+};
+
+static bool lease_is_over(const Agent *a, uint64_t now_us) {
+        return now_us >= a->lease_from_us + a->lease_ms * USEC_PER_MSEC;
+}
+
+static void set_attached(Agent *a, bool attached) {
+        if (a->attached == attached)
+                return;
+        a->attached = attached;
+        if (a->ops.attached)
+                a->ops.attached(attached, a->userdata);
+}
+
+// ---- Attach
+
+static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        char *managers[AGENT_NODES];
+
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                managers[i] = (char *) a->nodes[i].manager;
+        attach.seq = a->attach_seq;
+        attach.name = a->host_name;
+        attach.address = a->address;
+        attach.port = a->port;
+        attach.labels = a->labels;
+        attach.n_labels = a->n_labels;
+        attach.managers = managers;
+        attach.n_managers = AGENT_NODES;
+        attach.held = held;
+        attach.n_held = n_held;
+        attach.sent_us = a->attach_sent_us;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
+        message.attach = &attach;
+        return a->ops.send(&message, a->userdata);
+}
+
+static void attach(Agent *a) {
+        Argosy__UnitReport **held;
+        size_t n_held;
+        int r;
+
+        a->attach_seq++;
+        a->attach_sent_us = clock_boot_us();
+        a->attach_retry_us = a->attach_sent_us + ATTACH_RETRY_US;
+        r = agent_reports_held(a, &held, &n_held);
+        if (r < 0)
+                return; // out of memory: tried again at attach_retry_us
+        r = send_attach(a, held, n_held);
+        agent_reports_free(held, n_held);
+        a->attach_sent = r >= 0;
+        a->attach_wanted = false;
+}
+
+static bool is_ready(const Agent *a) {
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                if (!a->nodes[i].synced)
+                        return false;
+        return a->leader != 0 && !a->clearing;
+}
+
+void agent_session_drain(Agent *a) {
+        if (a->attach_wanted && is_ready(a) && clock_boot_us() >= a->attach_retry_us)
+                attach(a);
+}
+
+void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
+        if (w->beat_ms != a->beat_ms && w->beat_ms > 0) {
+                a->beat_ms = w->beat_ms;
+                uv_timer_set_repeat(&a->beat, a->beat_ms);
+                uv_timer_again(&a->beat);
+        }
+        a->lease_ms = w->lease_ms;
+        a->lease_from_us = a->attach_sent_us; // the Attach counts as a beat
+        a->attach_sent = false;
+        set_attached(a, true);
+}
+
+// ---- beats
+
+static void send_beat(Agent *a, uint64_t now_us) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+
+        beat.seq = ++a->beat_seq;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
+        message.beat = &beat;
+        a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;
+        (void) a->ops.send(&message,
+                           a->userdata); // without a link the lease runs out, and that is the answer
+}
+
+static void on_beat_timer(uv_timer_t *timer) {
+        Agent *a = timer->data;
+        uint64_t now_us = clock_boot_us();
+
+        if (a->leader == 0)
+                return;
+        if (a->attached && lease_is_over(a, now_us)) {
+                log_warning("The leader has not acknowledged a beat for %u ms; units go on running.",
+                            a->lease_ms);
+                set_attached(a, false);
+                a->attach_wanted = true;
+        }
+        if (a->attached)
+                send_beat(a, now_us);
+        else if (a->attach_sent && now_us >= a->attach_retry_us)
+                a->attach_wanted = true;
+        if (a->attach_wanted)
+                drain_mark(&a->drain);
+}
+
+void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
+        if (ack->seq == 0 || ack->seq > a->beat_seq || a->beat_seq - ack->seq >= AGENT_BEATS_KEPT)
+                return;
+        a->lease_from_us = MAX_OF(a->lease_from_us, a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
+}
+
+// ---- begin and end
+
+int agent_session_init(Agent *a) {
+        int r = uvx_errno(uv_timer_init(a->loop, &a->beat));
+
+        if (r < 0)
+                return r;
+        a->beat.data = a;
+        a->beat_ms = BEAT_DEFAULT_MS;
+        return uvx_errno(uv_timer_start(&a->beat, on_beat_timer, a->beat_ms, a->beat_ms));
+}
+
+void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
+        if (a->closing || (leader == a->leader && term == a->leader_term))
+                return;
+        a->leader = leader;
+        a->leader_term = term;
+        a->attach_sent = false;
+        a->attach_wanted = leader != 0;
+        a->attach_retry_us = 0;
+        set_attached(a, false);
+        agent_remote_calls_drop(a);
+        drain_mark(&a->drain);
+}
+
+void agent_goodbye(Agent *a, bool shutdown) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+
+        if (a->leader == 0)
+                return;
+        agent_report_drain(a); // what is known goes first
+        goodbye.why = shutdown ? ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN
+                               : ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
+        goodbye.stopping = shutdown;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        message.goodbye = &goodbye;
+        (void) a->ops.send(&message, a->userdata);
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The agent as a whole: begin, one turn of the loop, end. The facets are listed in agent-private.h.
+//
+// agent_clear() (the host leaves its cluster) makes every unit one that is to be removed; when the last one
+// is forgotten, the fence, which belonged to that cluster, is removed too, and the agent is as new.
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "log.h"
+
+// ---- one turn
+
+static void on_wake(uv_timer_t *timer) {
+        Agent *a = timer->data;
+        uint64_t now_us = clock_boot_us();
+
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                agent_node_wake(&a->nodes[i], now_us);
+        drain_mark(&a->drain);
+}
+
+static void arm_wake(Agent *a) {
+        uint64_t next = a->fence_retry_us, now_us;
+
+        for (size_t i = 0; i < AGENT_NODES; i++) {
+                uint64_t t = agent_node_next_wake(&a->nodes[i]);
+
+                if (t != 0 && (next == 0 || t < next))
+                        next = t;
+        }
+        if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
+                next = a->attach_retry_us;
+        now_us = clock_boot_us();
+        if (next == 0)
+                uv_timer_stop(&a->wake);
+        else
+                uv_timer_start(&a->wake, on_wake, next > now_us ? (next - now_us) / USEC_PER_MSEC + 1 : 1,
+                               0);
+}
+
+static void finish_clearing(Agent *a) {
+        void (*cleared)(void *) = TAKE_PTR(a->cleared);
+        int r = fence_remove(a->state_dir);
+
+        if (r < 0)
+                log_warning("Cannot remove %s/fence: %s", a->state_dir, strerror(-r));
+        a->fence = a->fence_queued = (Fence){};
+        a->clearing = false;
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                a->nodes[i].number = 0;
+        if (cleared)
+                cleared(a->cleared_data);
+}
+
+// Nobody waits for the `gone` of a unit while the host is leaving.
+static void drop_the_gone(Agent *a) {
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                map_foreach (slot, &a->nodes[i].units) {
+                        AgentUnit *u = slot->value;
+
+                        if (u->gone && u->busy == PLAN_NOTHING)
+                                agent_unit_free(u);
+                }
+}
+
+static void agent_drain(void *userdata) {
+        Agent *a = userdata;
+
+        if (a->closing)
+                return;
+        agent_fence_drain(a);
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                agent_node_plan(&a->nodes[i]);
+        agent_session_drain(a);
+        agent_report_drain(a);
+        if (a->clearing) {
+                drop_the_gone(a);
+                if (agent_n_units(a) == 0 && !a->fence_saving)
+                        finish_clearing(a);
+        }
+        if (!a->closing)
+                arm_wake(a);
+}
+
+// ---- the leader's words
+
+void agent_on_message(Agent *a, const Argosy__ToHost *m) {
+        if (a->closing || a->clearing)
+                return;
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+        case ARGOSY__TO_HOST__MSG_ORDERS:
+                agent_on_orders(a, m);
+                return;
+        case ARGOSY__TO_HOST__MSG_BEAT_ACK:
+                agent_on_beat_ack(a, m->beat_ack);
+                return;
+        case ARGOSY__TO_HOST__MSG_CALL:
+                agent_on_call(a, m->call);
+                return;
+        case ARGOSY__TO_HOST__MSG_CALL_CANCEL:
+                agent_on_call_cancel(a, m->call_cancel);
+                return;
+        default:
+                return; // for the daemon
+        }
+}
+
+void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
+        a->cleared = done;
+        a->cleared_data = userdata;
+        a->clearing = true;
+        agent_fence_drop(a);
+        agent_remote_calls_drop(a);
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                map_foreach (slot, &a->nodes[i].units)
+                        agent_unit_unwant(slot->value);
+        drain_mark(&a->drain);
+}
+
+void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
+        systemd_manager_stats(a->nodes[0].systemd, ret);
+}
+
+bool agent_is_stopping(const Agent *a) {
+        for (size_t i = 0; i < AGENT_NODES; i++)
+                if (a->nodes[i].stopping)
+                        return true;
+        return false;
+}
+
+// ---- begin
+
+static void labels_free(Argosy__Label **labels, size_t n) {
+        for (size_t i = 0; labels && i < n; i++)
+                if (labels[i])
+                        argosy__label__free_unpacked(labels[i], NULL);
+        free(labels);
+}
+
+static int labels_copy(const Argosy__Label *const *labels, size_t n, Argosy__Label ***ret) {
+        Argosy__Label **copy = calloc(n ?: 1, sizeof(*copy));
+
+        for (size_t i = 0; copy && i < n; i++) {
+                copy[i] = malloc(sizeof(**copy));
+                if (!copy[i]) {
+                        labels_free(copy, n);
+                        return -ENOMEM;
+                }
+                argosy__label__init(copy[i]);
+                copy[i]->key = strdup(labels[i]->key);
+                copy[i]->value = strdup(labels[i]->value);
+                if (!copy[i]->key || !copy[i]->value) {
+                        labels_free(copy, n);
+                        return -ENOMEM;
+                }
+        }
+        *ret = copy;
+        return copy ? 0 : -ENOMEM;
+}
+
+void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n) {
+        Argosy__Label **copy;
+
+        if (labels_copy(labels, n, &copy) < 0)
+                return; // the old ones stay
+        labels_free(a->labels, a->n_labels);
+        a->labels = copy;
+        a->n_labels = n;
+        a->attach_wanted = a->leader != 0;
+        drain_mark(&a->drain);
+}
+
+static int complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);
+static int complain(int error, char **ret_why, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        if (ret_why && vasprintf(ret_why, format, ap) < 0)
+                *ret_why = NULL;
+        va_end(ap);
+        return error;
+}
+
+static int open_node(Agent *a, AgentNode *node, const AgentConfig *config, char **ret_why) {
+        _cleanup_free_ char *ledger_path = str_printf("%s/ledger", config->runtime_dir);
+        int r;
+
+        node->dir_path = strdup(config->unit_dir);
+        if (!ledger_path || !node->dir_path)
+                return complain(-ENOMEM, ret_why, "out of memory");
+        r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
+        if (r < 0)
+                return complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
+                                strerror(-r));
+        r = systemd_manager_new(&config->systemd, &agent_systemd_ops, node, &node->systemd);
+        if (r < 0)
+                return complain(r, ret_why, "cannot make the connection to systemd: %s", strerror(-r));
+        r = agent_node_adopt(node, ledger_path);
+        if (r == -EBADMSG)
+                return complain(
+                        r, ret_why,
+                        "%s is not a ledger; if its units may be stopped by hand, remove it and start again",
+                        ledger_path);
+        if (r < 0)
+                return complain(r, ret_why, "cannot read %s: %s", ledger_path, strerror(-r));
+        return 0;
+}
+
+static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
+        int r;
+
+        a->state_dir = strdup(config->state_dir);
+        a->host_name = strdup(config->host_name ?: "");
+        a->address = strdup(config->address ?: "");
+        if (!a->state_dir || !a->host_name || !a->address ||
+            labels_copy(config->labels, config->n_labels, &a->labels) < 0)
+                return complain(-ENOMEM, ret_why, "out of memory");
+        a->n_labels = config->n_labels;
+        a->port = config->port;
+        r = fence_load(config->state_dir, &a->fence);
+        if (r == -EBADMSG)
+                return complain(r, ret_why,
+                                "%s/fence is damaged; it guards against a leader of the past, so it is not "
+                                "ignored: if the other hosts "
+                                "of the cluster are up, remove it and start again",
+                                config->state_dir);
+        if (r < 0)
+                return complain(r, ret_why, "cannot read %s/fence: %s", config->state_dir, strerror(-r));
+        a->fence_queued = a->fence;
+        return open_node(a, &a->nodes[0], config, ret_why);
+}
+
+int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Agent **ret, char **ret_why) {
+        Agent *a = calloc(1, sizeof(*a));
+        int r;
+
+        if (!a)
+                return complain(-ENOMEM, ret_why, "out of memory");
+        *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata};
+        list_init(&a->report);
+        list_init(&a->batches);
+        list_init(&a->calls_list);
+        list_init(&a->remote_calls);
+        for (size_t i = 0; i < AGENT_NODES; i++) {
+                AgentNode *node = &a->nodes[i];
+
+                *node = (AgentNode){.agent = a, .manager = "system"};
+                list_init(&node->dirty);
+                list_init(&node->waiting);
+                list_init(&node->calls);
+                list_init(&node->writes);
+        }
+        r = drain_init(&a->drain, a->loop, agent_drain, a);
+        if (r < 0) {
+                free(a);
+                return complain(r, ret_why, "%s", strerror(-r));
+        }
+        uv_timer_init(a->loop, &a->wake);
+        a->wake.data = a;
+        (void) agent_session_init(a);
+        r = open_parts(a, config, ret_why);
+        if (r < 0) {
+                agent_close(a, NULL, NULL);
+                return r;
+        }
+        for (size_t i = 0; i < config->n_nodes; i++)
+                for (size_t k = 0; k < AGENT_NODES; k++)
+                        if (streq(config->nodes[i]->manager, a->nodes[k].manager))
+                                a->nodes[k].number = config->nodes[i]->node;
+        *ret = a;
+        return 0;
+}
+
+// ---- end
+
+static void agent_free(Agent *a) {
+        void (*closed)(void *) = a->closed;
+        void *data = a->closed_data;
+
+        for (size_t i = 0; i < AGENT_NODES; i++) {
+                AgentNode *node = &a->nodes[i];
+
+                node->systemd = NULL;
+                map_foreach (slot, &node->units)
+                        agent_unit_free(slot->value);
+                map_done(&node->units);
+                ledger_close(node->ledger);
+                unit_dir_free(node->dir);
+                free(node->dir_path);
+        }
+        agent_fence_drop(a);
+        agent_local_units_drop(a);
+        map_done(&a->specs);
+        labels_free(a->labels, a->n_labels);
+        free(a->state_dir);
+        free(a->host_name);
+        free(a->address);
+        free(a);
+        if (closed)
+                closed(data);
+}
+
+void agent_close_step(Agent *a) {
+        assert(a->n_open > 0);
+        if (--a->n_open == 0 && a->closing)
+                agent_free(a);
+}
+
+static void on_drain_closed(uv_handle_t *handle) {
+        agent_close_step(CONTAINER_OF((uv_idle_t *) handle, Agent, drain.idle));
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+        agent_close_step(handle->data);
+}
+
+static void on_systemd_closed(void *userdata) {
+        AgentNode *node = userdata;
+
+        node->systemd = NULL;
+        agent_close_step(node->agent);
+}
+
+// Nothing is stopped, removed or written: to whoever comes next it looks like a crash, so there is one way
+// to take over, not two.
+void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
+        a->closing = true;
+        a->closed = closed;
+        a->closed_data = userdata;
+        a->n_open++; // until the end of this function
+        agent_remote_calls_drop(a);
+        agent_calls_drop(a);
+        a->n_open += 3;
+        drain_close(&a->drain, on_drain_closed);
+        uv_close((uv_handle_t *) &a->wake, on_timer_closed);
+        uv_close((uv_handle_t *) &a->beat, on_timer_closed);
+        for (size_t i = 0; i < AGENT_NODES; i++) {
+                AgentNode *node = &a->nodes[i];
+
+                agent_files_fail(node, -ECANCELED);
+                if (node->systemd) {
+                        a->n_open++;
+                        systemd_manager_close(node->systemd, on_systemd_closed, node);
+                }
+        }
+        agent_close_step(a);
+}

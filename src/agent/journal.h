@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Lines of one unit from this host's journal, the newest ones and, if wanted, those that follow. Everything
+// that touches the journal's files happens in the pool; the loop only watches its descriptor.
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "macro.h"
+
+enum {
+        JOURNAL_LINES_PER_BATCH = 200, // lines handed over at a time
+        JOURNAL_LINE_MAX = 4096,       // bytes of a message; the rest is cut off
+};
+
+typedef struct JournalReader JournalReader;
+
+typedef struct JournalOps {
+        // In order, formatted like journalctl's short output. Borrowed.
+        void (*lines)(char **lines, size_t n, void *userdata);
+        // 0: there are no more (never while following). Nothing is called after it.
+        void (*ended)(int error, void *userdata);
+} JournalOps;
+
+// The newest `n_lines` lines, oldest of them first. Callbacks fire from the loop, never before return.
+int journal_reader_new(uv_loop_t *loop, const char *unit, unsigned n_lines, bool follow,
+                       const JournalOps *ops, void *userdata, JournalReader **ret);
+// At any time, also from a callback; no callback but `closed` follows.
+void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata);
+
+// Blocks: for the pool. Whether systemd began a start of `unit` in this boot, at or after `since_us` (wall
+// clock), with another invocation than `before` (16 bytes, all zero: any). 1, 0, or negative errno if the
+// journal cannot tell.
+int journal_find_start(const char *unit, uint64_t since_us, const uint8_t before[16]);
+
+// One message as journalctl's short output has it: "Nov 21 02:10:56 host ident[pid]: text", in local time.
+// `pid` may be NULL. Bytes that are not printable text make it a note about their number. Appends one string
+// for each line of the text, at most `max`; returns how many, or -ENOMEM.
+int journal_format(uint64_t at_us, const char *host, const char *ident, const char *pid, const char *text,
+                   size_t len, char **ret, size_t max);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <stdio.h>
+
+#include "slices.h"
+#include "str.h"
+
+// -1: not one of ours.
+static int slice_number(const char *slice) {
+        uint64_t n;
+        char digits[8] = {};
+        size_t len;
+
+        if (!str_has_prefix(slice, "argosy-") || !str_has_suffix(slice, ".slice"))
+                return -1;
+        len = strlen(slice) - strlen("argosy-") - strlen(".slice");
+        if (len == 0 || len >= sizeof(digits))
+                return -1;
+        memcpy(digits, slice + strlen("argosy-"), len);
+        return parse_u64(digits, SLICES_MAX - 1, &n) ? (int) n : -1;
+}
+
+void slices_add(Slices *s, const char *slice) {
+        int n = slice_number(slice);
+
+        if (n < 0)
+                s->n_plain++;
+        else
+                s->n_in[n]++;
+}
+
+void slices_remove(Slices *s, const char *slice) {
+        int n = slice_number(slice);
+
+        if (n < 0)
+                s->n_plain--;
+        else
+                s->n_in[n]--;
+}
+
+void slices_choose(const Slices *s, char ret[static LEDGER_SLICE_SIZE]) {
+        unsigned best = 0;
+
+        ret[0] = 0;
+        if (s->n_plain < SLICES_FROM)
+                return;
+        for (unsigned i = 0; i < SLICES_MAX; i++) {
+                if (s->n_in[i] < s->n_in[best])
+                        best = i;
+                if (s->n_in[i] < SLICES_FILL) {
+                        best = i;
+                        break;
+                }
+        }
+        snprintf(ret, LEDGER_SLICE_SIZE, "argosy-%02u.slice", best);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// systemd-manager.h without systemd: a PID 1 in memory that reads unit files from a directory and runs
+// nothing. Linked before the sysd room it takes the place of the real connection. For tests of what the
+// agent does; what the real one does is tested elsewhere.
+//
+// A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
+// collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
+// "/bin/false" fails, "[Broken" cannot be loaded. The FakePid1 outlives the SystemdManager that is connected
+// to it, as PID 1 outlives argosyd.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct FakePid1 FakePid1;
+
+// The next systemd_manager_new() connects to this one.
+FakePid1 *pid1_new(const char *unit_dir);
+FakePid1 *pid1_free(FakePid1 *p);
+
+// Units: what somebody at the machine does, and what happened.
+void pid1_start(FakePid1 *p, const char *name);
+void pid1_stop(FakePid1 *p, const char *name);
+void pid1_finish(FakePid1 *p, const char *name, bool well); // the main process ends
+void pid1_pin(FakePid1 *p, const char *name);               // stays in memory when inactive
+void pid1_shut_down(FakePid1 *p);
+unsigned pid1_runs(FakePid1 *p, const char *name); // how often it was started
+bool pid1_is_active(FakePid1 *p, const char *name);
+const char *pid1_content(FakePid1 *p,
+                         const char *name); // what it runs or has in memory; NULL: not in memory
+
+// Jobs wait until they are let go.
+void pid1_hold_jobs(FakePid1 *p, bool hold);
+unsigned pid1_n_held(FakePid1 *p);
+unsigned pid1_n_jobs(FakePid1 *p); // ever asked for
+unsigned pid1_n_reloads(FakePid1 *p);
+// The connection breaks; unfinished jobs are lost. pid1_reconnect() brings it back.
+void pid1_disconnect(FakePid1 *p);
+void pid1_reconnect(FakePid1 *p);

@@ -12,8 +12,9 @@ A scenario is a file that keeps one promise of argosy, told on real nodes:
 
     main(nodes=3, conf=["Cluster.LeaseSec=2"])
 
-All tests of a file share one testbed. Before each, everything is healed, booted and destroyed. What a test says about where
-units run is always asked of the nodes' own systemd, not of argosy, unless the test is about what argosy shows.
+All tests of a file share one testbed. Before each, everything is healed, booted and destroyed; with main(alone=True) every
+node is a freshly installed host, a cluster of its own. What a test says about where units run is always asked of the nodes'
+own systemd, not of argosy, unless the test is about what argosy shows.
 
 Run one by itself with `tests/integration/NAME.py [PATTERN]` (as root, on a build in build/ or $ARGOSY_BUILD); with
 ARGOSY_KEEP=1 the testbed of a failed run stays up. Every test prints one line, "ok SECONDS NAME" or "failed SECONDS NAME",
@@ -23,6 +24,7 @@ which is what tools/check counts.
 import inspect
 import os
 import shlex
+import subprocess
 import sys
 import time
 import traceback
@@ -35,6 +37,12 @@ import testbed  # noqa: E402
 from testbed import Failure, Node, Result, Testbed, with_type  # noqa: E402
 
 SLEEPER = "[Service]\nExecStart=/bin/sleep infinity\n"
+
+# Leaves a line in /root/runs of its node for every run.
+ONE_SHOT = "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo %n >>/root/runs'\n"
+
+# A node that is cut off counts as lost after 2 s instead of 5.
+QUICK = ["Cluster.LeaseSec=2", "Cluster.HeartbeatSec=0.4"]
 EXAMPLES = SOURCE / "examples"
 
 # A daemon that does any of this has a bug, whatever the test was about.
@@ -43,7 +51,7 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
 
 POLL_S = 0.05
 
-__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "SLEEPER", "SOURCE", "eventually", "main", "stays"]
+__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "ONE_SHOT", "QUICK", "SLEEPER", "SOURCE", "eventually", "main", "stays"]
 
 
 def eventually(condition, within=15, what=None):
@@ -73,6 +81,35 @@ def _source_of(function):
     return " ".join(inspect.getsource(function).split())
 
 
+class Running:
+    """A command that goes on inside a node while the test does."""
+
+    def __init__(self, node, argv):
+        self._what = f"{node.name}: {' '.join(argv)}"
+        self._process = subprocess.Popen(node.command(argv), text=True, stdin=subprocess.DEVNULL,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    @property
+    def is_over(self):
+        return self._process.poll() is not None
+
+    def line(self):
+        """The next line of output; "" at its end."""
+        return self._process.stdout.readline()
+
+    def result(self, within=30):
+        try:
+            out, err = self._process.communicate(timeout=within)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"{self._what}: still runs after {within} s") from None
+        return Result(self._process.returncode, out, err)
+
+    def kill(self):
+        self._process.kill()
+        self._process.communicate()
+
+
 class Cluster(testbed.Cluster):
     """A testbed, argosy's verbs on it, and what tests expect of them."""
 
@@ -83,6 +120,10 @@ class Cluster(testbed.Cluster):
         for words in [saying] if isinstance(saying, str) else saying:
             assert words in result.err + result.out, f"argosyctl {command} does not say \"{words}\":\n{result.err}{result.out}"
         return result
+
+    def begin(self, command, on=None):
+        """Runs argosyctl beside the test."""
+        return Running(self._node_to_ask(on), ["argosyctl", *shlex.split(command)])
 
     def submit(self, name, text, on=None, replace=False):
         """Makes a unit known to the cluster."""
@@ -102,6 +143,31 @@ class Cluster(testbed.Cluster):
     def followers(self):
         leader = self.leader().name
         return [node for node in self.running_nodes if node.name != leader]
+
+    def row(self, unit, on=None):
+        """The unit's only row of list-units."""
+        rows = self.rows(unit, on=on)
+        assert len(rows) == 1, f"{unit} has {len(rows)} rows: {rows}"
+        return rows[0]
+
+    def shown(self, unit, on=None):
+        """What list-units says of the unit, e.g. "loaded inactive dead"."""
+        row = self.row(unit, on)
+        return f"{row['load']} {row['active']} {row['sub']}"
+
+    def file_row(self, unit, on=None):
+        """The unit's row of list-unit-files."""
+        [row] = self.json(f"list-unit-files {shlex.quote(with_type(unit))}", on)
+        return row
+
+    def known(self, on=None):
+        """All units that the cluster knows."""
+        return {row["unit"] for row in self.json("list-unit-files", on)}
+
+    def runs(self, unit):
+        """How often a ONE_SHOT has run, on all nodes together."""
+        paths = [node.path("/root/runs") for node in self.nodes]
+        return sum(path.read_text().splitlines().count(with_type(unit)) for path in paths if path.exists())
 
     def where(self, unit):
         """The one node on which the unit is active, or None; on two nodes is an error."""
@@ -128,17 +194,39 @@ class Cluster(testbed.Cluster):
         eventually(lambda: set(self.node_states().values()) == {"online"} and self.leader_name(),
                    within, "all nodes online, with a leader")
 
-    def reset(self):
-        """Everything on, healed, and empty."""
+    def power_everything(self):
         for node in self.nodes:
             node.heal()
         self.bed.boot([node.name for node in self.nodes if not node.is_on()])
         for node in self.nodes:
-            node.run("pkill -CONT argosyd; systemctl reset-failed; systemctl start argosyd")
+            node.run("pkill -CONT argosyd; systemctl reset-failed; rm -rf /root/runs /root/units")
+
+    def reset(self):
+        """Everything on, healed, and empty."""
+        self.power_everything()
+        for node in self.nodes:
+            node.run("systemctl start argosyd")
         self.wait_online()
-        units = sorted({row["unit"] for row in self.json("list-unit-files")})
-        for first in range(0, len(units), 200):
-            self.ctl("destroy " + " ".join(shlex.quote(unit) for unit in units[first:first + 200]))
+        if self.known():
+            self.ctl("destroy '*'")
+
+    def make_fresh(self, node):
+        """A host as after an installation: a cluster of its own that knows nothing."""
+        node.run("systemctl stop argosyd.socket argosyd.service && find /var/lib/argosy /run/argosy -mindepth 1 -delete")
+        node.run("systemctl start argosyd.socket argosyd.service")
+
+    def reset_alone(self):
+        self.power_everything()
+        for node in self.nodes:
+            self.make_fresh(node)
+
+    def join(self, node, to, options=""):
+        token = self.ctl("cluster token --quiet", on=to).strip()
+        return self.ctl(f"cluster join {to.address} {token} {options}", on=node)
+
+    def members(self, on=None):
+        """{node: "voter online"}"""
+        return {member["name"]: f"{member['role']} {member['state']}" for member in self.status(on)["members"]}
 
 
 def _file_of(unit):
@@ -167,7 +255,7 @@ def _run_test(bed, test, reset):
     try:
         cluster = Cluster(bed)
         if reset:
-            cluster.reset()
+            reset(cluster)
         test(cluster)
         accidents = _accidents(bed, since)
         assert not accidents, "argosyd had an accident:\n" + "\n".join(accidents)
@@ -181,7 +269,7 @@ def _run_test(bed, test, reset):
     return passed
 
 
-def main(nodes=3, voters=None, conf=(), bare=False):
+def main(nodes=3, voters=None, conf=(), bare=False, alone=False):
     """Runs the tests of the calling file, those whose name contains the argument if there is one."""
     module = sys.modules["__main__"]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
@@ -190,11 +278,12 @@ def main(nodes=3, voters=None, conf=(), bare=False):
     name = os.environ.get("ARGOSY_TESTBED") or f"test-{Path(module.__file__).stem}"
 
     try:
-        bed = Testbed(name).up(nodes, voters, conf, bare=bare)
+        bed = Testbed(name).up(nodes, voters, conf, bare=bare, alone=alone)
     except Failure as reason:
         print(f"the testbed did not come up: {reason}")
         sys.exit(1)
-    passed = [_run_test(bed, test, reset=not bare and index > 0) for index, test in enumerate(tests)]
+    reset = None if bare else Cluster.reset_alone if alone else Cluster.reset
+    passed = [_run_test(bed, test, reset if index > 0 else None) for index, test in enumerate(tests)]
     if not all(passed) and os.environ.get("ARGOSY_KEEP"):
         bed.detach()
         print(f"kept: ARGOSY_TESTBED={name} tools/testbed status")

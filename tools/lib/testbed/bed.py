@@ -36,8 +36,9 @@ class Testbed:
         bed._description = json.loads(described.read_text())
         return bed
 
-    def up(self, count, voters=None, conf=(), build=None, bare=False):
-        """Boots `count` nodes in parallel and forms one cluster of them, or leaves them without argosyd if `bare`.
+    def up(self, count, voters=None, conf=(), build=None, bare=False, alone=False):
+        """Boots `count` nodes in parallel and forms one cluster of them, or leaves them without argosyd if `bare`, or each a
+        cluster of its own, as after an installation, if `alone`.
 
         conf: "Section.Key=value", or "n2:Section.Key=value" for one node only. voters: 3, or 1 if there are fewer nodes.
         """
@@ -59,7 +60,7 @@ class Testbed:
             self._describe(names, bare)
             self._create(layers, settings)
             self.boot(names)
-            if not bare:
+            if not bare and not alone:
                 cluster.form(self.nodes, voters)
         except BaseException:
             self.down()

@@ -34,7 +34,7 @@ def _wait_until_formed(node, members, voters):
     """Joining returns before the newest voter has caught up; there is no event for that, so look now and then."""
     deadline = time.monotonic() + FORM_TIMEOUT_S
     while True:
-        seen = json.loads(node.run("argosyctl cluster status --json"))
+        seen = json.loads(node.run("argosyctl cluster status --json=short"))
         voting = [member for member in seen["members"] if member["role"] == "voter" and member["state"] == "online"]
         if seen["leader"] and len(seen["members"]) == members and len(voting) == voters:
             return

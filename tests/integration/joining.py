@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Who may join and who may not, and every way in which hosts come, go and change their roles."""
+
+import time
+
+from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+
+
+def cluster_of_three(c):
+    n1, n2, n3 = c.nodes
+    for node in (n2, n3):
+        c.join(node, to=n1)
+    eventually(lambda: list(c.members(n1).values()) == ["voter online"] * 3)
+    return n1, n2, n3
+
+
+def test_wrong_tokens_are_refused_and_nothing_changes(c: Cluster):
+    n1, n2, n3 = c.nodes
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    wrong_secret = token[:-4] + ("0000" if token[-4:] != "0000" else "1111")
+    for bad, words in [("nonsense", "token"), (token[:20], "token"), (wrong_secret, "token")]:
+        c.ctl_fails(f"cluster join {n1.address} {bad}", on=n2, saying=words)
+    short = c.ctl("cluster token --quiet --ttl=1s", on=n1).strip()
+    time.sleep(1.5)
+    c.ctl_fails(f"cluster join {n1.address} {short}", on=n2, saying="expired")
+    other = c.ctl("cluster token --quiet", on=n3).strip()
+    c.ctl_fails(f"cluster join {n1.address} {other}", on=n2)
+    c.ctl_fails(f"cluster join 10.77.0.200 {token} --timeout=3s", on=n2)
+    c.ctl_fails(f"cluster join no.such.host {token}", on=n2, saying="no.such.host")
+    c.ctl_fails("cluster join", on=n2, status=2)
+    assert list(c.members(n1)) == ["n1"] and list(c.members(n2)) == ["n2"]
+    c.start("still", on=n2)
+
+
+def test_a_token_on_standard_input_lets_in(c: Cluster):
+    n1, n2, _ = c.nodes
+    token = c.ctl("cluster token --quiet --ttl=10min", on=n1)
+    c.ctl(f"cluster join {n1.address} -", on=n2, input=token)
+    eventually(lambda: sorted(c.members(n2)) == ["n1", "n2"])
+    c.ctl_fails(f"cluster join {n1.address} -", on=n2, input=token, saying="leave")
+
+
+def test_a_host_with_units_joins_only_with_discard(c: Cluster):
+    n1, n2, _ = c.nodes
+    c.start("mine", on=n2)
+    c.start("theirs", on=n1)
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    c.ctl_fails(f"cluster join {n1.address} {token}", on=n2, saying="--discard")
+    assert c.where("mine").name == "n2" and list(c.members(n1)) == ["n1"]
+    c.ctl(f"cluster join {n1.address} {token} --discard", on=n2)
+    eventually(lambda: c.members(n1).get("n2") == "spare online")
+    assert c.where("mine") is None, "units of the cluster that was given up still run"
+    assert c.known(on=n2) == {"theirs.service"} and c.where("theirs").name == "n1"
+
+
+def test_a_copied_machine_is_refused(c: Cluster):
+    n1, n2, n3 = c.nodes
+    c.join(n2, to=n1)
+    n3.run(f"cp /etc/machine-id /root/machine-id && echo {n2.machine_id} >/etc/machine-id")
+    c.make_fresh(n3)
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    c.ctl_fails(f"cluster join {n1.address} {token}", on=n3, saying="machine id")
+    assert sorted(c.members(n1)) == ["n1", "n2"]
+    n3.run("cp /root/machine-id /etc/machine-id")
+
+
+def test_a_host_leaves_and_comes_again(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    c.start("w@{1..6}", on=n1)
+    c.ctl("cluster leave", on=n3)
+    eventually(lambda: sorted(c.members(n1)) == ["n1", "n2"])
+    eventually(lambda: len(c.active("w@*")) == 6 and "n3" not in c.spread("w@*"))
+    c.assert_once("w@*", 6)
+    eventually(lambda: list(c.members(n3)) == ["n3"], what="it is a cluster of its own")
+    assert c.known(on=n3) == set()
+    c.start("mine", on=n3)
+    c.ctl("destroy mine", on=n3)
+    c.join(n3, to=n2)
+    eventually(lambda: list(c.members(n3).values()).count("voter online") == 3)
+
+
+def test_the_leader_leaves(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    c.start("w@{1..6}", on=n1)
+    leader = c.leader(n1)
+    rest = [node for node in c.nodes if node.name != leader.name]
+    c.ctl("cluster leave", on=leader)
+    eventually(lambda: len(c.members(rest[0])) == 2 and c.leader_name(rest[0]))
+    eventually(lambda: len(c.active("w@*")) == 6 and leader.name not in c.spread("w@*"))
+    c.ctl("start w@7", on=rest[1])
+    c.assert_once("w@*", 7)
+
+
+def test_a_running_host_is_removed_with_its_units_and_its_key(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    c.start("w@{1..6}", on=n1)
+    c.ctl("cluster remove n2", on=n1)
+    eventually(lambda: sorted(c.members(n1)) == ["n1", "n3"])
+    eventually(lambda: len(c.active("w@*")) == 6 and "n2" not in c.spread("w@*"))
+    c.assert_once("w@*", 6)
+    c.ctl_fails("cluster remove n9", on=n1, saying="n9")
+
+
+def test_a_host_that_leaves_by_force_is_a_cluster_of_its_own(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    c.start("w@{1..6}", on=n1)
+    n3.partition()
+    c.ctl("cluster leave --force", on=n3)
+    eventually(lambda: list(c.members(n3)) == ["n3"])
+    n3.heal()
+    eventually(lambda: c.members(n1).get("n3") == "voter lost", what="it still counts as a member there")
+    c.ctl("cluster remove n3", on=n1)
+    eventually(lambda: len(c.active("w@*")) == 6 and "n3" not in c.spread("w@*"))
+    assert sorted(c.members(n1)) == ["n1", "n2"]
+
+
+def test_promote_and_demote(c: Cluster):
+    n1, n2, n3 = cluster_of_three(c)
+    c.start("w@{1..6}", on=n1)
+    runs = c.invocations("w@*")
+    c.ctl("cluster demote n3", on=n1)
+    eventually(lambda: c.members(n1)["n3"] == "spare online")
+    stays(lambda: c.members(n1)["n3"] == "spare online", 1, "who was demoted by hand is not promoted by itself")
+    c.ctl("cluster promote n3", on=n2)
+    eventually(lambda: list(c.members(n1).values()) == ["voter online"] * 3)
+    leader = c.leader(n1)
+    c.ctl(f"cluster demote {leader.name}", on=n2)
+    eventually(lambda: c.members(n2)[leader.name] == "spare online" and c.leader_name(n2) != leader.name)
+    assert c.invocations("w@*") == runs
+    c.ctl("start w@7", on=leader)
+
+
+main(nodes=3, alone=True, conf=QUICK)

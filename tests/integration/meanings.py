@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What loaded, started and stopped mean, whatever happens around it; and where units may run."""
+
+from lib import ONE_SHOT, QUICK, SLEEPER, Cluster, eventually, main, stays
+
+
+def test_loaded_is_shown_so_although_systemd_forgets(c: Cluster):
+    c.submit("web.service", SLEEPER)
+    c.ctl("load web")
+    node = c.node(c.row("web")["node"])
+    loaded = node.run("systemctl list-units --all --plain --no-legend web.service")
+    assert "web.service" not in loaded, "this test is about a unit that systemd has dropped"
+    assert c.shown("web") == "loaded inactive dead"
+    node.run("systemctl restart argosyd")
+    eventually(lambda: c.shown("web") == "loaded inactive dead")
+
+
+def test_a_file_that_systemd_cannot_use_is_reported_by_load(c: Cluster):
+    c.submit("empty.service", "[Service]\nRestart=always\n")
+    c.ctl_fails("load empty", saying="empty.service")
+    assert c.row("empty")["load"] == "bad-setting"
+    c.ctl_fails("start empty", saying="empty.service")
+
+
+def test_a_finished_one_shot_is_not_run_again(c: Cluster):
+    c.start("once", ONE_SHOT)
+    assert c.runs("once") == 1
+    assert c.shown("once") == "loaded inactive dead"
+    node = c.node(c.row("once")["node"])
+
+    for each in c.nodes:
+        each.run("systemctl restart argosyd")
+    c.wait_online()
+    node.exec(["systemctl", "reboot"])
+    eventually(lambda: c.node_states(c.followers()[0])[node.name] != "online")
+    c.wait_online()
+    assert c.runs("once") == 1, "a restart or a reboot ran it again"
+
+    node.kill()
+    observer = c.running_nodes[0]
+    eventually(lambda: c.node_states(observer)[node.name] == "lost")
+    stays(lambda: c.runs("once") == 1, 1)
+    node.boot()
+    c.wait_online()
+    stays(lambda: c.runs("once") == 1, 1)
+
+    c.ctl("start once")
+    assert c.runs("once") == 2, "start did not run it again"
+
+
+def test_a_one_shot_whose_node_dies_in_the_middle_runs_elsewhere(c: Cluster):
+    c.submit("long.service", "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'sleep 2; echo %n >>/root/runs'\n")
+    c.ctl("start --no-block long")
+    node = eventually(lambda: c.where("long"))
+    node.kill()
+    eventually(lambda: c.runs("long") == 1)
+    node.boot()
+    c.wait_online()
+    stays(lambda: c.runs("long") == 1 and c.where("long") is None, 1.5)
+
+
+def test_what_somebody_stops_by_hand_stays_stopped_and_shows_as_drift(c: Cluster):
+    c.start("web")
+    node = c.where("web")
+    node.run("systemctl stop web")
+    eventually(lambda: c.row("web")["drift"])
+    assert c.shown("web") == "loaded inactive dead"
+    assert "drift" in c.ctl("list-units web")
+    c.ctl_fails("status web", status=3, saying="Drift")
+
+    node.run("systemctl restart argosyd")
+    c.wait_online()
+    stays(lambda: c.where("web") is None, 1)
+    assert eventually(lambda: c.row("web")["drift"])
+
+    c.ctl("start web")
+    assert c.where("web").name == node.name and not c.row("web")["drift"]
+
+
+def test_what_somebody_starts_by_hand_is_left_running(c: Cluster):
+    c.start("web")
+    node = c.where("web")
+    c.ctl("stop web")
+    node.run("systemctl start web")
+    eventually(lambda: c.row("web")["drift"])
+    stays(lambda: c.where("web"), 1)
+    c.ctl("stop web")
+    assert c.where("web") is None and not c.row("web")["drift"]
+
+
+def test_a_failed_unit_stays_where_it_is_and_is_shown(c: Cluster):
+    c.submit("short.service", "[Service]\nExecStart=/bin/sh -c 'sleep 0.3; exit 7'\n")
+    c.ctl("start short")
+    eventually(lambda: c.shown("short") == "loaded failed failed")
+    assert "short.service" in c.ctl("list-units --state=failed")
+    c.ctl_fails("status short", status=3, saying="exit-code")
+    stays(lambda: c.shown("short") == "loaded failed failed", 1)
+
+
+def test_a_global_unit_runs_on_every_node_that_may_have_it(c: Cluster):
+    c.start("everywhere", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    assert sorted(c.active("everywhere")["everywhere.service"]) == ["n1", "n2", "n3"]
+    assert [row["node"] for row in c.rows("everywhere")] == ["n1", "n2", "n3"]
+    c.start("fleet", SLEEPER + "[X-Fleet]\nGlobal=true\nMachineMetadata=rack=a\n")
+    assert sorted(c.active("fleet")["fleet.service"]) == ["n1", "n2"]
+    c.ctl("stop everywhere")
+    assert c.active("everywhere") == {}
+    assert [row["active"] for row in c.rows("everywhere")] == ["inactive"] * 3
+    c.ctl("destroy everywhere fleet")
+    assert c.active("fleet") == {} and c.rows() == []
+
+
+def test_machine_id_and_labels_say_where(c: Cluster):
+    n2 = c.node("n2")
+    c.start("there", SLEEPER + f"[X-Argosy]\nMachineID={n2.machine_id}\n")
+    assert c.where("there").name == "n2"
+    c.start("rack@{1..4}", SLEEPER + "[X-Fleet]\nMachineMetadata=rack=a\n")
+    assert c.spread("rack@*") == {"n1": 2, "n2": 2} or set(c.spread("rack@*")) == {"n1", "n2"}
+    c.start("either@{1..6}", SLEEPER + "[X-Argosy]\nMachineMetadata=rack=b disk=ssd\nMachineMetadata=rack=a\n")
+    assert set(c.spread("either@*")) == {"n2", "n3"}, "of one key any value, of several keys all"
+
+
+def test_a_unit_that_no_node_can_take_is_refused_at_once_with_reasons(c: Cluster):
+    c.submit("nowhere.service", SLEEPER + "[X-Argosy]\nMachineMetadata=rack=z\n")
+    c.ctl_fails("start nowhere", saying=["nowhere.service", "n1: ", "n2: ", "n3: ", "rack"], timeout=5)
+    assert c.where("nowhere") is None
+
+
+def test_labels_can_change_while_all_runs(c: Cluster):
+    c.submit("late.service", SLEEPER + "[X-Argosy]\nMachineMetadata=colour=green\n")
+    c.ctl_fails("start late")
+    n3 = c.node("n3")
+    n3.write("/etc/argosy/argosy.conf.d/20-green.conf", "[Node]\nLabels=colour=green\n")
+    n3.run("systemctl reload argosyd")
+    eventually(lambda: "green" in c.ctl("list-nodes"))
+    c.ctl("start late")
+    assert c.where("late").name == "n3"
+    n3.run("rm /etc/argosy/argosy.conf.d/20-green.conf && systemctl reload argosyd")
+
+
+main(nodes=3, conf=[*QUICK, "n1:Node.Labels=rack=a", "n2:Node.Labels=rack=a disk=ssd", "n3:Node.Labels=rack=b disk=ssd"])

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Names that belong to somebody else on a node are never shadowed and never taken over; templates and their instances may have
+different revisions side by side; new files are found without a reload whatever the clock does."""
+
+from lib import SLEEPER, Cluster, eventually, main
+
+UNIT_DIR = "/run/systemd/system"
+
+
+def fragment(node, unit):
+    return node.run(f"systemctl show --property FragmentPath --value {unit}").strip()
+
+
+def test_a_file_of_the_administrator_or_a_package_makes_a_node_ineligible(c: Cluster):
+    n1, n2, n3 = c.nodes
+    n1.write("/etc/systemd/system/web.service", SLEEPER)
+    n2.write("/usr/lib/systemd/system/web.service", SLEEPER)
+    c.start("web")
+    assert c.where("web").name == "n3"
+    c.ctl("destroy web")
+    n3.write("/etc/systemd/system/web.service", SLEEPER)
+    failed = c.ctl_fails(f"start --timeout=10s /root/units/web.service", on=n1, saying=["web.service", "n1: ", "n2: ", "n3: "])
+    assert "/etc/systemd/system/web.service" in failed.err and "/usr/lib/systemd/system/web.service" in failed.err
+    for node in c.nodes:
+        assert not node.exec(["test", "-e", f"{UNIT_DIR}/web.service"]).status == 0, "a foreign unit is shadowed"
+        node.run("rm -f /etc/systemd/system/web.service /usr/lib/systemd/system/web.service")
+
+
+def test_a_running_unit_of_somebody_else_is_left_alone(c: Cluster):
+    for node in c.nodes[:2]:
+        node.run("systemd-run --quiet --unit=job sleep infinity")
+    foreign = c.invocations("job")
+    c.start("job")
+    assert sorted(c.active("job")["job.service"]) == ["n1", "n2", "n3"]
+    assert "n3" == next(row["node"] for row in c.rows("job") if row["active"] == "active")
+    c.ctl("destroy job")
+    assert c.invocations("job") == foreign, "somebody else's unit was stopped"
+    for node in c.nodes[:2]:
+        node.run("systemctl stop job")
+
+
+def test_a_global_unit_leaves_out_the_node_where_its_name_is_taken(c: Cluster):
+    c.node("n2").write("/etc/systemd/system/agent.service", SLEEPER)
+    c.submit("agent.service", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    c.ctl_result("start --timeout=5s agent")
+    eventually(lambda: sorted(c.active("agent")["agent.service"]) == ["n1", "n3"])
+    assert not c.node("n2").exec(["test", "-e", f"{UNIT_DIR}/agent.service"]).status == 0
+    assert "/etc/systemd/system/agent.service" in c.ctl_result("status agent").out
+    c.node("n2").run("rm /etc/systemd/system/agent.service")
+
+
+def test_two_revisions_of_a_template_live_side_by_side(c: Cluster):
+    pin = f"[X-Argosy]\nMachineID={c.node('n1').machine_id}\n"
+    old, new = (f"[Service]\nEnvironment=REVISION={word}\nExecStart=/bin/sleep infinity\nRestart=always\nRestartSec=100ms\n{pin}"
+                for word in ("old", "new"))
+    c.start("w@{1..3}", old)
+    c.submit("w@.service", new, replace=True)
+    c.ctl("start w@{4..5}")
+    n1 = c.node("n1")
+
+    def revision(unit):
+        pid = n1.run(f"systemctl show --property MainPID --value {unit}").strip()
+        return n1.run(f"tr '\\0' '\\n' </proc/{pid}/environ | grep REVISION").strip()
+
+    assert [revision(f"w@{i}") for i in range(1, 6)] == ["REVISION=old"] * 3 + ["REVISION=new"] * 2
+    n1.run("systemctl daemon-reload && systemctl kill -s KILL w@1 w@4")
+    eventually(lambda: len(c.active("w@*")) == 5)
+    eventually(lambda: revision("w@1") == "REVISION=old" and revision("w@4") == "REVISION=new",
+               what="an instance that restarts by itself keeps its revision")
+    assert c.ctl("cat w@1") == old and c.ctl("cat w@4") == new
+    c.ctl("restart w@2")
+    assert revision("w@2") == "REVISION=old", "an instance keeps the file that it was made from"
+    c.ctl("start --replace ./units/w@2", on="n1")
+    c.ctl("restart w@2")
+    assert revision("w@2") == "REVISION=new"
+    c.ctl("destroy 'w@*.service'")
+    assert n1.run(f"ls {UNIT_DIR} | grep -c '^w@' || true").strip() == "0", "files were left behind"
+
+
+def test_files_are_found_whatever_the_directory_times(c: Cluster):
+    """PID 1 reads a directory again only if its time has changed. Here the clock is far behind the directory, so only a time that
+    argosy itself sets can differ from the last one in the right direction."""
+    n1 = c.node("n1")
+    pin = f"[X-Argosy]\nMachineID={n1.machine_id}\n"
+    time_of = lambda: n1.run(f"stat -c %.Y {UNIT_DIR}").strip()
+    seen = []
+    n1.run(f"touch -d '2100-01-01' {UNIT_DIR}")
+    n1.run("systemctl start no-such-unit 2>/dev/null; true")
+    for number in range(10):
+        c.submit(f"t{number}.service", SLEEPER + pin)
+        c.ctl(f"start t{number}")
+        seen.append(time_of())
+    assert all(float(a) <= float(b) for a, b in zip(seen, seen[1:])) and len(set(seen)) == len(seen), seen
+    assert float(seen[0]) > 4102444800, "the directory's time went back"
+    n1.run(f"touch {UNIT_DIR}")
+    c.ctl("start --timeout=10s t1")
+    c.submit("t10.service", SLEEPER + pin)
+    c.ctl("start t10")
+    assert "daemon-reload" not in n1.journal(lines=200) and fragment(n1, "t10") == f"{UNIT_DIR}/t10.service"
+
+
+def test_no_file_of_argosy_outlives_its_unit(c: Cluster):
+    c.start("w@{1..30}")
+    c.start("everywhere", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    c.ctl("destroy '*'")
+    for node in c.nodes:
+        left = node.run(f"ls {UNIT_DIR} | grep -v '^argosy-..\\.slice' || true").split()
+        assert not [name for name in left if name.startswith(("w@", "everywhere"))], left
+
+
+main(nodes=3)

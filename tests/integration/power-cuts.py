@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Nodes lose their power, also with every byte that was not synced: their units start elsewhere, nothing else is touched,
+and what was acknowledged is kept."""
+
+from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+
+
+def others(c, victim):
+    return [node for node in c.nodes if node.name != victim.name]
+
+
+def assert_untouched(c, before, nodes):
+    now = c.invocations("w@*", nodes)
+    stopped = {run for run, id in before.items() if now.get(run) != id}
+    assert not stopped, f"healthy units were stopped: {stopped}"
+
+
+def test_units_of_a_dead_node_start_elsewhere_and_stay_there(c: Cluster):
+    c.start("w@{1..9}")
+    victim = c.followers()[0]
+    rest = others(c, victim)
+    before = c.invocations("w@*", rest)
+    victim.kill()
+    observer = c.leader(rest[0])
+    eventually(lambda: c.node_states(observer)[victim.name] == "lost", within=6)
+    eventually(lambda: len(c.active("w@*")) == 9, within=4)
+    c.assert_once("w@*", 9)
+    assert_untouched(c, before, rest)
+
+    victim.boot()
+    c.wait_online()
+    stays(lambda: c.spread("w@*").get(victim.name) is None, 1, "what moved stays where it is")
+    c.assert_once("w@*", 9)
+    assert_untouched(c, before, rest)
+
+
+def test_units_of_a_lost_node_are_unknown_until_they_are_placed(c: Cluster):
+    victim = c.followers()[0]
+    c.start("pinned", SLEEPER + f"[X-Argosy]\nMachineID={victim.machine_id}\n")
+    victim.kill(lose_unsynced=True)
+    observer = others(c, victim)[0]
+    eventually(lambda: c.node_states(observer)[victim.name] == "lost", within=6)
+    assert c.row("pinned", observer)["active"] in ("unknown", "inactive")
+    victim.boot()
+    eventually(lambda: c.where("pinned") and c.where("pinned").name == victim.name, what="it starts again where it belongs")
+
+
+def test_the_leader_dies_and_the_others_carry_on(c: Cluster):
+    c.start("w@{1..9}")
+    victim = c.leader()
+    rest = others(c, victim)
+    before = c.invocations("w@*", rest)
+    victim.kill(lose_unsynced=True)
+    c.ctl("start --timeout=8s w@100", on=rest[0])
+    assert c.leader(rest[0]).name != victim.name
+    eventually(lambda: len(c.active("w@*")) == 10, within=8)
+    c.assert_once("w@*", 10)
+    assert_untouched(c, before, rest)
+
+    victim.boot()
+    c.wait_online()
+    c.assert_once("w@*", 10)
+    assert_untouched(c, before, rest)
+    assert c.status(victim)["index"] >= 1
+
+
+def test_a_waiting_command_survives_the_leader(c: Cluster):
+    c.submit("slow.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sleep 3\n"
+                             f"[X-Argosy]\nMachineID={c.followers()[0].machine_id}\n")
+    asker = c.followers()[1]
+    waiting = c.begin("start slow", on=asker)
+    eventually(lambda: c.shown("slow", asker) == "loaded activating start")
+    c.leader().kill()
+    result = waiting.result()
+    assert result.status == 0, result
+    assert c.shown("slow", asker) == "loaded active exited"
+
+
+def test_what_was_acknowledged_survives_the_loss_of_unsynced_bytes_everywhere(c: Cluster):
+    c.submit("w@.service", SLEEPER)
+    asker = c.leader()
+    starting = [c.begin(f"start --no-block -v w@{{{first}..{first + 9}}}", on=asker) for first in range(1, 61, 10)]
+    acknowledged = sum(10 for request in starting if request.result().status == 0)
+    assert acknowledged == 60
+    for node in c.nodes:
+        node.kill(lose_unsynced=True)
+    c.bed.boot([node.name for node in c.nodes])
+    eventually(lambda: len(c.active("w@*")) == 60, within=20)
+    c.assert_once("w@*", 60)
+
+
+main(nodes=3, conf=QUICK)

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Most voters are gone: what runs, runs on; reading goes on and says how old it is; changes fail; and there is a way out."""
+
+from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+
+
+def lose_the_majority(c):
+    """Cuts the power of two nodes; returns the one that is left and those."""
+    left = c.followers()[0]
+    gone = [node for node in c.nodes if node.name != left.name]
+    for node in gone:
+        node.kill()
+    return left, gone
+
+
+def test_reads_answer_changes_fail_and_local_units_can_be_stopped(c: Cluster):
+    c.start("w@{1..6}")
+    left, gone = lose_the_majority(c)
+    runs = c.invocations("w@*", [left])
+    mine = sorted(unit for unit, _ in runs)
+
+    for verb in ["list-units", "list-unit-files", "list-nodes", "cat w@1", "cluster status"]:
+        answer = c.ctl_result(verb, on=left)
+        assert answer.status == 0 and "Warning" in answer.err, f"{verb}: {answer}"
+    assert len(c.known(on=left)) == 7
+    left.write("/root/units/new.service", SLEEPER)
+    for change in ["start /root/units/new.service", f"stop {mine[0]}", "destroy w@1", "cluster token"]:
+        c.ctl_fails(f"{change} --timeout=1s", on=left, saying="leader")
+    assert c.invocations("w@*", [left]) == runs
+
+    local = c.json("list-units --local", on=left)
+    assert {row["unit"]: row["active"] for row in local} == {unit: "active" for unit in mine}
+    c.ctl(f"stop --local {mine[0]}", on=left)
+    assert c.where(mine[0]) is None
+    left.run("systemctl restart argosyd")
+    stays(lambda: set(c.active("w@*")) == set(mine[1:]), 1.5, "a restart without a leader changes nothing")
+
+    c.bed.boot([node.name for node in gone])
+    c.wait_online()
+    eventually(lambda: len(c.active("w@*")) == 5)
+    c.assert_once("w@*", 5)
+    assert eventually(lambda: c.row(mine[0])["drift"])
+    now = c.invocations("w@*", [left])
+    assert all(now[run] == id for run, id in runs.items() if run[0] != mine[0])
+
+
+def test_a_host_that_reboots_without_a_leader_starts_nothing(c: Cluster):
+    c.start("w@{1..6}")
+    left, gone = lose_the_majority(c)
+    left.kill()
+    left.boot()
+    stays(lambda: c.active("w@*") == {}, 2)
+    c.bed.boot([node.name for node in gone])
+    c.wait_online()
+    eventually(lambda: len(c.active("w@*")) == 6)
+    c.assert_once("w@*", 6)
+
+
+def test_recover_makes_a_new_generation_that_the_old_ones_obey(c: Cluster):
+    c.start("w@{1..6}")
+    c.ctl("stop w@6")
+    left, gone = lose_the_majority(c)
+    runs = c.invocations("w@*", [left])
+    generation = c.status(left)["generation"]
+
+    c.ctl_fails("cluster recover", on=left, status=2, saying="--yes")
+    c.ctl_fails("cluster recover --yes", on=left, saying="running")
+    left.run("systemctl stop argosyd.socket argosyd.service")
+    c.ctl("cluster recover --yes", on=left)
+    left.run("systemctl start argosyd.socket argosyd.service")
+    eventually(lambda: c.leader_name(left) == left.name)
+    assert c.status(left)["generation"] == generation + 1
+    assert c.invocations("w@*", [left]) | runs == c.invocations("w@*", [left]), "recovering stopped units"
+    eventually(lambda: len(c.active("w@*")) == 5, within=8, what="the units of the lost nodes run here")
+    c.ctl("start w@7", on=left)
+
+    for node in gone:  # they come back after all, with the old log
+        node.boot()
+    eventually(lambda: list(c.members(left).values()) == ["voter online"] * 3, within=20)
+    eventually(lambda: len(c.known(on=gone[0])) == 8)
+    assert c.leader_name(gone[0]) == c.leader_name(left)
+    c.assert_once("w@*", 6)
+
+
+main(nodes=3, conf=QUICK)

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""argosyd is restarted, killed or shut down with its machine: units belong to systemd and do not notice, or move in good order."""
+
+from lib import ONE_SHOT, QUICK, SLEEPER, Cluster, eventually, main, stays
+
+
+def roles(c):
+    """{"leader" or "voter" or "spare": node}"""
+    return {row["role"]: c.node(row["node"]) for row in c.json("list-nodes")}
+
+
+def test_restart_in_each_role_stops_nothing(c: Cluster):
+    c.start("w@{1..12}")
+    c.start("everywhere", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    before = c.invocations("w@*") | c.invocations("everywhere")
+    for command in ["systemctl restart argosyd", "systemctl kill -s KILL argosyd"]:
+        for role in ["leader", "voter", "spare"]:
+            node = roles(c)[role]
+            pid = node.argosyd_pid()
+            node.run(command)
+            eventually(lambda: node.argosyd_pid() != pid)
+            c.wait_online()
+    now = c.invocations("w@*") | c.invocations("everywhere")
+    assert now == before
+    c.ctl("stop 'w@*' everywhere")
+    assert c.active("w@*") == {}, "after a restart it does not know its units any more"
+
+
+def test_what_changed_while_it_was_down_is_found(c: Cluster):
+    c.start("w@{1..8}")
+    node = roles(c)["spare"]
+    mine = sorted(unit for unit, nodes in c.active("w@*").items() if nodes == [node.name])
+    node.run("systemctl stop argosyd.socket argosyd.service")
+    node.run(f"systemctl stop {mine[0]}")
+    node.run("systemctl start argosyd.socket argosyd.service")
+    eventually(lambda: c.row(mine[0])["drift"])
+    assert c.shown(mine[0]) == "loaded inactive dead"
+    stays(lambda: c.where(mine[0]) is None, 1)
+
+
+def test_a_machine_that_shuts_down_stops_units_first_and_they_move_at_once(c: Cluster):
+    c.start("w@{1..8}")
+    c.start("clean", "[Service]\nExecStart=/bin/sh -c 'trap \"exit 0\" TERM; while :; do sleep 0.1; done'\n")
+    c.start("once", ONE_SHOT)
+    node = c.where("clean")
+    if node.name == c.leader().name:
+        node.run("systemctl restart argosyd")  # hands leadership on, so that the next steps are about the node only
+        c.wait_online()
+    node.exec(["systemctl", "poweroff"])
+    node.wait_off()
+    eventually(lambda: len(c.active("w@*")) == 8, within=4)
+    assert eventually(lambda: c.where("clean")).name != node.name, "a clean exit at shutdown is not the end of a service"
+    c.assert_once("w@*", 8)
+    assert c.runs("once") == 1
+    said = node.journal(lines=400)
+    stopped_unit, stopped_daemon = said.rfind("Stopped clean.service"), said.rfind("Stopped argosyd.service")
+    assert 0 < stopped_unit < stopped_daemon, f"argosyd stopped before its units:\n{said[-3000:]}"
+    node.boot()
+    c.wait_online()
+    c.assert_once("w@*", 8)
+
+
+def test_all_nodes_lose_their_power_at_once(c: Cluster):
+    c.start("w@{1..12}")
+    c.start("once", ONE_SHOT)
+    c.start("everywhere", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
+    c.ctl("stop w@1")
+    c.submit("known.service", SLEEPER)
+    c.ctl("load known")
+    was = c.active("w@*")
+    for node in c.nodes:
+        node.kill()
+    c.bed.boot([node.name for node in c.nodes])
+    c.wait_online()
+    eventually(lambda: len(c.active("w@*")) == 11 and len(c.active("everywhere").get("everywhere.service", [])) == 4)
+    c.assert_once("w@*", 11)
+    assert c.active("w@*") == was, "a unit moved although its node came back"
+    stays(lambda: c.runs("once") == 1 and c.where("w@1") is None and c.where("known") is None, 1)
+    assert c.shown("known") == "loaded inactive dead"
+
+
+def test_all_nodes_reboot_in_good_order(c: Cluster):
+    c.start("w@{1..12}")
+    c.start("once", ONE_SHOT)
+    before = {node.name: node.init_pid() for node in c.nodes}
+    for node in c.nodes:
+        node.exec(["systemctl", "--no-block", "reboot"])
+    eventually(lambda: all(node.init_pid() not in (None, before[node.name]) for node in c.nodes))
+    c.wait_online()
+    eventually(lambda: len(c.active("w@*")) == 12)
+    c.assert_once("w@*", 12)
+    assert c.runs("once") == 1
+
+
+main(nodes=4, conf=QUICK)

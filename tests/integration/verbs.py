@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Each verb of argosyctl does what its manual page says, from every node, and says so by its exit status."""
+
+import json
+
+from lib import SLEEPER, Cluster, eventually, main
+
+SLOW_START = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sleep 2\n"
+SLOW_STOP = "[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/sleep 1\n"
+BROKEN = "[Service]\nType=oneshot\nExecStart=/bin/false\n"
+TALKER = "[Service]\nExecStart=/bin/sh -c 'for i in 1 2 3 4 5; do echo line $i; done; while sleep 0.2; do echo more; done'\n"
+
+
+def has_file(c, name):
+    """The nodes on which argosy has put that unit file."""
+    return [node.name for node in c.nodes if node.exec(["test", "-e", f"/run/systemd/system/{name}"]).status == 0]
+
+
+def test_the_life_of_a_unit_verb_by_verb(c: Cluster):
+    c.submit("web.service", SLEEPER)
+    assert c.file_row("web")["desired"] == "inactive"
+    assert c.row("web")["node"] == "-" and c.row("web")["active"] == "inactive"
+    assert has_file(c, "web.service") == []
+
+    c.ctl("load web")
+    node = c.row("web")["node"]
+    assert c.shown("web") == "loaded inactive dead"
+    assert has_file(c, "web.service") == [node]
+    assert c.file_row("web")["desired"] == "loaded"
+
+    c.ctl("start web")
+    assert c.where("web").name == node, "start moved a loaded unit"
+    assert c.shown("web") == "loaded active running"
+    assert c.file_row("web")["desired"] == "launched"
+    first = c.invocation("web")
+    c.ctl("start web")
+    assert c.invocation("web") == first, "a second start started it again"
+
+    c.ctl("restart web", on="n3")
+    assert c.where("web").name == node and c.invocation("web") != first
+
+    c.ctl("stop web", on="n2")
+    assert c.where("web") is None
+    assert c.shown("web") == "loaded inactive dead"
+    assert has_file(c, "web.service") == [node]
+
+    c.ctl("restart web")
+    assert c.where("web").name == node, "restart also starts what did not run"
+
+    c.ctl("unload web")
+    assert c.where("web") is None and has_file(c, "web.service") == []
+    assert c.row("web")["node"] == "-"
+
+    c.ctl("start web")
+    c.ctl("destroy web")
+    assert c.where("web") is None and has_file(c, "web.service") == [] and c.known() == set()
+    c.ctl_fails("start web", saying="web.service")
+
+
+def test_verbs_return_when_it_is_done_and_not_before(c: Cluster):
+    c.submit("slow.service", SLOW_START)
+    c.ctl("start slow")
+    assert c.shown("slow") == "loaded active exited"
+
+    c.start("lazy", SLOW_STOP)
+    node = c.where("lazy")
+    c.ctl("stop lazy")
+    assert node.run("systemctl show --property ActiveState --value lazy").strip() == "inactive"
+
+    c.start("lazy", SLOW_STOP)
+    node = c.where("lazy")
+    c.ctl("destroy lazy")
+    assert node.run("systemctl show --property LoadState --value lazy").strip() == "not-found"
+
+
+def test_no_block_timeout_and_ctrl_c_cancel_nothing(c: Cluster):
+    c.submit("slow@.service", SLOW_START)
+    c.ctl("start --no-block slow@1")
+    c.ctl_fails("start --timeout=300ms slow@2", saying="goes on")
+    interrupted = c.node("n1").exec(["timeout", "--preserve-status", "-s", "INT", "0.5", "argosyctl", "start", "slow@3"])
+    assert interrupted.status == 130 and "detached" in interrupted.err, interrupted
+    assert c.shown("slow@1") == "loaded activating start"
+    eventually(lambda: all(c.shown(f"slow@{i}") == "loaded active exited" for i in (1, 2, 3)))
+
+
+def test_ranges_files_and_several_units(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/units/w@.service", SLEEPER)
+    n1.write("/root/units/one.service", SLEEPER)
+    n1.write("/root/here.service", SLEEPER)
+    c.ctl("start 'units/w@{1..9..2}' ./units/one here", on=n1)
+    assert set(c.active("w@*")) == {f"w@{i}.service" for i in (1, 3, 5, 7, 9)}
+    assert c.where("one") and c.where("here")
+    c.ctl("start 'w@{a,b{1,2}}' 'w@{08..10}'", on="n2")
+    assert {"w@a.service", "w@b1.service", "w@b2.service", "w@08.service", "w@10.service"} <= set(c.active("w@*"))
+    c.ctl("stop 'w@*' one.service", on="n3")
+    assert c.active("w@*") == {} and c.where("one") is None and c.where("here")
+    assert max(c.spread("w@*").values(), default=0) == 0
+    n1.run("rm /root/here.service")
+
+
+def test_units_are_spread_over_the_nodes(c: Cluster):
+    c.start("w@{1..12}")
+    assert c.spread("w@*") == {"n1": 4, "n2": 4, "n3": 4}
+
+
+def test_one_failing_unit_holds_up_no_other(c: Cluster):
+    c.submit("w@.service", SLEEPER)
+    c.submit("broken.service", BROKEN)
+    failed = c.ctl_fails("start 'w@{1..3}' broken 'w@{4..6}'", saying=["broken.service", "failed"])
+    assert "w@" not in failed.err
+    c.assert_once("w@*", 6)
+    assert c.shown("broken") == "loaded failed failed"
+    report = {row["unit"]: row["ok"] for row in json.loads(c.ctl_fails("restart broken w@1 --json=short").out)}
+    assert report == {"broken.service": False, "w@1.service": True}
+
+
+def test_cat_is_byte_for_byte(c: Cluster):
+    text = "# \u00e4 comment\n\n[Service]\nExecStart=/bin/sleep \\\n  infinity"
+    c.submit("odd.service", text)
+    assert c.ctl("cat odd", on="n2") == text
+    c.ctl_fails("cat nothing", saying="nothing.service")
+
+
+def test_lists_in_text_and_json(c: Cluster):
+    c.start("w@1")
+    c.submit("known.service", SLEEPER)
+    table = c.ctl("list-units").splitlines()
+    assert table[0].split()[:5] == ["UNIT", "NODE", "LOAD", "ACTIVE", "SUB"]
+    assert len(c.ctl("list-units --no-legend").splitlines()) == 2
+    assert c.ctl("list-units --no-legend --fields=sub,unit 'w@*'").split() == ["running", "w@1.service"]
+    assert c.ctl("list-units --no-legend --fields=unit --state=active").split() == ["w@1.service"]
+    assert c.ctl("list-unit-files").splitlines()[0].split() == ["UNIT", "REV", "DESIRED", "STATE", "NODE"]
+    assert c.ctl("list-nodes").splitlines()[0].split() == ["NODE", "ADDRESS", "STATE", "ROLE", "UNITS", "LABELS"]
+    assert c.ctl("list-machines --no-legend --fields=machine,ip").split() == \
+        ["n1", "10.77.0.1", "n2", "10.77.0.2", "n3", "10.77.0.3"]
+    roles = [row["role"] for row in c.json("list-nodes")]
+    assert sorted(roles) == ["leader", "voter", "voter"]
+    assert [row["labels"] for row in c.json("list-nodes")] == [{"number": "1"}, {"number": "2"}, {"number": "3"}]
+    for verb in ["list-units", "list-unit-files", "list-nodes"]:
+        assert c.json(verb, on="n1") == c.json(verb, on="n2") == c.json(verb, on="n3")
+    c.ctl_fails("list-units --fields=colour", status=2, saying="colour")
+
+
+def test_status_tells_what_systemctl_would_and_more(c: Cluster):
+    c.start("talker", TALKER)
+    node = c.where("talker")
+    pid = node.run("systemctl show --property MainPID --value talker").strip()
+    eventually(lambda: "line 5" in c.ctl("status -n 500 talker", on="n2"))
+    text = c.ctl("status talker", on="n2")
+    for words in ["talker.service", "active (running)", f"Node: {node.name}", "Desired: launched", pid,
+                  "/run/systemd/system/talker.service"]:
+        assert words in text, f"status does not say \"{words}\":\n{text}"
+    c.ctl("stop talker")
+    c.ctl_fails("status talker", status=3, saying=["inactive", "Desired: loaded"])
+    c.ctl_fails("status nothing", status=4, saying="nothing.service")
+
+
+def test_journal_comes_over_argosy_and_follows(c: Cluster):
+    c.start("talker", TALKER)
+    away = next(node for node in c.nodes if node.name != c.where("talker").name)
+    eventually(lambda: "line 5" in c.ctl("journal -n 100 talker", on=away))
+    assert len(c.ctl("journal -n 2 talker", on=away).splitlines()) == 2
+    follower = c.begin("journal -f -n 1 talker", on=away)
+    lines = [follower.line() for _ in range(5)]
+    follower.kill()
+    assert all("more" in line for line in lines[1:]), lines
+    c.ctl_fails("journal nothing", saying="nothing.service")
+
+
+def test_is_active_by_exit_status(c: Cluster):
+    c.start("up")
+    c.submit("down.service", SLEEPER)
+    assert c.ctl("is-active up") == "active\n"
+    assert c.ctl_fails("is-active down", status=3).out == "inactive\n"
+    c.ctl_fails("is-active nothing", status=4)
+    assert c.ctl("is-active -q down up", on="n2") == ""
+
+
+def test_version_and_help(c: Cluster):
+    assert "argosyctl" in c.ctl("version") and "argosyd" in c.ctl("version")
+    assert "list-units" in c.ctl("--help") and "--replace" in c.ctl("start --help")
+    assert c.node("n1").run("argosyd --version").startswith("argosyd ")
+
+
+def test_replace_takes_a_new_file_and_restart_takes_it_up(c: Cluster):
+    c.start("web", SLEEPER)
+    run, newer = c.invocation("web"), SLEEPER + "Environment=COLOUR=green\n"
+    c.node("n1").write("/root/units/web.service", newer)
+    kept = c.ctl_result("submit /root/units/web.service")
+    assert kept.status == 0 and "web.service" in kept.err, "no warning about a different file"
+    assert c.ctl("cat web") == SLEEPER
+
+    c.ctl("submit --replace /root/units/web.service")
+    assert c.ctl("cat web") == newer
+    eventually(lambda: c.row("web")["stale"])
+    assert c.invocation("web") == run, "replacing a file restarted its unit"
+    c.ctl("restart web")
+    assert not c.row("web")["stale"]
+    assert "COLOUR=green" in c.where("web").run("systemctl show --property Environment web")
+
+
+def test_wrong_command_lines_exit_with_2_and_do_nothing(c: Cluster):
+    for command in ["frobnicate", "start", "start --frobnicate web", "list-nodes web", "stop --replace web",
+                    "start --timeout=soon web", "list-units --json=xml"]:
+        c.ctl_fails(command, status=2)
+    assert c.known() == set()
+
+
+def test_bad_units_are_refused_with_their_place_and_nothing_half_done(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/units/good.service", SLEEPER)
+    for name, text, words in [
+            ("garbage.service", "ExecStart=/bin/true\n", ["garbage.service", "1"]),
+            ("key.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a=b\nColour=green\n", ["key.service", "5", "Colour"]),
+            ("fleet.service", SLEEPER + "[X-Fleet]\nMachineOff=a\n", ["fleet.service", "4", "MachineOff"]),
+            ("label.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a b\n", ["label.service", "4"])]:
+        n1.write(f"/root/units/{name}", text)
+        c.ctl_fails(f"start /root/units/{name}", on=n1, saying=words)
+        assert name not in c.known()
+    c.ctl_fails("start 'we b.service'", saying="we b")
+    c.ctl_fails("start a.scope", saying="a.scope")
+    c.ctl_fails("start ./units/missing.service", on=n1, saying="missing.service")
+    for name in ["argosyd.service", "systemd-journald.service", "dbus.service", "argosy-1.slice"]:
+        n1.write(f"/root/units/{name}", SLEEPER if name.endswith("service") else "[Slice]\n")
+        c.ctl_fails(f"start /root/units/{name}", on=n1, saying=name)
+    assert c.known() == set()
+
+
+main(nodes=3, conf=[f"n{number}:Node.Labels=number={number}" for number in (1, 2, 3)])

@@ -21,7 +21,7 @@
 #include "unit-args.h"
 #include "wait-set.h"
 
-enum { REQUEST_ID_SIZE = 16, REFUSALS_SHOWN = 10, REDIAL_MIN_MS = 100, REDIAL_MAX_MS = 1000 };
+enum { REQUEST_ID_SIZE = 16, REFUSALS_SHOWN = 10 };
 
 typedef struct ChangeVerb {
         Argosy__Verb verb;
@@ -45,8 +45,7 @@ typedef struct Change {
         char message[512];
 } Change;
 
-// ----------------------------------------------------------------------------------------------------
-// results
+// ---- results
 
 static void print_refusals(Ctl *ctl, const Argosy__Response__UnitResult *u) {
         size_t show =
@@ -147,41 +146,7 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return 0;
 }
 
-// ----------------------------------------------------------------------------------------------------
-// patience
-
-// After a lost connection: waits a little before the next try. False: the time is up, or Ctrl-C; `error` is
-// then what to say.
-typedef struct Patience {
-        uint64_t lost_us; // 0: not lost
-        uint64_t pause_ms;
-        bool told;
-} Patience;
-
-static bool try_again(Ctl *ctl, Patience *p, int *error) {
-        uint64_t now = clock_boot_us();
-
-        if (p->lost_us == 0) {
-                p->lost_us = now;
-                p->pause_ms = REDIAL_MIN_MS;
-        }
-        if (now - p->lost_us >= RECONNECT_SEC * USEC_PER_SEC)
-                return false;
-        if (now >= ctl->deadline_us) {
-                *error = -ETIMEDOUT;
-                return false;
-        }
-        if (!p->told && p->pause_ms > REDIAL_MIN_MS) { // a restart of argosyd passes in silence
-                ctl_warn(ctl, "%s; trying again", ctl->client.why);
-                p->told = true;
-        }
-        *error = client_pause(&ctl->client, MIN_OF(ctl->deadline_us, now + p->pause_ms * USEC_PER_MSEC));
-        p->pause_ms = MIN_OF(2 * p->pause_ms, (uint64_t) REDIAL_MAX_MS);
-        return *error == 0;
-}
-
-// ----------------------------------------------------------------------------------------------------
-// change
+// ---- change
 
 static int send_change(Change *c, Argosy__Request__Change *change) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -193,7 +158,7 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
         request.change = change;
         do {
                 r = ctl_call(ctl, &request, 0, on_change, c);
-        } while (r < 0 && client_is_lost(&ctl->client, r) && try_again(ctl, &patience, &r));
+        } while (r < 0 && client_is_lost(&ctl->client, r) && ctl_try_again(ctl, &patience, &r));
 
         if (r == -EINTR) {
                 ctl_fail(ctl,
@@ -214,7 +179,7 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
         return EXIT_OK;
 }
 
-// ---------------------------------------------------------------------------------------------------- wait
+// ---- wait
 
 static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Change *c = userdata;
@@ -269,57 +234,50 @@ static int leave(Change *c, int error) {
         else
                 ctl_fail(ctl, "%s; the cluster goes on with %zu unit%s (see argosyctl list-units)",
                          error == -ETIMEDOUT ? "timed out waiting"
-                         : c->status         ? c->message
-                                             : ctl->client.why,
+                         : error < 0         ? ctl->client.why
+                         : c->status != 0    ? c->message
+                                             : "argosyd stopped reporting",
                          open, open == 1 ? "" : "s");
         return error == -EINTR ? EXIT_DETACHED : EXIT_FAILED;
 }
 
-// The daemon gave up looking for a leader. For a wait that is no reason to end: what was asked for is in the
-// log.
-static bool is_without_leader(const Change *c) {
-        return c->status != 0 &&
-               (c->no_leader || c->status == ETIMEDOUT || c->status == EAGAIN || c->status == EHOSTUNREACH);
-}
-
 static int wait_all(Change *c) {
-        Patience patience = {};
+        Patience lost = {}, leaderless = {};
         Ctl *ctl = c->ctl;
         int r = 0;
 
-        while (wait_set_open(&c->waiting) > 0) {
+        if (wait_set_open(&c->waiting) == 0)
+                return EXIT_OK;
+        for (;;) {
                 size_t before = c->waiting.n_done;
+                bool again = false;
 
                 progress_draw(ctl, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
                 r = wait_once(c);
                 progress_clear(ctl, &c->progress);
                 if (c->waiting.n_done > before)
-                        patience = (Patience){};
-                if (r == 0 && wait_set_open(&c->waiting) == 0)
+                        lost = leaderless = (Patience){};
+                switch (wait_next(&c->waiting, client_is_lost(&ctl->client, r), r, c->status,
+                                  c->no_leader)) {
+                case WAIT_FINISHED:
+                        return EXIT_OK;
+                case WAIT_REDIAL:
+                        again = ctl_try_again(ctl, &lost, &r);
                         break;
-                if (r == 0 && is_without_leader(c)) { // an election that takes longer than usual: nothing is
-                                                      // lost, so neither are we
-                        r = client_pause(&ctl->client,
-                                         MIN_OF(ctl->deadline_us, clock_boot_us() + USEC_PER_SEC));
-                        if (r == 0 && clock_boot_us() >= ctl->deadline_us)
-                                r = -ETIMEDOUT;
-                        if (r == 0)
-                                continue;
+                case WAIT_ASK_AGAIN:
+                        leaderless.lost_us =
+                                clock_boot_us(); // what was asked for is in the log: this has no end
+                        again = ctl_try_again(ctl, &leaderless, &r);
+                        break;
+                case WAIT_GIVE_UP:
+                        break;
                 }
-                if (r == 0) {
-                        if (c->status == 0)
-                                snprintf(c->message, sizeof(c->message), "argosyd stopped reporting");
-                        c->status = c->status ?: EPROTO;
-                        return leave(c, -EPROTO);
-                }
-                if (!client_is_lost(&ctl->client, r) || !try_again(ctl, &patience, &r))
+                if (!again)
                         return leave(c, r);
         }
-        return EXIT_OK;
 }
 
-// ---------------------------------------------------------------------------------------------------- the
-// verbs
+// ---- the verbs
 
 static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
         _cleanup_strv_ char **names = NULL;

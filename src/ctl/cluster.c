@@ -16,8 +16,7 @@
 
 enum { TOKEN_MAX = 256 };
 
-// ----------------------------------------------------------------------------------------------------
-// status
+// ---- status
 
 static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
         json_key(j, "members");
@@ -161,7 +160,7 @@ int verb_cluster_status(Ctl *ctl, char **args, size_t n) {
         return ctl_ask(ctl, &request, 0, on_cluster_status, NULL);
 }
 
-// ---------------------------------------------------------------------------------------------------- token
+// ---- token
 
 static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         _cleanup_buf_ Buf when = {};
@@ -198,8 +197,7 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
         return ctl_ask(ctl, &request, 0, on_token, NULL);
 }
 
-// ----------------------------------------------------------------------------------------------------
-// membership
+// ---- membership
 
 static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return 0;
@@ -286,8 +284,7 @@ int verb_cluster_demote(Ctl *ctl, char **args, size_t n) {
         return change_role(ctl, args[0], false);
 }
 
-// ----------------------------------------------------------------------------------------------------
-// recover
+// ---- recover
 
 // Runs the argosyd that lies beside this program, else the first one on the path. Returns only on failure.
 static void exec_recover(void) {

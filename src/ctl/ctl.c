@@ -18,6 +18,8 @@
 
 #define SOCKET_DEFAULT "/run/argosy/argosy.sock"
 
+enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_TELL_MS = 800 };
+
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int sig) {
@@ -126,6 +128,30 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
         return r;
 }
 
+bool ctl_try_again(Ctl *ctl, Patience *p, int *error) {
+        uint64_t now = clock_boot_us();
+
+        if (p->lost_us == 0)
+                p->lost_us = now;
+        if (p->pause_ms == 0)
+                p->pause_ms = RETRY_MIN_MS;
+        if (now - p->lost_us >= RECONNECT_SEC * USEC_PER_SEC)
+                return false;
+        if (now >= ctl->deadline_us) {
+                *error = -ETIMEDOUT;
+                return false;
+        }
+        if (!p->told &&
+            p->pause_ms >= RETRY_TELL_MS) { // a restart of argosyd, or an election, passes in silence
+                ctl_warn(ctl, "%s; still trying",
+                         ctl->client.fd < 0 ? ctl->client.why : "the cluster has no leader at the moment");
+                p->told = true;
+        }
+        *error = client_pause(&ctl->client, MIN_OF(ctl->deadline_us, now + p->pause_ms * USEC_PER_MSEC));
+        p->pause_ms = MIN_OF(2 * p->pause_ms, (uint64_t) RETRY_MAX_MS);
+        return *error == 0;
+}
+
 typedef struct Ask {
         ResponseFn f;
         void *userdata;
@@ -147,29 +173,25 @@ static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
-        uint64_t give_up = MIN_OF(ctl->deadline_us, clock_boot_us() + RECONNECT_SEC * USEC_PER_SEC);
-        uint64_t pause = 100 * USEC_PER_MSEC;
+        Patience patience = {};
         Ask a = {f, userdata, flags, false, false};
 
         for (;;) {
                 int r = ctl_call(ctl, request, flags, on_answer, &a);
 
-                if (r == 0)
+                if (r == 0 || r == -ECANCELED)
                         return a.failed ? EXIT_FAILED : EXIT_OK;
                 if (r == -ENOMEM)
                         return ctl_oom(ctl);
                 if (r == -EINTR)
                         return EXIT_DETACHED;
                 if (a.answered || (flags & CALL_ONCE) || !client_is_lost(&ctl->client, r) ||
-                    clock_boot_us() >= give_up)
-                        return ctl_fail(ctl, "%s", ctl->client.why);
-                if (client_pause(&ctl->client, clock_boot_us() + pause) < 0)
-                        return EXIT_DETACHED;
-                pause = MIN_OF(2 * pause, USEC_PER_SEC);
+                    !ctl_try_again(ctl, &patience, &r))
+                        return r == -EINTR ? EXIT_DETACHED : ctl_fail(ctl, "%s", ctl->client.why);
         }
 }
 
-// ---------------------------------------------------------------------------------------------------- names
+// ---- names
 
 void strv_free(char **v) {
         for (char **p = v; p && *p; p++)
@@ -265,7 +287,7 @@ int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret,
         return *ret ? EXIT_OK : ctl_oom(ctl);
 }
 
-// ---------------------------------------------------------------------------------------------------- main
+// ---- main
 
 static int run(Ctl *ctl) {
         int code;

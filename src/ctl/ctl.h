@@ -54,8 +54,20 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
 // Same, and prints what went wrong. If the connection is lost before the first response the question is
 // asked again, unless it is to be asked only once. A response with a status is printed too, unless `f` is to
 // see it. Returns an exit code.
+// -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
 enum { CALL_STATUS = 2, CALL_ONCE = 4 };
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
+
+// Between two tries of something that the daemon or its leader was not there for. Zero-initialised: none
+// yet.
+typedef struct Patience {
+        uint64_t lost_us;  // since when; 0: not yet
+        uint64_t pause_ms; // before the next try; grows
+        bool told;
+} Patience;
+// Waits a little. False if there is to be no further try: RECONNECT_SEC are over, or --timeout is (then
+// *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
+bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 
 // The message of a response or unit that failed.
 const char *status_text(int status, const char *message);

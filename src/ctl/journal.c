@@ -20,28 +20,69 @@ static int print_lines(Ctl *ctl, const Argosy__Response__Journal *j) {
                         fwrite(clean.data, 1, clean.len, ctl->out);
                 fputc('\n', ctl->out);
         }
-        return fflush(ctl->out) == 0 ? 0 : -EPIPE; // a follower is read line by line
+        return fflush(ctl->out) == 0 ? 0 : -ECANCELED; // at once: somebody may be watching
 }
 
-static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        int *left = userdata, e;
+typedef struct Reader {
+        bool cut;    // the leader, or the way to the node, went away while lines were coming
+        bool failed; // something else, and it was said what
+        bool any;    // lines have come
+} Reader;
 
+static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Reader *reader = userdata;
+
+        if (r->status == ECONNRESET && (ctl->opt.given & OPT_FOLLOW)) {
+                reader->cut = true;
+                return 0;
+        }
+        if (r->status != 0) {
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+                reader->failed = true;
+                return 0;
+        }
         if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
                 return 0;
         if (!(ctl->opt.given & OPT_FOLLOW))
                 pager_open(ctl);
-        e = print_lines(ctl, r->journal);
-        if (e < 0)
-                *left = 1;
-        return e;
+        reader->any = true;
+        return print_lines(ctl, r->journal);
+}
+
+// Goes on over restarts of argosyd and changes of the leader. Lines that were written in between are not
+// printed, and that is said.
+static int follow(Ctl *ctl, Argosy__Request *request) {
+        Patience patience = {};
+
+        for (;;) {
+                Reader reader = {};
+                int r = ctl_call(ctl, request, CALL_PATIENT, on_journal, &reader);
+
+                if (reader.failed)
+                        return EXIT_FAILED;
+                if (r == -ECANCELED || (r == 0 && !reader.cut))
+                        return EXIT_OK;
+                if (r < 0 && !client_is_lost(&ctl->client, r))
+                        return r == -ENOMEM ? ctl_oom(ctl) : ctl_fail(ctl, "%s", ctl->client.why);
+                if (reader.any)
+                        patience = (Patience){};
+                if (!patience.told)
+                        ctl_warn(ctl,
+                                 "the connection to the unit's node was lost; lines may be missing here");
+                patience.told = true;
+                request->journal->lines = 0;
+                if (!ctl_try_again(ctl, &patience, &r))
+                        return ctl_fail(ctl, "%s", ctl->client.why);
+        }
 }
 
 int verb_journal(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         _cleanup_strv_ char **names = NULL;
+        Reader reader = {};
         size_t n_names;
-        int code, left = 0;
+        int code;
 
         code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &n_names);
         if (code != EXIT_OK)
@@ -56,11 +97,13 @@ int verb_journal(Ctl *ctl, char **args, size_t n) {
         journal.node = (char *) (ctl->opt.node ?: "");
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
-        code = ctl_ask(ctl, &request, journal.follow ? CALL_PATIENT : 0, on_journal, &left);
-        return left ? EXIT_OK : code; // whoever reads us has seen enough
+        if (journal.follow)
+                return follow(ctl, &request);
+        code = ctl_ask(ctl, &request, CALL_STATUS, on_journal, &reader);
+        return code ?: reader.failed ? EXIT_FAILED : EXIT_OK;
 }
 
-// ---------------------------------------------------------------------------------------------------- cat
+// ---- cat
 
 typedef struct Cat {
         bool failed;

@@ -44,7 +44,7 @@ uint64_t property_time_us(const char *value) {
         return t > 0 ? (uint64_t) t * USEC_PER_SEC : 0;
 }
 
-// ---------------------------------------------------------------------------------------------------- lines
+// ---- lines
 
 static void put(StatusText *t, const char *text) {
         if (t->error == 0)
@@ -283,8 +283,7 @@ int status_format(const Argosy__Response__Status *s, const TextStyle *style, uin
         return t.error;
 }
 
-// ---------------------------------------------------------------------------------------------------- exit
-// codes
+// ---- exit codes
 
 static bool is_active(const char *active) {
         return streq(active, "active") || streq(active, "reloading") || streq(active, "refreshing");

@@ -115,8 +115,7 @@ int verb_status(Ctl *ctl, char **args, size_t n) {
         return code ?: s.code;
 }
 
-// ----------------------------------------------------------------------------------------------------
-// is-active
+// ---- is-active
 
 typedef struct UnitActive {
         const char *name; // borrowed

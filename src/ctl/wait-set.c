@@ -73,3 +73,13 @@ Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n) 
         *ret_n = n;
         return pointers;
 }
+
+WaitStep wait_next(const WaitSet *w, bool lost, int error, int status, bool no_leader) {
+        if (wait_set_open(w) == 0) // also if the last word was cut off
+                return WAIT_FINISHED;
+        if (error < 0)
+                return lost ? WAIT_REDIAL : WAIT_GIVE_UP;
+        if (no_leader || status == ETIMEDOUT || status == EAGAIN || status == EHOSTUNREACH)
+                return status != 0 ? WAIT_ASK_AGAIN : WAIT_GIVE_UP;
+        return WAIT_GIVE_UP; // also when units are left without a result: that is no daemon of ours
+}

@@ -34,3 +34,13 @@ static inline size_t wait_set_open(const WaitSet *w) {
 // What to ask for: one protobuf item for each open one, all in one block that the caller frees; names are
 // borrowed from `w`. NULL: out of memory.
 Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n);
+
+// What to do when the answers to a Wait have ended. `lost`: the connection is gone; `error`: negative errno
+// of the client, or 0 after a final response with `status` (0 or positive errno) and `no_leader`.
+typedef enum WaitStep {
+        WAIT_FINISHED,
+        WAIT_REDIAL,    // connect and ask for what is open
+        WAIT_ASK_AGAIN, // the daemon found no leader; the units are none the worse for it
+        WAIT_GIVE_UP,
+} WaitStep;
+WaitStep wait_next(const WaitSet *w, bool lost, int error, int status, bool no_leader);

@@ -59,6 +59,7 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         }
         argosy__peers_file__free_unpacked(d->peers, NULL);
         d->peers = kept;
+        mesh_set_generation(d->mesh, kept->generation);
 }
 
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
@@ -491,6 +492,7 @@ static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         if (r >= 0) {
                 d->peers->raft_id = peers.raft_id;
                 d->peers->generation = peers.generation;
+                mesh_set_generation(d->mesh, peers.generation);
         }
         return r;
 }

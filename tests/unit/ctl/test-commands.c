@@ -53,8 +53,7 @@ static Outcome run(FakeScript script, const char *line) {
         return o;
 }
 
-// ---------------------------------------------------------------------------------------------------- the
-// daemon's side
+// ---- the daemon's side
 
 typedef struct Result {
         const char *name;
@@ -151,8 +150,7 @@ static void expect_wait(FakeDaemon *d, Argosy__Verb verb, const Result *items) {
 
 #define RESULTS(...) ((const Result[]){__VA_ARGS__, {}})
 
-// ----------------------------------------------------------------------------------------------------
-// changes
+// ---- changes
 
 static void starts_two(FakeDaemon *d) {
         Argosy__Request *q;
@@ -353,8 +351,7 @@ static void stop_local_needs_no_leader(void **state) {
         assert_string_equal(o.err, "argosyctl: stop a.service: is not ours\n");
 }
 
-// ----------------------------------------------------------------------------------------------------
-// reading
+// ---- reading
 
 static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift,
                         uint64_t stale_ms) {
@@ -480,6 +477,59 @@ static void cat_changes_no_byte(void **state) {
         assert_string_equal(o.err, "argosyctl: b.service: no such unit\n");
 }
 
+static void reply_line(FakeDaemon *d, const char *line, bool final) {
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        char *lines[] = {(char *) line};
+
+        journal.lines = lines;
+        journal.n_lines = 1;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        r.journal = &journal;
+        fake_reply(d, &r);
+}
+
+static Argosy__Request__Journal *expect_journal(FakeDaemon *d, Argosy__Request **q) {
+        *q = fake_read(d);
+        assert((*q)->what_case == ARGOSY__REQUEST__WHAT_JOURNAL);
+        assert(streq((*q)->journal->name, "a.service"));
+        return (*q)->journal;
+}
+
+static void follows(FakeDaemon *d) {
+        Argosy__Request__Journal *j;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        j = expect_journal(d, &q);
+        assert(j->follow && j->lines == 3 && streq(j->node, "n2"));
+        done(q);
+        reply_line(d, "one", false);
+        reply_error(d, ECONNRESET, "the leader changed", false);
+        j = expect_journal(d, &q);
+        assert(j->follow && j->lines == 0);
+        done(q);
+        reply_line(d, "two", false);
+        fake_accept(d); // argosyd restarts
+        j = expect_journal(d, &q);
+        assert(j->lines == 0);
+        done(q);
+        reply_error(d, ENOENT, "a.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void following_goes_on_and_says_where_it_was_cut(void **state) {
+        _cleanup_outcome_ Outcome o = run(follows, "journal -f -n3 --node=n2 a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "one\ntwo\n");
+        assert_string_equal(
+                o.err, "Warning: the connection to the unit's node was lost; lines may be missing here\n"
+                       "Warning: the connection to the unit's node was lost; lines may be missing here\n"
+                       "argosyctl: a.service: no such unit\n");
+}
+
 static void matches(FakeDaemon *d) {
         static const char *const names[] = {"web@.service", "web@1.service", "web@2.service"};
         Argosy__Response__UnitFileRow rows[3], *pointers[3];
@@ -530,8 +580,7 @@ static void status_of_an_unknown_unit_exits_4(void **state) {
         assert_string_equal(o.err, "argosyctl: a.service: no such unit\n");
 }
 
-// ----------------------------------------------------------------------------------------------------
-// trouble
+// ---- trouble
 
 static void without_a_daemon_the_path_is_named(void **state) {
         _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", "list-units"),
@@ -608,6 +657,7 @@ int main(void) {
                 cmocka_unit_test(is_active_exits_as_systemctl_does),
                 cmocka_unit_test(a_question_is_asked_again_after_a_restart),
                 cmocka_unit_test(cat_changes_no_byte),
+                cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
                 cmocka_unit_test(a_pattern_means_the_units_that_there_are),
                 cmocka_unit_test(status_of_an_unknown_unit_exits_4),
                 cmocka_unit_test(without_a_daemon_the_path_is_named),

@@ -34,10 +34,31 @@ static void a_result_counts_once(void **state) {
         assert_int_equal(wait_set_open(&w), 0);
 }
 
+static void an_end_is_judged_by_what_is_open(void **state) {
+        _cleanup_wait_set_ WaitSet w = {};
+
+        assert_int_equal(wait_set_add(&w, "a.service", 1), 0);
+        // daemon gone, daemon without a leader, an answer that says no, Ctrl-C
+        assert_int_equal(wait_next(&w, true, -ECONNRESET, 0, false), WAIT_REDIAL);
+        assert_int_equal(wait_next(&w, false, 0, ETIMEDOUT, false), WAIT_ASK_AGAIN);
+        assert_int_equal(wait_next(&w, false, 0, EAGAIN, false), WAIT_ASK_AGAIN);
+        assert_int_equal(wait_next(&w, false, 0, EIO, true), WAIT_ASK_AGAIN);
+        assert_int_equal(wait_next(&w, false, 0, EINVAL, false), WAIT_GIVE_UP);
+        assert_int_equal(wait_next(&w, false, -EINTR, 0, false), WAIT_GIVE_UP);
+        assert_int_equal(wait_next(&w, false, -ETIMEDOUT, 0, false), WAIT_GIVE_UP); // ours, not the daemon's
+        // said to be the end, and a unit without a result
+        assert_int_equal(wait_next(&w, false, 0, 0, false), WAIT_GIVE_UP);
+
+        wait_set_finish(&w, "a.service", true);
+        assert_int_equal(wait_next(&w, false, 0, 0, false), WAIT_FINISHED);
+        assert_int_equal(wait_next(&w, true, -ECONNRESET, 0, false), WAIT_FINISHED);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(only_open_units_are_asked_for_again),
                 cmocka_unit_test(a_result_counts_once),
+                cmocka_unit_test(an_end_is_judged_by_what_is_open),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Runs a fuzz harness over the files of its corpus (the directories and files given), without a fuzzer:
-// every input that was ever interesting stays a test. An empty corpus fails.
+// every input that was ever interesting stays a test, and so does each of its first PREFIXES_MAX beginnings, since much of what goes
+// wrong does so at the end of an input. An empty corpus fails.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,13 +11,24 @@
 #include "fileio.h"
 #include "str.h"
 
-enum { INPUT_MAX = 1024 * 1024 };
+enum { INPUT_MAX = 1024 * 1024, PREFIXES_MAX = 512 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int feed(const uint8_t *data, size_t size) {
+        uint8_t *exact = malloc(size ?: 1); // exactly as long, so that a sanitizer sees the first byte too many
+
+        if (!exact)
+                return -1;
+        if (size > 0)
+                memcpy(exact, data, size);
+        (void) LLVMFuzzerTestOneInput(exact, size);
+        free(exact);
+        return 1;
+}
+
 static int replay_file(const char *path) {
         _cleanup_buf_ Buf input = {};
-        uint8_t *exact;
         int r;
 
         r = file_read(AT_FDCWD, path, INPUT_MAX, &input);
@@ -24,14 +36,10 @@ static int replay_file(const char *path) {
                 fprintf(stderr, "%s: %s\n", path, strerror(-r));
                 return r;
         }
-        exact = malloc(input.len ?: 1); // exactly as long, so that a sanitizer sees the first byte too many
-        if (!exact)
-                return -1;
-        if (input.len > 0)
-                memcpy(exact, input.data, input.len);
-        (void) LLVMFuzzerTestOneInput(exact, input.len);
-        free(exact);
-        return 1;
+        for (size_t n = 0; n < input.len && n < PREFIXES_MAX; n++)
+                if (feed(input.data, n) < 0)
+                        return -1;
+        return feed(input.data, input.len);
 }
 
 static int replay(const char *path) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Whatever the bytes: a file is either refused with a reason, or it can be expanded for any name, with a
+// reason where that fails.
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "unit-file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_reason(int r, const char *why) {
+        if (r < 0 && (r != -EINVAL || !why || strncmp(why, "x.service:", 10) != 0))
+                abort();
+}
+
+static void check_options(const UnitOptions *o) {
+        for (size_t i = 0; i < o->n_labels; i++) {
+                if (!label_is_valid(o->labels[i].key) || !o->labels[i].values[0])
+                        abort();
+                for (char **v = o->labels[i].values; *v; v++)
+                        if (!label_is_valid(*v))
+                                abort();
+        }
+        if ((*o->key != 0) != (o->machine_id || o->n_labels > 0) || (o->global && o->machine_id))
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        static const char *const names[] = {"web.service", "web@.service", "web@a.b_c.service"};
+        _cleanup_(unit_file_freep) UnitFile *f = NULL;
+        _cleanup_free_ char *why = NULL;
+        int r = unit_file_parse("x.service", data, size, &f, &why);
+
+        check_reason(r, why);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(names); i++) {
+                _cleanup_(unit_options_unrefp) UnitOptions *o = NULL;
+                _cleanup_free_ char *description = unit_file_describe(f, names[i]), *why_not = NULL;
+                int k = unit_file_expand(f, "x.service", names[i], &o, &why_not);
+
+                check_reason(k, why_not);
+                if (!description || (k < 0 && f->common))
+                        abort();
+                if (k == 0)
+                        check_options(o);
+        }
+        return 0;
+}

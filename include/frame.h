@@ -30,3 +30,9 @@ int frame_append(Buf *out, const ProtobufCMessage *message, size_t max);
 // FRAME_HEADER_SIZE + *ret_len bytes long), 0 when more bytes are needed, -EMSGSIZE when the announced
 // length is over `max`.
 int frame_peek(const void *data, size_t len, size_t max, const uint8_t **ret_payload, size_t *ret_len);
+
+// A message from a peer's bytes, to be freed with protobuf_c_message_free_unpacked(); NULL: it is none (or
+// out of memory). Stricter than the generated functions: they keep unknown fields with the invalid number 0,
+// and what they then pack again can no longer be read. A request that is forwarded must not break the next
+// one's link.
+ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len);

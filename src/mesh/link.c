@@ -123,7 +123,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
 
         if (l->abandoned || m->closing)
                 return 0;
-        message = argosy__to_host__unpack(NULL, len, payload);
+        message = (Argosy__ToHost *) frame_unpack(&argosy__to_host__descriptor, payload, len);
         if (!message)
                 return -EBADMSG;
         if (message->msg_case == ARGOSY__TO_HOST__MSG_LEADER)

@@ -133,7 +133,7 @@ static int on_frame(Stream *stream, const uint8_t *payload, size_t len, void *us
 
         if (s->dropped || s->mesh->closing)
                 return 0;
-        message = argosy__to_voter__unpack(NULL, len, payload);
+        message = (Argosy__ToVoter *) frame_unpack(&argosy__to_voter__descriptor, payload, len);
         if (!message)
                 return -EBADMSG;
         r = on_message(s, message);

@@ -36,3 +36,48 @@ int frame_peek(const void *data, size_t len, size_t max, const uint8_t **ret_pay
         *ret_len = announced;
         return 1;
 }
+
+static bool is_sane(const ProtobufCMessage *message);
+
+// Whether the messages in one field of this message are.
+static bool field_is_sane(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field) {
+        const void *member = (const uint8_t *) message + field->offset;
+        const void *quantifier = (const uint8_t *) message + field->quantifier_offset;
+        ProtobufCMessage *const *many;
+
+        if (field->type != PROTOBUF_C_TYPE_MESSAGE)
+                return true;
+        if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+                bool other = (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) &&
+                             *(const uint32_t *) quantifier != field->id;
+                const ProtobufCMessage *one = other ? NULL : *(ProtobufCMessage *const *) member;
+
+                return !one || is_sane(one);
+        }
+        many = *(ProtobufCMessage *const *const *) member;
+        for (size_t i = 0; i < *(const size_t *) quantifier; i++)
+                if (!is_sane(many[i]))
+                        return false;
+        return true;
+}
+
+// Recursion goes as deep as the messages are declared; none contains itself.
+static bool is_sane(const ProtobufCMessage *message) {
+        for (unsigned i = 0; i < message->n_unknown_fields; i++)
+                if (message->unknown_fields[i].tag == 0)
+                        return false;
+        for (unsigned i = 0; i < message->descriptor->n_fields; i++)
+                if (!field_is_sane(message, &message->descriptor->fields[i]))
+                        return false;
+        return true;
+}
+
+ProtobufCMessage *frame_unpack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len) {
+        ProtobufCMessage *message = protobuf_c_message_unpack(kind, NULL, len, payload);
+
+        if (message && !is_sane(message)) {
+                protobuf_c_message_free_unpacked(message, NULL);
+                return NULL;
+        }
+        return message;
+}

@@ -28,7 +28,7 @@ static const size_t limits[] = {FRAME_MAX,      FRAME_MAX,       FRAME_MAX_JOIN,
                                 FRAME_MAX_JOIN, FRAME_MAX_LOCAL, FRAME_MAX_LOCAL};
 
 static void unpack_and_pack(const ProtobufCMessageDescriptor *kind, const uint8_t *payload, size_t len) {
-        ProtobufCMessage *message = protobuf_c_message_unpack(kind, NULL, len, payload), *again;
+        ProtobufCMessage *message = frame_unpack(kind, payload, len), *again;
         _cleanup_buf_ Buf out = {}, twice = {};
         const uint8_t *packed;
         size_t packed_len;
@@ -41,7 +41,7 @@ static void unpack_and_pack(const ProtobufCMessageDescriptor *kind, const uint8_
         MUST(frame_append(&twice, message, packed_len) == 0);
         if (packed_len > 0)
                 MUST(frame_append(&twice, message, packed_len - 1) == -EMSGSIZE);
-        again = protobuf_c_message_unpack(kind, NULL, packed_len, packed);
+        again = frame_unpack(kind, packed, packed_len);
         MUST(again);
         MUST(protobuf_c_message_get_packed_size(again) == packed_len);
         protobuf_c_message_free_unpacked(again, NULL);

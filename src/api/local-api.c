@@ -158,7 +158,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
         Argosy__Request *request;
         int r;
 
-        request = argosy__request__unpack(NULL, len, payload);
+        request = (Argosy__Request *) frame_unpack(&argosy__request__descriptor, payload, len);
         if (!request)
                 return -EBADMSG;
         r = on_request(c, request);

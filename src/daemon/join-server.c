@@ -88,7 +88,7 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
                 refuse(j, "too many join requests at the moment; try again in some seconds");
                 return 0;
         }
-        join.join = argosy__join_request__unpack(NULL, len, payload);
+        join.join = (Argosy__JoinRequest *) frame_unpack(&argosy__join_request__descriptor, payload, len);
         if (!join.join)
                 return -EBADMSG;
         join.peer_address = (char *) stream_peer(s)->address;

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Reading verbs, answered at once from the records and from what is seen. Without a leader (l->leading
+// false) there are only the records: what units do is `unknown` then.
+#include <errno.h>
+#include <fnmatch.h>
+
+#include "leader-private.h"
+#include "response.h"
+#include "str.h"
+#include "unit-name.h"
+#include "unit-state.h"
+
+static bool matches(char *const *patterns, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (fnmatch(patterns[i], name, FNM_NOESCAPE) == 0)
+                        return true;
+        return n == 0;
+}
+
+int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row) {
+        char hex[2 * 16 + 1] = "";
+
+        if (host->host_id.len == 16)
+                hex_encode(host->host_id.data, 16, hex);
+        return field_set(&row->host_id, hex);
+}
+
+static int fill_states(Argosy__Response__UnitRow *row, const char *load, const char *active,
+                       const char *sub) {
+        if (field_set(&row->load, load) < 0 || field_set(&row->active, active) < 0 ||
+            field_set(&row->sub, sub) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
+static bool is_seen(const Site *s) {
+        return s && s->reported && s->node->host->attached && !host_is_lost(s->node->host);
+}
+
+int site_fill_row(const Site *s, Argosy__Response__UnitRow *row) {
+        char hex[HASH_HEX_SIZE] = "";
+
+        if (!is_seen(s))
+                return fill_states(row, "unknown", "unknown", "unknown");
+        hash_hex(&s->seen, HASH_SIZE, hex);
+        row->drift = s->drift;
+        row->file_stale = s->file_stale;
+        if (field_set(&row->spec, hex) < 0 || field_set(&row->error, s->error) < 0)
+                return -ENOMEM;
+        return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active), s->sub);
+}
+
+// ------------------------------------------------------------------------------------------------
+// list-units
+
+static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
+                   const Site *s, const Argosy__HostRecord *host, const char *node_name) {
+        Argosy__Response__UnitRow *row = unit_row_new(name, node_name ? node_name : "-");
+        char hex[HASH_HEX_SIZE] = "";
+        Hash hash;
+        int r;
+
+        if (FIELD_APPEND(units->rows, units->n_rows, row) < 0)
+                return -ENOMEM;
+        if (e && hash_from_bytes(e->record->spec.data, e->record->spec.len, &hash)) {
+                hash_hex(&hash, HASH_SIZE, hex);
+                if (field_set(&row->spec, hex) < 0)
+                        return -ENOMEM;
+        }
+        if (!host)
+                return fill_states(row, "-", "inactive", "dead");
+        r = row_fill_host(l, host, row);
+        return r < 0 ? r : site_fill_row(s, row);
+}
+
+static const char *name_of_node(const Leader *l, const Argosy__HostRecord *host, uint32_t node) {
+        const Node *n = node_find(l, node);
+
+        return n ? n->name : host->name; // followers keep no nodes
+}
+
+static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
+                         const Unit *u, size_t *n) {
+        list_foreach (i, &u->sites) {
+                const Site *s = CONTAINER_OF(i, Site, by_unit);
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
+                bool wanted = unit_wanted_on(l, u, e, s->node);
+
+                if (!host || (!wanted && (!is_seen(s) || host_is_lost(s->node->host))))
+                        continue;
+                if (add_row(l, units, name, e, s, host, s->node->name) < 0)
+                        return -ENOMEM;
+                (*n)++;
+        }
+        return 0;
+}
+
+// Nodes that are to have the unit and of which nothing is known yet.
+static int add_unseen_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
+                           size_t *n) {
+        const Argosy__UnitRecord *r = e->record;
+
+        if (!r->global) {
+                const Argosy__HostRecord *host =
+                        r->node ? cluster_state_find_host_by_node(l->state, r->node) : NULL;
+                const Node *node = r->node ? node_find(l, r->node) : NULL;
+
+                if (!host || (node && u && site_find(u, node)))
+                        return 0;
+                (*n)++;
+                return add_row(l, units, r->name, e, NULL, host, name_of_node(l, host, r->node));
+        }
+        map_foreach (slot, &l->nodes) {
+                const Node *node = slot->value;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, node->host->number);
+
+                if (!host || (u && site_find(u, node)) || !unit_wanted_on(l, u, e, node))
+                        continue;
+                (*n)++;
+                if (add_row(l, units, r->name, e, NULL, host, node->name) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int add_unit_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e) {
+        const char *name = e->record->name;
+        const Unit *u = unit_find(l, name);
+        size_t n = 0;
+
+        if (u && add_site_rows(l, units, name, e, u, &n) < 0)
+                return -ENOMEM;
+        if (e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && add_unseen_rows(l, units, e, u, &n) < 0)
+                return -ENOMEM;
+        if (n)
+                return 0;
+        return add_row(l, units, name, e, NULL, NULL, NULL);
+}
+
+static int row_compare(const void *a, const void *b) {
+        const Argosy__Response__UnitRow *x = *(Argosy__Response__UnitRow *const *) a,
+                                        *y = *(Argosy__Response__UnitRow *const *) b;
+        int r = strcmp(x->unit, y->unit);
+
+        return r ? r : strcmp(x->node, y->node);
+}
+
+static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits *m) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNITS);
+        UnitEntry **units;
+        size_t n, k = 0;
+
+        if (!r || cluster_state_units(l->state, &units, &n) < 0)
+                return NULL;
+        for (size_t i = 0; i < n; i++)
+                if (matches(m->patterns, m->n_patterns, units[i]->record->name) &&
+                    add_unit_rows(l, r->units, units[i]) < 0)
+                        return NULL;
+        map_foreach (slot, &l->units) { // destroyed, but not gone everywhere yet
+                const Unit *u = slot->value;
+
+                if (!u->recorded && matches(m->patterns, m->n_patterns, u->name) &&
+                    add_site_rows(l, r->units, u->name, NULL, u, &k) < 0)
+                        return NULL;
+        }
+        if (r->units->n_rows)
+                qsort(r->units->rows, r->units->n_rows, sizeof(*r->units->rows), row_compare);
+        return TAKE_PTR(r);
+}
+
+// ------------------------------------------------------------------------------------------------
+// list-unit-files
+
+// How far the wish was carried out, in the words of targets.
+static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
+        const Argosy__UnitRecord *r = e->record;
+        const Unit *u = unit_find(l, r->name);
+        const char *word = "inactive";
+
+        if (!l->leading)
+                return r->target == ARGOSY__TARGET__TARGET_INACTIVE ? "inactive" : "unknown";
+        if (u)
+                list_foreach (i, &u->sites) {
+                        const Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                        if (!unit_wanted_on(l, u, e, s->node))
+                                continue;
+                        if (!is_seen(s))
+                                return "unknown";
+                        if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && s->revision >= r->start_rev)
+                                return "launched";
+                        word = "loaded";
+                }
+        if (u && u->node && host_is_lost(u->node->host))
+                return "unknown";
+        return word;
+}
+
+static int add_file_row(Leader *l, Argosy__Response__UnitFiles *files, const UnitEntry *e) {
+        Argosy__Response__UnitFileRow *row = calloc(1, sizeof(*row));
+        const Argosy__HostRecord *host =
+                e->record->node ? cluster_state_find_host_by_node(l->state, e->record->node) : NULL;
+        _cleanup_free_ char *description = NULL;
+        const UnitFile *file;
+        char rev[8];
+
+        if (!row)
+                return -ENOMEM;
+        argosy__response__unit_file_row__init(row);
+        if (FIELD_APPEND(files->rows, files->n_rows, row) < 0)
+                return -ENOMEM;
+        spec_short(&e->record->spec, rev);
+        row->global = e->record->global;
+        if (spec_entry_file(e->spec, &file) == 0)
+                description = unit_file_describe(file, e->record->name);
+        if (field_set(&row->unit, e->record->name) < 0 || field_set(&row->rev, rev) < 0 ||
+            field_set(&row->desired, target_to_string(e->record->target)) < 0 ||
+            field_set(&row->state, unit_state_word(l, e)) < 0 ||
+            field_set(&row->description, description) < 0)
+                return -ENOMEM;
+        return field_set(&row->node, row->global ? "global"
+                                     : host      ? name_of_node(l, host, e->record->node)
+                                                 : "-");
+}
+
+static Argosy__Response *list_unit_files(Leader *l, const Argosy__Request__ListUnitFiles *m) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNIT_FILES);
+        UnitEntry **units;
+        size_t n;
+
+        if (!r || cluster_state_units(l->state, &units, &n) < 0)
+                return NULL;
+        for (size_t i = 0; i < n; i++)
+                if (matches(m->patterns, m->n_patterns, units[i]->record->name) &&
+                    add_file_row(l, r->unit_files, units[i]) < 0)
+                        return NULL;
+        return TAKE_PTR(r);
+}
+
+// ------------------------------------------------------------------------------------------------ nodes
+
+static const char *host_state_word(const Leader *l, const Host *h) {
+        if (!l->leading || !h)
+                return "unknown";
+        if (host_is_lost(h))
+                return h->down ? "down" : "lost";
+        if (h->leaving)
+                return "leaving";
+        return h->lease.state == LEASE_SUSPECT ? "suspect" : "online";
+}
+
+static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
+                        const Argosy__NodeRecord *node, uint32_t leader) {
+        Argosy__Response__NodeRow *row = calloc(1, sizeof(*row));
+        const Node *n = node_find(l, node->node);
+        size_t n_units;
+        char hex[2 * 16 + 1] = "";
+
+        if (!row)
+                return -ENOMEM;
+        argosy__response__node_row__init(row);
+        if (FIELD_APPEND(nodes->rows, nodes->n_rows, row) < 0)
+                return -ENOMEM;
+        (void) cluster_state_units_on(l->state, node->node, &n_units);
+        row->units = (uint32_t) (n_units + (n ? n->n_globals : 0));
+        row->leader = host->host == leader;
+        if (host->host_id.len == 16)
+                hex_encode(host->host_id.data, 16, hex);
+        for (size_t i = 0; i < host->n_labels; i++)
+                if (FIELD_APPEND(row->labels, row->n_labels,
+                                 label_new(host->labels[i]->key, host->labels[i]->value)) < 0)
+                        return -ENOMEM;
+        if (field_set(&row->node, name_of_node(l, host, node->node)) < 0 ||
+            field_set(&row->address, host->address) < 0 ||
+            field_set(&row->state, host_state_word(l, host_find(l, host->host))) < 0 ||
+            field_set(&row->role, host->role == ARGOSY__HOST_ROLE__ROLE_VOTER ? "voter" : "spare") < 0 ||
+            field_set(&row->host_id, hex) < 0)
+                return -ENOMEM;
+        return field_set(&row->machine_id, host->machine_id);
+}
+
+static const Argosy__HostRecord *find_leader(Leader *l, const StoreStats *stats) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        if (l->leading)
+                return cluster_state_find_host(l->state, l->config.self);
+        for (size_t i = 0; stats->leader_raft_id && i < n; i++)
+                if (hosts[i].record->raft_id == stats->leader_raft_id)
+                        return hosts[i].record;
+        return NULL;
+}
+
+static Argosy__Response *list_nodes(Leader *l) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_NODES);
+        const Argosy__HostRecord *leader;
+        const HostEntry *hosts;
+        StoreStats stats = {};
+        size_t n;
+
+        if (!r)
+                return NULL;
+        l->ops.stats(&stats, l->userdata);
+        leader = find_leader(l, &stats);
+        hosts = cluster_state_hosts(l->state, &n);
+        for (size_t i = 0; i < n; i++)
+                for (size_t k = 0; k < hosts[i].record->n_nodes; k++)
+                        if (add_node_row(l, r->nodes, hosts[i].record, hosts[i].record->nodes[k],
+                                         leader ? leader->host : 0) < 0)
+                                return NULL;
+        return TAKE_PTR(r);
+}
+
+// ------------------------------------------------------------------------------------------------ cluster
+// status
+
+static const StoreMember *find_member(const StoreStats *stats, uint32_t raft_id) {
+        for (size_t i = 0; raft_id && i < stats->n_members; i++)
+                if (stats->members[i].raft_id == raft_id)
+                        return &stats->members[i];
+        return NULL;
+}
+
+static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const Argosy__HostRecord *host,
+                      const StoreStats *stats, uint32_t leader) {
+        Argosy__Response__ClusterStatus__Member *m = calloc(1, sizeof(*m));
+        const StoreMember *in_log = find_member(stats, host->raft_id);
+        const Host *h = host_find(l, host->host);
+
+        if (!m)
+                return -ENOMEM;
+        argosy__response__cluster_status__member__init(m);
+        if (FIELD_APPEND(status->members, status->n_members, m) < 0)
+                return -ENOMEM;
+        m->host = host->host;
+        m->raft_id = host->raft_id;
+        m->leader = host->host == leader;
+        m->log_index = m->leader ? stats->last_index : in_log ? in_log->match_index : 0;
+        m->lag = l->leading && in_log && stats->last_index > m->log_index ? stats->last_index - m->log_index
+                                                                          : 0;
+        if (field_set(&m->name, host->name) < 0 || field_set(&m->address, host->address) < 0 ||
+            field_set(&m->state, host_state_word(l, h)) < 0 ||
+            field_set(&m->version, h && h->version                ? h->version
+                                   : host->host == l->config.self ? ARGOSY_VERSION
+                                                                  : NULL) < 0)
+                return -ENOMEM;
+        return field_set(&m->role, in_log && in_log->voter ? "voter"
+                                   : host->raft_id || host->role == ARGOSY__HOST_ROLE__ROLE_VOTER
+                                           ? "changing"
+                                           : "spare");
+}
+
+static Argosy__Response *cluster_status(Leader *l) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS);
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        const Argosy__HostRecord *leader;
+        const HostEntry *hosts;
+        StoreStats stats = {};
+        char hex[2 * 16 + 1] = "";
+        size_t n;
+
+        if (!r)
+                return NULL;
+        l->ops.stats(&stats, l->userdata);
+        leader = find_leader(l, &stats);
+        if (cluster) {
+                if (cluster->cluster_id.len == 16)
+                        hex_encode(cluster->cluster_id.data, 16, hex);
+                r->cluster_status->generation = cluster->generation;
+                r->cluster_status->feature_level = cluster->feature_level;
+                r->cluster_status->voters_wanted = cluster->voters_wanted;
+        }
+        r->cluster_status->term = stats.term;
+        r->cluster_status->index = stats.commit_index;
+        if (field_set(&r->cluster_status->cluster_id, hex) < 0 ||
+            field_set(&r->cluster_status->leader, leader ? leader->name : NULL) < 0 ||
+            field_set(&r->cluster_status->notice, l->voters_notice) < 0)
+                return NULL;
+        hosts = cluster_state_hosts(l->state, &n);
+        for (size_t i = 0; i < n; i++)
+                if (add_member(l, r->cluster_status, hosts[i].record, &stats, leader ? leader->host : 0) < 0)
+                        return NULL;
+        return TAKE_PTR(r);
+}
+
+// ------------------------------------------------------------------------------------------------ cat
+
+static void cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        const Argosy__Request__Cat *m = request->cat;
+
+        for (size_t i = 0; i < m->n_names; i++) {
+                const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
+                Argosy__Response__Cat c = ARGOSY__RESPONSE__CAT__INIT;
+                Argosy__Response out = ARGOSY__RESPONSE__INIT;
+
+                out.id = request->id;
+                out.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+                out.cat = &c;
+                out.final = i + 1 == m->n_names;
+                out.no_leader = !l->leading;
+                c.name = m->names[i];
+                if (e)
+                        c.content = (ProtobufCBinaryData){.data = e->spec->content, .len = e->spec->len};
+                else {
+                        out.status = ENOENT;
+                        out.message = "no such unit";
+                }
+                respond(&out, userdata);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ entry
+
+bool answer_can(const Argosy__Request *request) {
+        switch (request->what_case) {
+        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
+        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
+        case ARGOSY__REQUEST__WHAT_LIST_NODES:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
+                return true;
+        case ARGOSY__REQUEST__WHAT_CAT:
+                return request->cat->n_names > 0;
+        default:
+                return false;
+        }
+}
+
+static Argosy__Response *answer_whole(Leader *l, const Argosy__Request *request) {
+        switch (request->what_case) {
+        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
+                return list_units(l, request->list_units);
+        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
+                return list_unit_files(l, request->list_unit_files);
+        case ARGOSY__REQUEST__WHAT_LIST_NODES:
+                return list_nodes(l);
+        default:
+                return cluster_status(l);
+        }
+}
+
+void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        _cleanup_response_ Argosy__Response *r = NULL;
+
+        if (request->what_case == ARGOSY__REQUEST__WHAT_CAT) {
+                cat(l, request, respond, userdata);
+                return;
+        }
+        r = answer_whole(l, request);
+        if (!r)
+                r = response_error(ENOMEM, "the leader is out of memory");
+        if (!r)
+                return;
+        r->id = request->id;
+        r->final = true;
+        r->no_leader = !l->leading;
+        respond(r, userdata);
+}

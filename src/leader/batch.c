@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "batch.h"
+
+typedef struct Key {
+        size_t position; // in KeySet.keys
+        size_t len;
+        uint8_t bytes[];
+} Key;
+
+enum { KEY_MAX = 512 }; // a letter and a unit name, hash or number
+
+static size_t key_make(uint8_t *ret, char kind, const void *data, size_t len) {
+        assert(len < KEY_MAX);
+        ret[0] = (uint8_t) kind;
+        memcpy(ret + 1, data, len);
+        return len + 1;
+}
+
+static const Key *touched(const Batch *b, char kind, const void *data, size_t len) {
+        uint8_t bytes[KEY_MAX];
+
+        if (len >= KEY_MAX)
+                return NULL;
+        return map_find(&b->touched.map, bytes, key_make(bytes, kind, data, len));
+}
+
+static int touch(Batch *b, char kind, const void *data, size_t len) {
+        KeySet *set = &b->touched;
+        _cleanup_free_ Key *key = NULL;
+        int r;
+
+        if (len >= KEY_MAX)
+                return -EINVAL;
+        if (touched(b, kind, data, len))
+                return 0;
+        if (set->n == set->allocated) {
+                size_t n = set->allocated ? 2 * set->allocated : 16;
+                void **keys = realloc(set->keys, n * sizeof(*keys));
+
+                if (!keys)
+                        return -ENOMEM;
+                set->keys = keys;
+                set->allocated = n;
+        }
+        key = malloc(sizeof(*key) + len + 1);
+        if (!key)
+                return -ENOMEM;
+        key->position = set->n;
+        key->len = key_make(key->bytes, kind, data, len);
+        r = map_add(&set->map, key->bytes, key->len, key);
+        if (r < 0)
+                return r;
+        set->keys[set->n++] = TAKE_PTR(key);
+        return 0;
+}
+
+static void forget_since(KeySet *set, size_t n) {
+        while (set->n > n) {
+                Key *key = set->keys[--set->n];
+
+                map_take(&set->map, key->bytes, key->len);
+                free(key);
+        }
+}
+
+void batch_done(Batch *b) {
+        forget_since(&b->touched, 0);
+        map_done(&b->touched.map);
+        free(b->touched.keys);
+        buf_done(&b->packed);
+        *b = (Batch){};
+}
+
+BatchMark batch_mark(const Batch *b) {
+        return (BatchMark){.len = b->packed.len, .n_touched = b->touched.n, .n_ops = b->n_ops};
+}
+
+void batch_rollback(Batch *b, BatchMark mark) {
+        forget_since(&b->touched, mark.n_touched);
+        b->packed.len = mark.len;
+        b->n_ops = mark.n_ops;
+}
+
+static int append(Batch *b, const Argosy__LogBatch *part) {
+        size_t n = argosy__log_batch__get_packed_size(part);
+        uint8_t *p = buf_reserve(&b->packed, n);
+
+        if (!p)
+                return -ENOMEM;
+        b->packed.len += argosy__log_batch__pack(part, p);
+        return 0;
+}
+
+static int append_op(Batch *b, Argosy__LogOp *op) {
+        Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
+
+        part.ops = &op;
+        part.n_ops = 1;
+        b->n_ops++;
+        return append(b, &part);
+}
+
+int batch_put_unit(Batch *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision) {
+        Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        put.unit = record;
+        put.bump_start = bump & BATCH_BUMP_START;
+        put.bump_restart = bump & BATCH_BUMP_RESTART;
+        put.bump_stop = bump & BATCH_BUMP_STOP;
+        put.if_revision = if_revision;
+        op.op_case = ARGOSY__LOG_OP__OP_UNIT;
+        op.unit = &put;
+        r = touch(b, 'u', record->name, strlen(record->name));
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int batch_remove_unit(Batch *b, const char *name) {
+        Argosy__LogOp__UnitRemove remove = ARGOSY__LOG_OP__UNIT_REMOVE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        remove.name = (char *) name;
+        op.op_case = ARGOSY__LOG_OP__OP_UNIT_REMOVE;
+        op.unit_remove = &remove;
+        r = touch(b, 'u', name, strlen(name));
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int batch_put_spec(Batch *b, const Hash *hash, const void *content, size_t len) {
+        Argosy__Spec spec = ARGOSY__SPEC__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        if (touched(b, 's', hash->bytes, HASH_SIZE))
+                return 0;
+        spec.hash = (ProtobufCBinaryData){.data = (uint8_t *) hash->bytes, .len = HASH_SIZE};
+        spec.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len};
+        op.op_case = ARGOSY__LOG_OP__OP_SPEC;
+        op.spec = &spec;
+        r = touch(b, 's', hash->bytes, HASH_SIZE);
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int batch_put_host(Batch *b, Argosy__HostRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r = 0;
+
+        op.op_case = ARGOSY__LOG_OP__OP_HOST;
+        op.host = record;
+        if (record->host)
+                r = touch(b, 'h', &record->host, sizeof(record->host));
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int batch_remove_host(Batch *b, uint32_t host) {
+        Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        remove.host = host;
+        op.op_case = ARGOSY__LOG_OP__OP_HOST_REMOVE;
+        op.host_remove = &remove;
+        r = touch(b, 'h', &host, sizeof(host));
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int batch_put_token(Batch *b, Argosy__TokenRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_TOKEN;
+        op.token = record;
+        return append_op(b, &op);
+}
+
+int batch_remove_token(Batch *b, const char *id) {
+        Argosy__LogOp__TokenRemove remove = ARGOSY__LOG_OP__TOKEN_REMOVE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        remove.id = (char *) id;
+        op.op_case = ARGOSY__LOG_OP__OP_TOKEN_REMOVE;
+        op.token_remove = &remove;
+        return append_op(b, &op);
+}
+
+int batch_put_outcome(Batch *b, const char *name, Argosy__Outcome *outcome) {
+        Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        put.name = (char *) name;
+        put.outcome = outcome;
+        op.op_case = ARGOSY__LOG_OP__OP_OUTCOME;
+        op.outcome = &put;
+        r = touch(b, 'u', name, strlen(name));
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int batch_put_cluster(Batch *b, Argosy__ClusterRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
+        op.cluster = record;
+        return append_op(b, &op);
+}
+
+int batch_add_request(Batch *b, const void *id, size_t len) {
+        Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
+        ProtobufCBinaryData bytes = {.data = (uint8_t *) id, .len = len};
+        int r;
+
+        part.request_ids = &bytes;
+        part.n_request_ids = 1;
+        r = touch(b, 'r', id, len);
+        return r < 0 ? r : append(b, &part);
+}
+
+int batch_claim(Batch *b, const void *data, size_t len) {
+        if (touched(b, 'c', data, len))
+                return -EBUSY;
+        return touch(b, 'c', data, len);
+}
+
+int batch_set_time(Batch *b, uint64_t at_us) {
+        Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
+
+        part.at_us = at_us;
+        return append(b, &part);
+}
+
+bool batch_has_unit(const Batch *b, const char *name) {
+        return touched(b, 'u', name, strlen(name));
+}
+
+bool batch_has_host(const Batch *b, uint32_t host) {
+        return touched(b, 'h', &host, sizeof(host));
+}
+
+bool batch_has_request(const Batch *b, const void *id, size_t len) {
+        return touched(b, 'r', id, len);
+}
+
+bool batch_has_unit_since(const Batch *b, const char *name, BatchMark mark) {
+        const Key *key = touched(b, 'u', name, strlen(name));
+
+        return key && key->position >= mark.n_touched;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Verbs that agents answer: status and journal. A request becomes one call for each node that has a unit;
+// answers are passed on as they come, completed by what only the leader knows, and an empty one ends them.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "message.h"
+#include "response.h"
+#include "unit-state.h"
+
+typedef struct Saying {
+        ListNode list; // in Ticket.sayings
+        Argosy__Response *response;
+} Saying;
+
+static void call_free(Leader *l, Call *c) {
+        map_take(&l->calls_by_id, &c->id, sizeof(c->id));
+        list_unlink(&c->by_ticket);
+        list_unlink(&c->all);
+        c->ticket->n_calls--;
+        free(c->unit);
+        free(c);
+}
+
+static void send_cancel(Leader *l, const Call *c) {
+        Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        cancel.id = c->id;
+        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_CANCEL;
+        m.call_cancel = &cancel;
+        (void) l->ops.to_host(c->node->host->number, &m,
+                              l->userdata); // if it cannot hear us it has stopped by itself
+}
+
+void calls_end(Leader *l, Ticket *t) {
+        list_foreach_safe (i, &t->calls) {
+                Call *c = CONTAINER_OF(i, Call, by_ticket);
+
+                send_cancel(l, c);
+                call_free(l, c);
+        }
+        list_foreach_safe (i, &t->sayings) {
+                Saying *s = CONTAINER_OF(i, Saying, list);
+
+                list_unlink(&s->list);
+                message_free(s->response);
+                free(s);
+        }
+        list_unlink(&t->talking);
+}
+
+static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
+        Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__Request request = *t->request;
+        Argosy__Request__Status status;
+        Call *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return -ENOMEM;
+        *c = (Call){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit)};
+        if (!c->unit || map_add(&l->calls_by_id, &c->id, sizeof(c->id), c) < 0) {
+                free(c->unit);
+                free(c);
+                return -ENOMEM;
+        }
+        list_append(&t->calls, &c->by_ticket);
+        list_append(&l->calls, &c->all);
+        t->n_calls++;
+        if (request.what_case == ARGOSY__REQUEST__WHAT_STATUS) {
+                status = *request.status;
+                status.names = &c->unit;
+                status.n_names = 1;
+                request.status = &status;
+        }
+        message.id = c->id;
+        message.node = n->number;
+        message.request = &request;
+        m.msg_case = ARGOSY__TO_HOST__MSG_CALL;
+        m.call = &message;
+        leader_to_host(l, n->host, &m);
+        return 0;
+}
+
+// Answers may not be given while calls are being made, since the one who is told may cancel: they wait in
+// the ticket.
+static int say_later(Ticket *t, Argosy__Response *r) {
+        Saying *s = r ? calloc(1, sizeof(*s)) : NULL;
+
+        if (!s) {
+                message_free(r);
+                return -ENOMEM;
+        }
+        s->response = r;
+        list_append(&t->sayings, &s->list);
+        if (!list_is_linked(&t->talking))
+                list_append(&t->leader->talking, &t->talking);
+        leader_mark(t->leader);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ status
+
+// What the leader knows better than the agent.
+static int complete_status(Leader *l, Argosy__Response *r, const char *unit, const Node *n) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, unit);
+        const Argosy__HostRecord *host = n ? cluster_state_find_host(l->state, n->host->number) : NULL;
+        Argosy__Response__Status *s = r->status_reply;
+
+        if (!s->row && !(s->row = unit_row_new(unit, NULL)))
+                return -ENOMEM;
+        if (field_set(&s->row->unit, unit) < 0 || field_set(&s->row->node, n ? n->name : "-") < 0)
+                return -ENOMEM;
+        if (host && row_fill_host(l, host, s->row) < 0)
+                return -ENOMEM;
+        if (!e)
+                return 0;
+        s->revision = e->record->revision;
+        return field_set(&s->desired, target_to_string(e->record->target));
+}
+
+static Argosy__Response *status_new(Leader *l, const char *unit, const Node *n, const char *why) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
+
+        if (!r || complete_status(l, r, unit, n) < 0 || field_set(&r->status_reply->why, why) < 0) {
+                message_free(r);
+                return NULL;
+        }
+        return r;
+}
+
+static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
+        const Unit *u = unit_find(l, unit);
+        const Site *s = u ? site_find(u, n) : NULL;
+        Argosy__Response *r;
+        const char *why;
+
+        if (n->host->attached && !host_is_lost(n->host))
+                return call(l, t, unit, n);
+        if (host_takes_units(n->host, &why))
+                why = "the node has not reported yet";
+        r = status_new(l, unit, n, why);
+        if (r && site_fill_row(s, r->status_reply->row) < 0) {
+                message_free(r);
+                r = NULL;
+        }
+        return say_later(t, r);
+}
+
+static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
+        bool wanted = e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
+        _cleanup_response_ Argosy__Response *r = status_new(
+                l, e->record->name, NULL, wanted ? "no node takes it at present" : "the unit is not loaded");
+        Argosy__Response__Status *s = r ? r->status_reply : NULL;
+
+        if (!s || field_set(&s->row->load, "-") < 0 || field_set(&s->row->active, "inactive") < 0 ||
+            field_set(&s->row->sub, "dead") < 0)
+                return -ENOMEM;
+        if (wanted && !e->record->global) {
+                _cleanup_free_ char *why = NULL;
+
+                (void) unit_why(l, e, &why, &s->refusals, &s->n_refusals);
+        }
+        return say_later(t, TAKE_PTR(r));
+}
+
+static Argosy__Response *unknown_unit(Leader *l, const char *name) {
+        Argosy__Response *r = status_new(l, name, NULL, "no such unit");
+
+        if (!r)
+                return NULL;
+        r->status = ENOENT;
+        (void) field_printf(&r->message, "%s: no such unit", name);
+        return r;
+}
+
+static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        const Site *s = u ? site_find(u, n) : NULL;
+
+        return unit_wanted_on(l, u, e, n) || (s && s->reported && !host_is_lost(n->host));
+}
+
+static int status_of_unit(Leader *l, Ticket *t, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        size_t n = 0;
+        int r = 0;
+
+        map_foreach (slot, &l->nodes) {
+                Node *node = slot->value;
+
+                if (!has_it(l, u, e, node))
+                        continue;
+                n++;
+                r = status_of_node(l, t, name, node);
+                if (r < 0)
+                        return r;
+        }
+        if (n)
+                return 0;
+        if (e)
+                return status_of_nowhere(l, t, e);
+        return say_later(t, unknown_unit(l, name));
+}
+
+// ------------------------------------------------------------------------------------------------ journal
+
+static int journal(Leader *l, Ticket *t) {
+        const Argosy__Request__Journal *m = t->request->journal;
+        const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
+        const Unit *u = unit_find(l, m->name);
+        const Argosy__HostRecord *host =
+                *m->node ? cluster_state_resolve_host(l->state, m->node, NULL) : NULL;
+        size_t n = 0;
+        int r;
+
+        if (!e && !u)
+                return say_later(t, response_error(ENOENT, "%s: no such unit", m->name));
+        if (*m->node && !host)
+                return say_later(t, response_error(ENOENT, "%s: no such node", m->node));
+        map_foreach (slot, &l->nodes) {
+                Node *node = slot->value;
+
+                if (host ? node->host->number != host->host : !has_it(l, u, e, node))
+                        continue;
+                if (!node->host->attached || host_is_lost(node->host))
+                        continue;
+                n++;
+                r = call(l, t, m->name, node);
+                if (r < 0)
+                        return r;
+        }
+        if (n)
+                return 0;
+        if (host)
+                return say_later(t, response_error(EHOSTUNREACH, "node %s cannot be reached", host->name));
+        return say_later(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
+}
+
+// ------------------------------------------------------------------------------------------------ answers
+
+int calls_start(Leader *l, Ticket *t) {
+        const Argosy__Request *m = t->request;
+        int r = 0;
+
+        if (m->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
+                return journal(l, t);
+        for (size_t i = 0; r >= 0 && i < m->status->n_names; i++)
+                r = status_of_unit(l, t, m->status->names[i]);
+        if (r >= 0 && !m->status->n_names)
+                r = say_later(t, response_error(EINVAL, "no unit is named"));
+        return r;
+}
+
+void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
+        Call *c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
+        Argosy__Response *r;
+        Ticket *t;
+
+        if (!c || c->node->host != h || !reply->response)
+                return;
+        t = c->ticket;
+        r = message_copy(reply->response);
+        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
+                (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
+        if (reply->response->final)
+                call_free(l, c);
+        (void) say_later(t, r);
+}
+
+// The node cannot answer any more.
+void calls_on_node_lost(Leader *l, Node *n) {
+        list_foreach_safe (i, &l->calls) {
+                Call *c = CONTAINER_OF(i, Call, all);
+                Ticket *t = c->ticket;
+                Argosy__Response *r;
+
+                if (c->node != n)
+                        continue;
+                if (t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS) {
+                        r = status_new(l, c->unit, n, "the connection to the node was lost");
+                        if (r)
+                                (void) site_fill_row(NULL, r->status_reply->row);
+                } else
+                        r = response_error(EHOSTUNREACH, "the connection to node %s was lost", n->name);
+                call_free(l, c);
+                (void) say_later(t, r);
+        }
+}
+
+// Says what has come together. Whoever is told may cancel: each message begins anew.
+void calls_drain(Leader *l) {
+        while (!list_is_empty(&l->talking)) {
+                Ticket *t = CONTAINER_OF(l->talking.next, Ticket, talking);
+                Saying *s;
+                Argosy__Response *r;
+                bool last;
+
+                if (list_is_empty(&t->sayings)) {
+                        list_unlink(&t->talking);
+                        continue;
+                }
+                s = CONTAINER_OF(t->sayings.next, Saying, list);
+                list_unlink(&s->list);
+                r = s->response;
+                free(s);
+                last = list_is_empty(&t->sayings) && !t->n_calls;
+                r->final = last;
+                ticket_respond(t, r);
+        }
+}

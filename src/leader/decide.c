@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What goes into the next log entry: everything that has become decidable since the last one was proposed.
+// Only one entry is on its way at a time, because what is decided here builds on the state as it is applied.
+//
+// In this order: units whose node is lost or refuses them, outcomes, what hosts say about themselves,
+// voters, requests as they came, and units without a node if something has changed for them. Whatever
+// touches a record that the entry touches already waits.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "log.h"
+#include "request.h"
+#include "response.h"
+
+enum {
+        BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2
+}; // what we fill by ourselves; one request may go up to STORE_BATCH_MAX
+
+typedef struct Decision {
+        Leader *leader;
+        Batch batch;
+        Placer *placer; // made when first needed
+} Decision;
+
+static int need_placer(Decision *d) {
+        return d->placer ? 0 : placer_new(d->leader, 0, &d->placer);
+}
+
+// ------------------------------------------------------------------------------------------------ moving
+
+static bool still_has_to_move(const Leader *l, const Unit *u, const UnitEntry *e) {
+        if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || e->record->global)
+                return false;
+        if (!u->node || host_is_lost(u->node->host))
+                return true;
+        for (const Exclusion *x = u->exclusions; x; x = x->next)
+                if (x->node == u->node->number)
+                        return true;
+        return false;
+}
+
+// Finds the unit another node. One that nobody takes stays with a lost node, since it may still be running
+// there and be right when the node comes back; a node that refused it loses it.
+static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
+        UnitOptions *options = NULL;
+        Argosy__UnitRecord next = *e->record;
+        Placement place;
+        int r;
+
+        r = need_placer(d);
+        if (r < 0)
+                return r;
+        r = unit_options_of(e, &options);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        r = placer_place(d->placer, u->name, options, false, &place);
+        unit_options_unref(options);
+        if (r < 0)
+                return r;
+        if (!place.node && (!u->node || host_is_lost(u->node->host))) {
+                if (!list_is_linked(&u->homeless))
+                        list_append(&d->leader->homeless, &u->homeless);
+                unit_touch(d->leader, u);
+                return 0;
+        }
+        next.node = place.node;
+        return batch_put_unit(&d->batch, &next, 0, e->record->revision);
+}
+
+static int decide_moves(Decision *d) {
+        Leader *l = d->leader;
+        ListNode later = LIST_INIT(later);
+        int r = 0;
+
+        while (r >= 0 && !list_is_empty(&l->moving) && d->batch.packed.len < BATCH_SOFT_BYTES) {
+                Unit *u = CONTAINER_OF(l->moving.next, Unit, moving);
+                UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                list_unlink(&u->moving);
+                if (!still_has_to_move(l, u, e))
+                        continue;
+                if (batch_has_unit(&d->batch, u->name))
+                        list_append(&later, &u->moving);
+                else
+                        r = move_unit(d, u, e);
+        }
+        list_splice(&l->moving, &later);
+        return r;
+}
+
+static int decide_homeless(Decision *d) {
+        Leader *l = d->leader;
+        int r = 0;
+
+        if (!l->retry_homeless || !list_is_empty(&l->moving))
+                return 0;
+        l->retry_homeless = false;
+        list_foreach_safe (i, &l->homeless) {
+                Unit *u = CONTAINER_OF(i, Unit, homeless);
+                UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                if (!still_has_to_move(l, u, e)) {
+                        list_unlink(&u->homeless);
+                        unit_touch(l, u);
+                        continue;
+                }
+                if (batch_has_unit(&d->batch, u->name) || d->batch.packed.len >= BATCH_SOFT_BYTES) {
+                        l->retry_homeless = true;
+                        continue;
+                }
+                r = move_unit(d, u, e);
+                if (r < 0)
+                        return r;
+        }
+        return r;
+}
+
+static int decide_outcomes(Decision *d) {
+        Leader *l = d->leader;
+        ListNode later = LIST_INIT(later);
+        int r = 0;
+
+        while (r >= 0 && !list_is_empty(&l->outcomes) && d->batch.packed.len < BATCH_SOFT_BYTES) {
+                Site *s = CONTAINER_OF(l->outcomes.next, Site, outcome_due);
+                const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+                list_unlink(&s->outcome_due);
+                if (!e || e->record->start_rev != s->outcome->start_rev ||
+                    record_final_outcome(e->record, s->node->number))
+                        continue;
+                if (batch_has_unit(&d->batch, s->unit->name))
+                        list_append(&later, &s->outcome_due);
+                else
+                        r = batch_put_outcome(&d->batch, s->unit->name, s->outcome);
+        }
+        list_splice(&l->outcomes, &later);
+        return r;
+}
+
+// What is about roles may have changed since the wish was made.
+static int decide_hosts(Decision *d) {
+        map_foreach (slot, &d->leader->hosts) {
+                Host *h = slot->value;
+                const Argosy__HostRecord *now = cluster_state_find_host(d->leader->state, h->number);
+                int r;
+
+                if (!h->wish_due || !now || batch_has_host(&d->batch, h->number))
+                        continue;
+                h->wish->role = now->role;
+                h->wish->raft_id = now->raft_id;
+                h->wish->no_promote = now->no_promote;
+                r = batch_put_host(&d->batch, h->wish);
+                if (r < 0)
+                        return r;
+                h->wish_due = false;
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ changes
+
+static int on_place(const char *name, const UnitOptions *options, ChangePlace *ret, void *userdata) {
+        Decision *d = userdata;
+        Placement place;
+        int r;
+
+        r = need_placer(d);
+        if (r < 0)
+                return r;
+        r = placer_place(d->placer, name, options, true, &place);
+        if (r < 0)
+                return r;
+        *ret = (ChangePlace){
+                .node = place.node,
+                .possible = place.possible,
+                .refusals = place.refusals,
+                .n_refusals = place.n_refusals,
+        };
+        return 0;
+}
+
+static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdata) {
+        Decision *d = userdata;
+        const Node *n = node_find(d->leader, node);
+
+        return n && !host_is_lost(n->host) && node_admits(d->leader, n, options);
+}
+
+static const char *node_name(uint32_t node, void *userdata) {
+        const Node *n = node_find(userdata, node);
+
+        return n ? n->name : NULL;
+}
+
+static void on_change_committed(Leader *l, Ticket *t) {
+        change_complete(l->state, t->response, node_name, l);
+}
+
+// An explicit order to start is a reason to ask again the nodes that refused the name.
+static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
+        if (change->verb != ARGOSY__VERB__VERB_START && change->verb != ARGOSY__VERB__VERB_LOAD)
+                return;
+        for (size_t i = 0; i < change->n_names; i++) {
+                Unit *u = unit_find(l, change->names[i]);
+
+                if (u && !u->node)
+                        unit_forget_exclusions(u, 0);
+        }
+}
+
+// 1: in the batch; 0: answered; -EBUSY: next batch.
+static int plan_change(Decision *d, Ticket *t) {
+        static const ChangeOps ops = {.place = on_place, .may_stay = on_may_stay};
+        Leader *l = d->leader;
+        const Argosy__Request__Change *change = t->request->change;
+        BatchMark mark = batch_mark(&d->batch);
+        _cleanup_response_ Argosy__Response *response = NULL;
+        uint64_t revision;
+        bool repeated;
+        int r;
+
+        if (batch_has_request(&d->batch, change->id.data, change->id.len))
+                return -EBUSY;
+        repeated = cluster_state_was_applied(l->state, change->id.data, &revision);
+        if (!repeated)
+                forget_refusals(l, change);
+        r = change_plan(l->state, change, &d->batch, &ops, d, &response);
+        if (r < 0)
+                return r;
+        if (repeated) {
+                batch_rollback(&d->batch, mark);
+                change_repeat(change, response);
+        }
+        if (d->batch.packed.len > STORE_BATCH_MAX - 256) {
+                size_t bytes = d->batch.packed.len - mark.len;
+
+                batch_rollback(&d->batch, mark);
+                if (mark.n_ops)
+                        return -EBUSY;
+                ticket_settle(t, response_error(E2BIG,
+                                                "the request makes %zu bytes of log, more than the %d that "
+                                                "one entry may have: "
+                                                "name fewer units at once",
+                                                bytes, STORE_BATCH_MAX));
+                return 0;
+        }
+        if (d->batch.n_ops == mark.n_ops) { // nothing to store
+                change_complete(l->state, response, node_name, l);
+                ticket_settle(t, TAKE_PTR(response));
+                return 0;
+        }
+        r = batch_add_request(&d->batch, change->id.data, change->id.len);
+        if (r < 0)
+                return r;
+        t->response = TAKE_PTR(response);
+        t->committed = on_change_committed;
+        return 1;
+}
+
+static int decide_requests(Decision *d, ListNode *taken) {
+        Leader *l = d->leader;
+
+        list_foreach_safe (i, &l->queue) {
+                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+                BatchMark mark = batch_mark(&d->batch);
+                int r;
+
+                if (t->removing && !members_removal_ready(l, t))
+                        continue; // goes on when its host is no voter any more
+                if (t->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
+                        r = plan_change(d, t);
+                else
+                        r = members_plan(l, t, &d->batch);
+                if (r == -EBUSY) { // first come, first served
+                        batch_rollback(&d->batch, mark);
+                        return 0;
+                }
+                if (r == -ENOMEM) {
+                        batch_rollback(&d->batch, mark);
+                        ticket_settle(t, NULL);
+                } else if (r == 1) {
+                        list_unlink(&t->queue);
+                        list_append(taken, &t->queue);
+                }
+                if (d->batch.packed.len >= BATCH_SOFT_BYTES)
+                        return 0;
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the batch
+
+static void on_done(StoreOutcome outcome, uint64_t index, void *userdata) {
+        Leader *l = userdata;
+
+        if (index > l->index)
+                l->index = index;
+        decide_done(l, outcome);
+        leader_outside_done(l);
+}
+
+static Argosy__Response *failed_response(StoreOutcome outcome) {
+        Argosy__Response *r;
+
+        if (outcome == STORE_NO_SPACE)
+                return response_error(ENOSPC, "the disk of the cluster's log is full: nothing was changed");
+        r = response_error(EAGAIN, "the leader changed %s; sending the same request again is safe",
+                           outcome == STORE_UNKNOWN ? "before it knew whether the change was kept"
+                                                    : "before anything was changed");
+        if (r)
+                r->no_leader = true;
+        return r;
+}
+
+static void forget_granted_wishes(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (!h->wish || h->wish_due)
+                        continue;
+                message_free(h->wish);
+                h->wish = NULL;
+        }
+}
+
+// The log refused the entry: what we decided of our own accord is still to be done, a little later.
+static void take_back(Leader *l) {
+        l->pause_us = leader_now(l) + USEC_PER_SEC;
+        l->retry_homeless = true;
+        map_foreach (slot, &l->hosts)
+                ((Host *) slot->value)->wish_due = ((Host *) slot->value)->wish;
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                list_foreach (i, &n->sites) {
+                        Site *s = CONTAINER_OF(i, Site, by_node);
+
+                        if (s->outcome && !list_is_linked(&s->outcome_due))
+                                list_append(&l->outcomes, &s->outcome_due);
+                }
+                list_foreach (i, &n->placed) {
+                        Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                        if ((host_is_lost(n->host) || u->exclusions) && !list_is_linked(&u->moving))
+                                list_append(&l->moving, &u->moving);
+                }
+        }
+}
+
+void decide_done(Leader *l, StoreOutcome outcome) {
+        ListNode flying = LIST_INIT(flying), again = LIST_INIT(again);
+
+        l->batch_flying = false;
+        list_splice(&flying, &l->flying);
+        list_foreach_safe (i, &flying) {
+                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+
+                list_unlink(&t->queue);
+                if (outcome != STORE_COMMITTED) {
+                        ticket_settle(t, failed_response(outcome));
+                        continue;
+                }
+                if (t->again) {
+                        t->again = false;
+                        list_append(&again, &t->queue);
+                        continue;
+                }
+                if (t->committed)
+                        t->committed(l, t);
+                ticket_settle(t, TAKE_PTR(t->response));
+        }
+        list_splice(&again, &l->queue); // they were there first
+        list_splice(&l->queue, &again);
+        if (outcome == STORE_COMMITTED)
+                forget_granted_wishes(l);
+        else if (outcome == STORE_NO_SPACE && l->leading)
+                take_back(l);
+        leader_mark(l);
+}
+
+static void submit(Decision *d, ListNode *taken) {
+        Leader *l = d->leader;
+        int r;
+
+        r = batch_set_time(&d->batch, leader_wall(l));
+        if (r >= 0)
+                r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
+        list_splice(&l->flying, taken);
+        l->batch_flying = true;
+        if (r >= 0)
+                l->n_outside++;
+        else
+                decide_done(l, r == -ENOSPC ? STORE_NO_SPACE : STORE_NOT_LEADER);
+}
+
+// What this leader decides of its own accord.
+static int decide_ours(Decision *d) {
+        int r;
+
+        r = decide_moves(d);
+        if (r >= 0)
+                r = decide_outcomes(d);
+        if (r >= 0)
+                r = decide_hosts(d);
+        if (r >= 0)
+                voters_step(d->leader, &d->batch);
+        return r;
+}
+
+void decide(Leader *l) {
+        Decision d = {.leader = l};
+        ListNode taken = LIST_INIT(taken);
+        bool paused = l->pause_us > leader_now(l);
+        int r = 0;
+
+        if (l->batch_flying || !cluster_state_cluster(l->state))
+                return;
+        if (!paused)
+                r = decide_ours(&d);
+        if (r >= 0)
+                r = decide_requests(&d, &taken);
+        if (r >= 0 && !paused)
+                r = decide_homeless(&d);
+        if (r < 0) // out of memory: a later turn may do better
+                l->pause_us = leader_now(l) + USEC_PER_SEC;
+        if (d.batch.n_ops || !list_is_empty(&taken))
+                submit(&d, &taken);
+        batch_done(&d.batch);
+        placer_free(d.placer);
+}

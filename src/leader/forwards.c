@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Requests that other hosts forward for their clients: the same as local ones, with the answers sent back
+// over the link.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "response.h"
+
+typedef struct Forward {
+        Leader *leader;
+        Host *host;
+        uint64_t id; // chosen by the host
+        uint64_t cancel;
+} Forward;
+
+static void send_reply(Leader *l, Host *h, uint64_t id, const Argosy__Response *response) {
+        Argosy__ToHost__ForwardReply reply = ARGOSY__TO_HOST__FORWARD_REPLY__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        reply.id = id;
+        reply.response = (Argosy__Response *) response;
+        m.msg_case = ARGOSY__TO_HOST__MSG_FORWARD_REPLY;
+        m.forward_reply = &reply;
+        leader_to_host(l, h, &m);
+}
+
+static void end(Forward *f) {
+        map_take(&f->host->forwards, &f->id, sizeof(f->id));
+        free(f);
+}
+
+static void on_response(const Argosy__Response *response, void *userdata) {
+        Forward *f = userdata;
+        Leader *l = f->leader;
+        Host *h = f->host;
+        uint64_t id = f->id;
+
+        if (response->final)
+                end(f);
+        send_reply(l, h, id, response);
+}
+
+static void refuse(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward, int status,
+                   const char *why) {
+        _cleanup_response_ Argosy__Response *r = response_error(status, "%s", why);
+
+        if (!r)
+                return;
+        r->id = forward->request ? forward->request->id : 0;
+        send_reply(l, h, forward->id, r);
+}
+
+void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward) {
+        uint64_t id = forward->id, cancel;
+        Forward *f;
+        int r;
+
+        if (!forward->request || h->forwards.count >= FORWARDS_PER_HOST_MAX) {
+                refuse(l, h, forward, forward->request ? EBUSY : EINVAL,
+                       "this host has too many requests under way");
+                return;
+        }
+        if (map_find(&h->forwards, &id, sizeof(id)))
+                return; // the host repeats itself
+        f = calloc(1, sizeof(*f));
+        if (!f)
+                return;
+        *f = (Forward){.leader = l, .host = h, .id = id};
+        if (map_add(&h->forwards, &f->id, sizeof(f->id), f) < 0) {
+                free(f);
+                return;
+        }
+        r = leader_request(l, forward->request, on_response, f, &cancel);
+        if (r < 0) {
+                end(f);
+                refuse(l, h, forward, -r, "the leader cannot take the request");
+        } else if (cancel) {
+                // It is still open, so that f is still there: the last answer is never given inside this
+                // call then.
+                f->cancel = cancel;
+        }
+}
+
+void forwards_on_cancel(Leader *l, Host *h, const Argosy__ToVoter__ForwardCancel *cancel) {
+        Forward *f = map_find(&h->forwards, &cancel->id, sizeof(cancel->id));
+
+        if (!f)
+                return;
+        leader_cancel(l, f->cancel);
+        end(f);
+}
+
+void forwards_on_link_lost(Leader *l, Host *h) {
+        map_foreach (slot, &h->forwards) {
+                Forward *f = slot->value;
+
+                leader_cancel(l, f->cancel);
+                end(f);
+        }
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The leader's own tables, shared by the files of this room only.
+//
+//   leader.c       life, the drain, sending batches to the log
+//   registry.c     tables below: what exists, and what is seen of it
+//   sessions.c     hosts: links, attach and welcome, beats, losing a host
+//   forwards.c     requests that other hosts forward
+//   orders.c       records -> orders for agents
+//   decide.c       what goes into the next batch
+//   placer.c       candidates for the scheduler
+//   waits.c        clients that wait for units
+//   answer.c       reading verbs
+//   calls.c        verbs that an agent answers (status, journal)
+//   members.c      joining, tokens, removing, roles
+//   voters.c       carries out membership.c's steps
+//
+// Lifetimes:
+//   Host    while the log has its record, or its link is up
+//   Node    while the log has its record; dies with its host
+//   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
+//   Site    one unit on one node: from the first order or report until the agent reports it gone, the host
+//   is lost and the unit
+//           placed elsewhere, or the host is removed
+//   Ticket  from a request's arrival to its final response
+
+#include <uv.h>
+
+#include "batch.h"
+#include "clock.h"
+#include "leader.h"
+#include "lease.h"
+#include "unit-file.h"
+#include "uvx.h"
+#include "wait.h"
+
+enum {
+        TICKETS_MAX = 4096,           // requests that wait for the log, for units or for agents
+        FORWARDS_PER_HOST_MAX = 1024, // of these, from one host
+        WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
+        CHANGE_UNITS_MAX = 20000,     // units named in one request
+        REPORTS_PER_HOST_MAX = 50000, // units that one host may claim to hold
+        ORDERS_CHUNK_BYTES = 4 * 1024 * 1024,
+};
+
+typedef struct Host Host;
+typedef struct Node Node;
+typedef struct Unit Unit;
+typedef struct Site Site;
+typedef struct Ticket Ticket;
+
+// A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
+// installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
+typedef struct HostSpec {
+        Hash hash;
+        size_t users; // sites
+} HostSpec;
+
+struct Host {
+        uint32_t number;
+        bool recorded;    // the log knows it
+        bool linked;      // its session to this voter is up
+        bool attached;    // said what it holds, in this session
+        bool welcomed;    // and was told what it is to hold: from now on orders go out
+        bool heard;       // attached at least once since this leader leads
+        bool leaving;     // its machine is shutting down: takes nothing new
+        bool down;        // said goodbye for good
+        bool barrier_due; // its Attach waits for a barrier to be proposed
+        bool barrier_flying;
+        uint64_t attach_seq, barrier_seq;
+        uint32_t running_id;    // raft server that it runs, as it said
+        uint32_t raft_id_known; // by its record when last looked at
+        uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
+        char *version;
+        Lease lease;
+        Map specs;       // HostSpec by hash
+        ListNode orders; // Site.order: to be sent
+        Argosy__HostRecord
+                *wish; // what its Attach said its record should say, until the log has it; NULL: as it is
+        bool wish_due; // to be put into the next batch
+        Map forwards;  // Forward by id: its requests that are under way
+};
+
+struct Node {
+        uint32_t number;
+        Host *host;
+        char *name;      // for people
+        ListNode placed; // Unit.placed
+        size_t n_placed;
+        ListNode sites;   // Site.by_node
+        size_t n_globals; // global units that run here
+};
+
+// Why one node may not have the unit although its options admit it. Forgotten with the host's session.
+typedef struct Exclusion {
+        struct Exclusion *next;
+        uint32_t node;
+        char reason[];
+} Exclusion;
+
+struct Unit {
+        char *name;
+        ListNode sites;    // Site.by_unit
+        ListNode waits;    // WaitItem.by_unit
+        Node *node;        // by its record; NULL: none, global, or no such node
+        ListNode placed;   // in node->placed
+        ListNode global;   // in Leader.globals
+        ListNode moving;   // in Leader.moving: the next batch finds it another node
+        ListNode homeless; // in Leader.homeless: no node takes it, or it is stranded on a lost one
+        ListNode touched;  // in Leader.touched: waits are to look at it again
+        Exclusion *exclusions;
+        ListNode excluded; // in Leader.excluded while there are any
+        bool recorded;
+        bool judging; // its waits are being walked over
+};
+
+struct Site {
+        Unit *unit;
+        Node *node;
+        ListNode by_unit, by_node, order;
+        HostSpec *spec; // counted; NULL: none was sent for it in this session
+        bool ordered;   // an order went out in this session
+        bool remove;    // and it was to remove
+        uint64_t ordered_revision;
+        ListNode outcome_due;     // in Leader.outcomes
+        Argosy__Outcome *outcome; // owned; to be put into the log
+
+        bool reported;
+        uint64_t revision, since_us;
+        Hash seen; // spec
+        Argosy__LoadState load;
+        Argosy__ActiveState active;
+        char *sub, *result, *error; // owned; NULL: empty
+        bool drift, file_stale;
+};
+
+typedef struct Wait Wait;
+
+struct Ticket {
+        uint64_t id;
+        Leader *leader;
+        LeaderRespond respond; // NULL: nobody listens any more
+        void *userdata;
+        Argosy__Request *request; // owned
+        ListNode all;             // in Leader.tickets
+        ListNode queue; // in Leader.queue, .flying while its batch is on the way, .settled when `response`
+                        // may go out
+        bool again;     // back into the queue when the batch is committed
+        Argosy__Response *response;              // what will be said when the batch is committed
+        void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
+        Wait *wait;
+        ListNode calls;   // Call.by_ticket
+        ListNode sayings; // answers that wait for the end of the turn (calls.c)
+        ListNode talking; // in Leader.talking while there are any
+        size_t n_calls;
+        uint32_t removing; // host number, for ClusterRemove
+        Hash pin;          // of a joining host
+        Buf cert;          // of a joining host
+};
+
+typedef struct Call {
+        uint64_t id;
+        Ticket *ticket;
+        Node *node;
+        ListNode by_ticket, all;
+        char *unit;
+} Call;
+
+struct Leader {
+        LeaderConfig config;
+        LeaderOps ops;
+        void *userdata;
+        ClusterState *state; // borrowed
+        Drain drain;
+        uv_timer_t timer;
+        uint64_t timer_due_us; // 0: not armed
+        int n_handles;         // open uv handles while closing
+        size_t n_outside;      // completions that the log still owes us
+        bool closing;
+        void (*closed)(void *userdata);
+        void *closed_data;
+
+        bool leading;
+        uint64_t term, index;
+
+        Map hosts; // by number
+        Map nodes; // by number
+        Map units; // by name
+        LeaseTable leases;
+        ListNode globals, moving, homeless, touched, outcomes, excluded;
+        bool retry_homeless; // a node came or changed: somebody may take them now
+        bool globals_changed;
+        bool waits_all;   // every wait is to be judged again
+        size_t n_unheard; // recorded hosts within their lease that have not attached yet
+
+        Map tickets_by_id, calls_by_id;
+        ListNode tickets, queue, flying, settled, talking, waits, calls;
+        size_t n_tickets, n_wait_items;
+        uint64_t last_ticket, last_call;
+        bool batch_flying, barrier_flying;
+        uint64_t pause_us; // the log's disk is full: nothing of our own accord before this time
+
+        bool voters_busy;         // the log owes us the end of a membership operation
+        uint32_t voters_opening;  // host that is opening a log on our order; 0: none
+        uint32_t voters_open_id;  // raft id that it is to open
+        uint64_t voters_pause_us; // no next step before this time
+        char voters_notice[160];  // what it waits for
+};
+
+uint64_t leader_now(const Leader *l);
+uint64_t leader_wall(const Leader *l);
+// Everything that is due by the clock; the timer calls it, and tests with a clock of their own.
+void leader_on_time(Leader *l);
+void leader_mark(Leader *l);
+// The log (or the disk) has answered one of our calls: last thing that its callback does, since `l` may be
+// gone afterwards.
+void leader_outside_done(Leader *l);
+void leader_to_host(Leader *l, Host *h, Argosy__ToHost *message);
+
+// registry.c
+int registry_build(Leader *l);
+void registry_clear(Leader *l);
+void registry_sync_hosts(Leader *l);
+int registry_on_unit(Leader *l, UnitEntry *e);
+Host *host_find(const Leader *l, uint32_t number);
+Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory
+void host_drop_if_unused(Leader *l, Host *h);
+Node *node_find(const Leader *l, uint32_t number);
+Unit *unit_find(const Leader *l, const char *name);
+Unit *unit_get(Leader *l, const char *name);
+void unit_drop_if_unused(Leader *l, Unit *u);
+void unit_touch(Leader *l, Unit *u);
+void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason);
+void unit_forget_exclusions(Unit *u, uint32_t node); // 0: all
+void host_forget_exclusions(Leader *l, const Host *h);
+Site *site_find(const Unit *u, const Node *n);
+Site *site_get(Leader *l, Unit *u, Node *n);
+void site_free(Leader *l, Site *s);
+int site_need_spec(Site *s, const Hash *hash, bool *ret_new);
+void site_drop_spec(Site *s);
+int site_report(Site *s, const Argosy__UnitReport *report);
+// Whether the log wants this unit on this node now.
+bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
+bool host_is_lost(const Host *h);
+
+// sessions.c
+void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *attach);
+void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
+void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
+void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
+void session_on_link_lost(Leader *l, Host *h);
+void sessions_on_time(Leader *l, uint64_t now_us);
+void sessions_count_unheard(Leader *l);
+void sessions_start_barrier(Leader *l);
+void host_lose(Leader *l, Host *h);
+const char *host_name(const Leader *l, const Host *h);
+bool host_takes_units(const Host *h, const char **ret_why);
+
+// orders.c
+void orders_mark(Leader *l, Unit *u, Node *n);
+void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before);
+void orders_flush(Leader *l);
+void orders_welcome(Leader *l, Host *h);
+void orders_globals(Leader *l);
+
+// placer.c
+typedef struct Placer Placer;
+typedef struct Placement {
+        uint32_t node; // 0: none takes it now
+        bool possible; // some member could take it if it were up
+        Argosy__Refusal **refusals;
+        size_t n_refusals;
+} Placement;
+int placer_new(Leader *l, uint32_t without_host, Placer **ret);
+Placer *placer_free(Placer *p);
+DEFINE_CLEANUP(Placer *, placer_free)
+// `explain`: fill in the refusals when node is 0.
+int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, Placement *ret);
+void placement_done(Placement *p);
+bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
+// The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
+int unit_options_of(const UnitEntry *e, UnitOptions **ret);
+
+// decide.c
+void decide(Leader *l);
+void decide_done(Leader *l, StoreOutcome outcome);
+
+// tickets (leader.c)
+Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+void ticket_free(Ticket *t);
+// Sends and, if it is final, ends the ticket. Takes the response; NULL stands for out of memory.
+void ticket_respond(Ticket *t, Argosy__Response *response);
+void ticket_finish(Ticket *t, Argosy__Response *response); // sets final
+// The same at the end of this turn: for callers that walk over tickets, since who is answered may cancel
+// others.
+void ticket_settle(Ticket *t, Argosy__Response *response);
+void tickets_flush(Leader *l);
+
+// forwards.c
+void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward);
+void forwards_on_cancel(Leader *l, Host *h, const Argosy__ToVoter__ForwardCancel *cancel);
+void forwards_on_link_lost(Leader *l, Host *h);
+
+// waits.c
+int wait_start(Leader *l, Ticket *t);
+void wait_free(Leader *l, Wait *w);
+void waits_drain(Leader *l);
+
+// answer.c: reading verbs. `l` may be not leading (stale answers).
+bool answer_can(const Argosy__Request *request);
+void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n);
+int site_fill_row(const Site *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
+int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
+
+// calls.c
+int calls_start(Leader *l, Ticket *t);
+void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
+void calls_on_node_lost(Leader *l, Node *n);
+void calls_drain(Leader *l);
+void calls_end(Leader *l, Ticket *t);
+
+// members.c: 1: in the batch, 0: settled or still waiting in the queue, -EBUSY: try in the next batch,
+// -ENOMEM
+int members_plan(Leader *l, Ticket *t, Batch *b);
+void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
+// A removal waits until its host is no voter; false: not yet.
+bool members_removal_ready(Leader *l, Ticket *t);
+
+// voters.c
+void voters_step(Leader *l, Batch *b); // b NULL: only the steps that need no log entry
+void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
+void voters_on_attach(Leader *l, Host *h);

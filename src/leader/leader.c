@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The leader's life, its one drain per turn, and the tickets of requests.
+//
+// Events only note what changed and mark the drain. The drain then does, in this order: decide the next log
+// entry, propose a barrier for hosts that attached, send orders, judge waits, answer. What the log applied
+// was followed before that, in leader_on_applied(), since the records of a batch are only borrowed until the
+// next.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "log.h"
+#include "message.h"
+#include "response.h"
+
+uint64_t leader_now(const Leader *l) {
+        return l->config.now_us ? l->config.now_us(l->userdata) : clock_boot_us();
+}
+
+uint64_t leader_wall(const Leader *l) {
+        return l->config.wall_us ? l->config.wall_us(l->userdata) : clock_wall_us();
+}
+
+void leader_mark(Leader *l) {
+        if (!l->closing)
+                drain_mark(&l->drain);
+}
+
+void leader_to_host(Leader *l, Host *h, Argosy__ToHost *message) {
+        int r = l->ops.to_host(h->number, message, l->userdata);
+
+        // Half a conversation is worse than none: after the next Attach both know everything again.
+        if (r < 0 && r != -ENOTCONN)
+                l->ops.drop_host(h->number, l->userdata);
+}
+
+// ------------------------------------------------------------------------------------------------ time
+
+static uint64_t earlier(uint64_t a, uint64_t b) {
+        return !a || (b && b < a) ? b : a;
+}
+
+static void on_timer(uv_timer_t *timer) {
+        Leader *l = timer->data;
+
+        l->timer_due_us = 0;
+        leader_on_time(l);
+}
+
+static void arm_timer(Leader *l) {
+        uint64_t now = leader_now(l), due;
+
+        due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
+        due = earlier(due, l->pause_us > now ? l->pause_us : 0);
+        if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
+                return;
+        l->timer_due_us = due;
+        uv_timer_start(&l->timer, on_timer, due > now ? (due - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC : 0,
+                       0);
+}
+
+void leader_on_time(Leader *l) {
+        if (!l->leading)
+                return;
+        sessions_on_time(l, leader_now(l));
+        leader_mark(l);
+}
+
+// ------------------------------------------------------------------------------------------------ tickets
+
+Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Ticket *t = calloc(1, sizeof(*t));
+
+        if (t)
+                t->request = message_copy(request);
+        if (!t || !t->request) {
+                free(t);
+                return NULL;
+        }
+        t->leader = l;
+        t->id = ++l->last_ticket;
+        t->respond = respond;
+        t->userdata = userdata;
+        list_init(&t->queue);
+        list_init(&t->calls);
+        list_init(&t->sayings);
+        if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
+                message_free(t->request);
+                free(t);
+                return NULL;
+        }
+        list_append(&l->tickets, &t->all);
+        l->n_tickets++;
+        return t;
+}
+
+void ticket_free(Ticket *t) {
+        Leader *l = t->leader;
+
+        map_take(&l->tickets_by_id, &t->id, sizeof(t->id));
+        list_unlink(&t->all);
+        list_unlink(&t->queue);
+        l->n_tickets--;
+        if (t->wait)
+                wait_free(l, t->wait);
+        calls_end(l, t);
+        message_free(t->request);
+        message_free(t->response);
+        buf_done(&t->cert);
+        free(t);
+}
+
+void ticket_respond(Ticket *t, Argosy__Response *response) {
+        Argosy__Response none = ARGOSY__RESPONSE__INIT;
+        Argosy__Response *out = response;
+        LeaderRespond respond = t->respond;
+        void *userdata = t->userdata;
+
+        if (!out) {
+                none.status = ENOMEM;
+                none.message = "the leader is out of memory";
+                none.final = true;
+                out = &none;
+        }
+        out->id = t->request->id;
+        if (out->final)
+                ticket_free(t);
+        if (respond) // may cancel what is still open: the ticket is not looked at any more
+                respond(out, userdata);
+        message_free(response);
+}
+
+void ticket_finish(Ticket *t, Argosy__Response *response) {
+        if (response)
+                response->final = true;
+        ticket_respond(t, response);
+}
+
+void ticket_settle(Ticket *t, Argosy__Response *response) {
+        if (t->response != response)
+                message_free(t->response);
+        t->response = response;
+        list_unlink(&t->queue);
+        list_append(&t->leader->settled, &t->queue);
+        leader_mark(t->leader);
+}
+
+void tickets_flush(Leader *l) {
+        while (!list_is_empty(&l->settled)) {
+                Ticket *t = CONTAINER_OF(l->settled.next, Ticket, queue);
+
+                ticket_finish(t, TAKE_PTR(t->response));
+        }
+}
+
+static Argosy__Response *no_leader(void) {
+        Argosy__Response *r = response_error(
+                EAGAIN, "this host does not lead any more; sending the same request again is safe");
+
+        if (r)
+                r->no_leader = true;
+        return r;
+}
+
+static void fail_tickets(Leader *l) {
+        list_foreach_safe (i, &l->tickets) {
+                Ticket *t = CONTAINER_OF(i, Ticket, all);
+
+                list_unlink(&t->queue);
+                ticket_settle(t, no_leader());
+        }
+        tickets_flush(l);
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static int start_ticket(Leader *l, Ticket *t) {
+        switch (t->request->what_case) {
+        case ARGOSY__REQUEST__WHAT_WAIT:
+                return wait_start(l, t);
+        case ARGOSY__REQUEST__WHAT_STATUS:
+        case ARGOSY__REQUEST__WHAT_JOURNAL:
+                return calls_start(l, t);
+        default:
+                list_append(&l->queue, &t->queue);
+                leader_mark(l);
+                return 0;
+        }
+}
+
+static bool is_for_the_log(const Argosy__Request *request) {
+        switch (request->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+        case ARGOSY__REQUEST__WHAT_JOIN:
+        case ARGOSY__REQUEST__WHAT_WAIT:
+        case ARGOSY__REQUEST__WHAT_STATUS:
+        case ARGOSY__REQUEST__WHAT_JOURNAL:
+                return true;
+        default:
+                return false;
+        }
+}
+
+// NULL if the request may be taken on.
+static Argosy__Response *refuse(const Leader *l, const Argosy__Request *request) {
+        if (!is_for_the_log(request))
+                return response_error(EOPNOTSUPP, "the leader does not know this request");
+        if (l->n_tickets >= TICKETS_MAX)
+                return response_error(EBUSY, "the leader has %d requests under way already", TICKETS_MAX);
+        if (request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
+                return NULL;
+        if (request->change->id.len != 16)
+                return response_error(EINVAL, "the request has no id of 16 bytes");
+        if (request->change->n_names > CHANGE_UNITS_MAX)
+                return response_error(E2BIG, "the request names %zu units, more than %d",
+                                      request->change->n_names, CHANGE_UNITS_MAX);
+        if (request->change->verb <= ARGOSY__VERB__VERB_NONE ||
+            request->change->verb > ARGOSY__VERB__VERB_DESTROY)
+                return response_error(EINVAL, "the request names no verb that this version knows");
+        return NULL;
+}
+
+static void respond_and_free(Argosy__Response *response, const Argosy__Request *request,
+                             LeaderRespond respond, void *userdata) {
+        if (!response)
+                return;
+        response->id = request->id;
+        response->final = true;
+        respond(response, userdata);
+        message_free(response);
+}
+
+int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+                   uint64_t *ret_cancel) {
+        Argosy__Response *refusal;
+        Ticket *t;
+        int r;
+
+        *ret_cancel = 0;
+        if (!l->leading)
+                return -EAGAIN;
+        if (answer_can(request)) {
+                answer(l, request, respond, userdata);
+                return 0;
+        }
+        refusal = refuse(l, request);
+        if (refusal) {
+                respond_and_free(refusal, request, respond, userdata);
+                return 0;
+        }
+        t = ticket_new(l, request, respond, userdata);
+        if (!t)
+                return -ENOMEM;
+        *ret_cancel = t->id;
+        r = start_ticket(l, t);
+        if (r < 0) {
+                ticket_free(t);
+                *ret_cancel = 0;
+        }
+        return r;
+}
+
+void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        if (answer_can(request))
+                answer(l, request, respond, userdata);
+        else
+                respond_and_free(response_error(EAGAIN, "there is no leader: only the local host and what "
+                                                        "was last known can be asked"),
+                                 request, respond, userdata);
+}
+
+// What is meant for the log goes on, only nobody hears of it: a client that is gone has not changed its
+// mind.
+void leader_cancel(Leader *l, uint64_t cancel) {
+        Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
+
+        if (!t)
+                return;
+        if (list_is_linked(&t->queue))
+                t->respond = NULL;
+        else
+                ticket_free(t);
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello) {
+        Host *h = hello ? host_get(l, host) : host_find(l, host);
+
+        if (!h)
+                return;
+        if (hello) {
+                char *version = strdup(hello->version);
+
+                free(h->version);
+                h->version = version;
+                h->running_id = hello->raft_id;
+                h->linked = true;
+                return;
+        }
+        h->linked = false;
+        forwards_on_link_lost(l, h);
+        session_on_link_lost(l, h);
+        host_drop_if_unused(l, h);
+}
+
+void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *m) {
+        Host *h = host_find(l, host);
+
+        if (!l->leading || !h || !h->recorded)
+                return;
+        switch (m->msg_case) {
+        case ARGOSY__TO_VOTER__MSG_ATTACH:
+                session_on_attach(l, h, m->attach);
+                break;
+        case ARGOSY__TO_VOTER__MSG_BEAT:
+                session_on_beat(l, h, m->beat);
+                break;
+        case ARGOSY__TO_VOTER__MSG_GOODBYE:
+                session_on_goodbye(l, h, m->goodbye);
+                break;
+        case ARGOSY__TO_VOTER__MSG_REPORTS:
+                session_on_reports(l, h, m->reports);
+                break;
+        case ARGOSY__TO_VOTER__MSG_FORWARD:
+                forwards_on_request(l, h, m->forward);
+                break;
+        case ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL:
+                forwards_on_cancel(l, h, m->forward_cancel);
+                break;
+        case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
+                calls_on_reply(l, h, m->call_reply);
+                break;
+        case ARGOSY__TO_VOTER__MSG_STORE_OPENED:
+                voters_on_opened(l, h, m->store_opened);
+                break;
+        case ARGOSY__TO_VOTER__MSG_RENEW:
+                members_on_renew(l, h, m->renew);
+                break;
+        default:
+                break;
+        }
+}
+
+// Tables that miss a record would decide wrongly: better to start again from the log.
+static void on_out_of_memory(void) {
+        log_error("Out of memory while following the log.");
+        abort();
+}
+
+// Followers keep no tables, so there the changes are only taken note of as done.
+static void follow_units(Leader *l) {
+        UnitEntry *e;
+
+        if (!l->leading) {
+                cluster_state_drop_dirty(l->state);
+                return;
+        }
+        while ((e = cluster_state_next_dirty(l->state))) {
+                Unit *u;
+
+                if (registry_on_unit(l, e) < 0)
+                        on_out_of_memory();
+                u = unit_find(l, e->record->name);
+                orders_on_unit(l, e->removed ? NULL : e, u,
+                               e->node_before ? node_find(l, e->node_before) : NULL);
+                if (e->record->global || e->global_before)
+                        l->globals_changed = true;
+                unit_drop_if_unused(l, u);
+                cluster_state_dirty_done(l->state, e);
+        }
+}
+
+void leader_on_applied(Leader *l, uint64_t index) {
+        bool hosts = cluster_state_take_hosts_changed(l->state);
+
+        if (index > l->index)
+                l->index = index;
+        if (l->leading && hosts) {
+                registry_sync_hosts(l);
+                sessions_count_unheard(l);
+        }
+        follow_units(l);
+        if (l->leading)
+                leader_mark(l);
+}
+
+static void on_drain(void *userdata) {
+        Leader *l = userdata;
+
+        if (!l->leading) {
+                tickets_flush(l);
+                return;
+        }
+        if (l->globals_changed)
+                orders_globals(l);
+        decide(l);
+        voters_step(l, NULL);
+        sessions_start_barrier(l);
+        orders_flush(l);
+        waits_drain(l);
+        calls_drain(l);
+        tickets_flush(l);
+        arm_timer(l);
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+static void stop_leading(Leader *l) {
+        l->leading = false;
+        uv_timer_stop(&l->timer);
+        l->timer_due_us = 0;
+        fail_tickets(l);
+        registry_clear(l);
+        l->voters_opening = 0;
+        l->voters_pause_us = l->pause_us = 0;
+}
+
+void leader_set_leading(Leader *l, bool leading, uint64_t term) {
+        if (l->leading && (!leading || term != l->term))
+                stop_leading(l);
+        l->term = term;
+        if (!leading || l->leading)
+                return;
+        (void) cluster_state_take_hosts_changed(l->state);
+        follow_units(l);
+        l->leading = true;
+        if (registry_build(l) < 0)
+                on_out_of_memory();
+        sessions_count_unheard(l);
+        leader_mark(l);
+}
+
+int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
+        Leader *l = calloc(1, sizeof(*l));
+        int r;
+
+        if (!l)
+                return -ENOMEM;
+        l->config = *config;
+        l->ops = *ops;
+        l->userdata = userdata;
+        l->state = config->state;
+        r = drain_init(&l->drain, config->loop, on_drain, l);
+        if (r < 0) {
+                free(l);
+                return r;
+        }
+        uv_timer_init(config->loop, &l->timer); // cannot fail
+        l->timer.data = l;
+        list_init(&l->tickets);
+        list_init(&l->queue);
+        list_init(&l->flying);
+        list_init(&l->settled);
+        list_init(&l->talking);
+        list_init(&l->waits);
+        list_init(&l->calls);
+        registry_clear(l);
+        *ret = l;
+        return 0;
+}
+
+static void finish_close(Leader *l) {
+        if (!l->closing || l->n_handles || l->n_outside)
+                return;
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                h->linked = false;
+                host_drop_if_unused(l, h);
+        }
+        map_done(&l->hosts);
+        map_done(&l->nodes);
+        map_done(&l->units);
+        map_done(&l->tickets_by_id);
+        map_done(&l->calls_by_id);
+        l->closed(l->closed_data);
+        free(l);
+}
+
+void leader_outside_done(Leader *l) {
+        l->n_outside--;
+        finish_close(l);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+        Leader *l = handle->data;
+
+        l->n_handles--;
+        finish_close(l);
+}
+
+static void on_drain_closed(uv_handle_t *handle) {
+        Leader *l = CONTAINER_OF(handle, Leader, drain.idle);
+
+        l->n_handles--;
+        finish_close(l);
+}
+
+void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
+        if (l->leading)
+                stop_leading(l);
+        map_foreach (slot, &l->hosts)
+                forwards_on_link_lost(l, slot->value);
+        l->closing = true;
+        l->closed = closed;
+        l->closed_data = userdata;
+        l->n_handles = 2;
+        drain_close(&l->drain, on_drain_closed);
+        uv_close((uv_handle_t *) &l->timer, on_timer_closed);
+}

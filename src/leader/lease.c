@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lease.h"
+
+void lease_table_init(LeaseTable *t, uint64_t lease_us) {
+        *t = (LeaseTable){.lease_us = lease_us};
+        list_init(&t->online);
+        list_init(&t->suspect);
+}
+
+bool lease_beat(LeaseTable *t, Lease *l, uint64_t now_us) {
+        bool was_online = list_is_linked(&l->list) && l->state == LEASE_ONLINE;
+
+        list_unlink(&l->list);
+        l->heard_us = now_us;
+        l->state = LEASE_ONLINE;
+        list_append(&t->online, &l->list);
+        return !was_online;
+}
+
+void lease_end(Lease *l) {
+        list_unlink(&l->list);
+        l->state = LEASE_LOST;
+}
+
+void lease_forget(Lease *l) {
+        list_unlink(&l->list);
+}
+
+static Lease *oldest(ListNode *head) {
+        return list_is_empty(head) ? NULL : CONTAINER_OF(head->next, Lease, list);
+}
+
+static void grant_all(LeaseTable *t, uint64_t now_us) {
+        list_foreach (n, &t->online)
+                CONTAINER_OF(n, Lease, list)->heard_us = now_us;
+        list_foreach (n, &t->suspect)
+                CONTAINER_OF(n, Lease, list)->heard_us = now_us;
+}
+
+Lease *lease_table_expire(LeaseTable *t, uint64_t now_us) {
+        Lease *l;
+
+        if (t->due_us && now_us > t->due_us + t->lease_us / 4)
+                grant_all(t, now_us);
+        t->due_us = 0;
+
+        // Those who are lost first: a host on its way from online to lost in one step would otherwise be met
+        // twice.
+        l = oldest(&t->suspect);
+        if (l && now_us >= l->heard_us + t->lease_us) {
+                lease_end(l);
+                return l;
+        }
+        l = oldest(&t->online);
+        if (l && now_us >= l->heard_us + t->lease_us / 2) {
+                list_unlink(&l->list);
+                l->state = LEASE_SUSPECT;
+                list_append(&t->suspect, &l->list);
+                return l;
+        }
+        return NULL;
+}
+
+uint64_t lease_table_next(LeaseTable *t) {
+        Lease *online = oldest(&t->online), *suspect = oldest(&t->suspect);
+        uint64_t next = 0;
+
+        if (online)
+                next = online->heard_us + t->lease_us / 2;
+        if (suspect && (!next || suspect->heard_us + t->lease_us < next))
+                next = suspect->heard_us + t->lease_us;
+        t->due_us = next;
+        return next;
+}

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who belongs to the cluster: tokens, joining, removing, roles. Each is a request that waits for the log
+// like any other.
+//
+// Removing a host that is a voter takes several entries: first its record says that it is to be no voter,
+// voters.c sees to that, and only then is the record removed, together with the moves of its units. A leader
+// that dies in between leaves a host that is no voter but still a member, and the command can be given
+// again.
+#include <ctype.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "identity.h"
+#include "leader-private.h"
+#include "log.h"
+#include "message.h"
+#include "response.h"
+#include "str.h"
+
+enum {
+        TOKEN_TTL_SEC = 24 * 3600,
+        TOKEN_TTL_MAX_SEC = 30 * 24 * 3600,
+        JOIN_LABELS_MAX = 64,
+        HOST_NAME_LEN_MAX = 64,
+};
+
+// ------------------------------------------------------------------------------------------------ token
+
+static int plan_token(Leader *l, Ticket *t, Batch *b) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        uint32_t ttl =
+                t->request->cluster_token->ttl_sec ? t->request->cluster_token->ttl_sec : TOKEN_TTL_SEC;
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_TOKEN);
+        Argosy__TokenRecord record = ARGOSY__TOKEN_RECORD__INIT;
+        _cleanup_free_ char *text = NULL;
+        JoinToken token;
+        Hash hash;
+
+        if (!r)
+                return -ENOMEM;
+        if (ttl > TOKEN_TTL_MAX_SEC) {
+                ticket_settle(t, response_error(EINVAL, "a token may be valid for 30 days at most"));
+                return 0;
+        }
+        if (join_token_new(cluster->ca_cert.data, cluster->ca_cert.len, &token) < 0)
+                return -ENOMEM;
+        hash = hash_of(token.secret, sizeof(token.secret));
+        text = join_token_format(&token);
+        record.id = token.id;
+        record.secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
+        record.expires_us = leader_wall(l) + ttl * USEC_PER_SEC;
+        r->token->expires_us = record.expires_us;
+        if (!text || field_set(&r->token->token, text) < 0 || batch_put_token(b, &record) < 0)
+                return -ENOMEM;
+        t->response = TAKE_PTR(r);
+        return 1;
+}
+
+// ------------------------------------------------------------------------------------------------ join
+
+static int refuse_join(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
+
+static int refuse_join(Ticket *t, int status, const char *format, ...) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
+        _cleanup_free_ char *why = NULL;
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vasprintf(&why, format, ap);
+        va_end(ap);
+        if (!r || n < 0 || field_set(&r->join->error, why) < 0 || field_set(&r->message, why) < 0)
+                return -ENOMEM;
+        r->status = status;
+        log_notice("Refused a host that wants to join (%s at %s): %s.",
+                   t->request->join->join ? t->request->join->join->name : "?",
+                   t->request->join->peer_address, why);
+        ticket_settle(t, TAKE_PTR(r));
+        return 0;
+}
+
+static bool is_machine_id(const char *s) {
+        uint8_t bytes[16];
+
+        return hex_decode(s, bytes, sizeof(bytes));
+}
+
+static bool name_is_printable(const char *s) {
+        size_t n = strlen(s);
+
+        for (const char *c = s; *c; c++)
+                if (!isalnum((unsigned char) *c) && *c != '-' && *c != '.' && *c != '_')
+                        return false;
+        return n > 0 && n <= HOST_NAME_LEN_MAX;
+}
+
+static bool labels_are_valid(const Argosy__JoinRequest *j) {
+        for (size_t i = 0; i < j->n_labels; i++)
+                if (!label_is_valid(j->labels[i]->key) || !label_is_valid(j->labels[i]->value))
+                        return false;
+        return j->n_labels <= JOIN_LABELS_MAX;
+}
+
+// NULL: it may go on.
+static const char *join_form_error(const Argosy__JoinRequest *j) {
+        if (j->host_id.len != 16 || !is_machine_id(j->machine_id))
+                return "the machine id is not one";
+        if (!name_is_printable(j->name))
+                return "the host name is empty, too long or has strange characters";
+        if (!labels_are_valid(j))
+                return "a label is not valid";
+        if (!j->port || j->port > 65535)
+                return "the port is not valid";
+        if (!j->csr.len || j->csr.len > IDENTITY_CSR_MAX)
+                return "the certificate request is missing or too large";
+        return NULL;
+}
+
+static const char *token_error(Leader *l, const Argosy__JoinRequest *j) {
+        const Argosy__TokenRecord *token = cluster_state_find_token(l->state, j->token_id);
+        Hash hash;
+
+        if (!token || token->secret_hash.len != HASH_SIZE)
+                return "the token is not known here (mistyped, or expired long ago): make a new one with "
+                       "`argosyctl cluster token`";
+        hash = hash_of(j->secret.data, j->secret.len);
+        if (gnutls_memcmp(hash.bytes, token->secret_hash.data, HASH_SIZE) != 0)
+                return "the token is wrong";
+        if (token->expires_us < leader_wall(l))
+                return "the token has expired: make a new one with `argosyctl cluster token`";
+        return NULL;
+}
+
+// A member with the same machine or name, other than the one with this key.
+static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinRequest *j,
+                                             const Argosy__HostRecord *same, bool *ret_machine) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++) {
+                const Argosy__HostRecord *h = hosts[i].record;
+
+                if (h == same)
+                        continue;
+                *ret_machine = (h->host_id.len == j->host_id.len &&
+                                memcmp(h->host_id.data, j->host_id.data, h->host_id.len) == 0) ||
+                               streq(h->machine_id, j->machine_id);
+                if (*ret_machine || streq(h->name, j->name))
+                        return h;
+        }
+        return NULL;
+}
+
+static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, bool machine) {
+        const Host *h = host_find(l, other->host);
+
+        if (!machine)
+                return refuse_join(
+                        t, EEXIST,
+                        "a host named %s is a member already (%s); give this one another host name",
+                        other->name, other->address);
+        if (h && host_is_lost(h))
+                return refuse_join(t, EEXIST,
+                                   "duplicate machine id: host %s (%s), which is lost, has it; if this is "
+                                   "that machine, run "
+                                   "`argosyctl cluster remove %s` first",
+                                   other->name, other->address, other->name);
+        return refuse_join(t, EEXIST,
+                           "duplicate machine id: host %s (%s) has it; two machines with one id (copied "
+                           "disks?) cannot both be "
+                           "members",
+                           other->name, other->address);
+}
+
+static int put_joiner(Batch *b, Argosy__JoinRequest *j, const Hash *pin, const char *address) {
+        Argosy__HostRecord record = ARGOSY__HOST_RECORD__INIT;
+        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes = &node;
+
+        node.manager = "system";
+        record.host_id = j->host_id;
+        record.machine_id = j->machine_id;
+        record.name = j->name;
+        record.address = (char *) address;
+        record.port = j->port;
+        record.key_pin = (ProtobufCBinaryData){.data = (uint8_t *) pin->bytes, .len = HASH_SIZE};
+        record.labels = j->labels;
+        record.n_labels = j->n_labels;
+        record.nodes = &nodes;
+        record.n_nodes = 1;
+        return batch_put_host(b, &record);
+}
+
+static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
+        Argosy__Voter *v = calloc(1, sizeof(*v));
+
+        if (!v)
+                return NULL;
+        argosy__voter__init(v);
+        v->host = h->host;
+        v->port = h->port;
+        v->raft_id = h->raft_id;
+        v->key_pin.data = malloc(h->key_pin.len + 1);
+        if (!v->key_pin.data || field_set(&v->address, h->address) < 0) {
+                message_free(v);
+                return NULL;
+        }
+        v->key_pin.len = h->key_pin.len;
+        memcpy(v->key_pin.data, h->key_pin.data, h->key_pin.len);
+        return v;
+}
+
+static int bytes_set(ProtobufCBinaryData *field, const void *data, size_t len) {
+        free(field->data);
+        field->data = malloc(len + 1);
+        if (!field->data) {
+                field->len = 0;
+                return -ENOMEM;
+        }
+        memcpy(field->data, data, len);
+        field->len = len;
+        return 0;
+}
+
+static int fill_join_reply(Leader *l, Ticket *t, Argosy__JoinReply *reply) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        const Argosy__HostRecord *host = cluster_state_find_host_by_pin(l->state, &t->pin);
+        const HostEntry *hosts;
+        size_t n;
+
+        if (!host)
+                return -ENOENT;
+        reply->host = host->host;
+        reply->generation = cluster->generation;
+        if (bytes_set(&reply->ca_cert, cluster->ca_cert.data, cluster->ca_cert.len) < 0 ||
+            bytes_set(&reply->cluster_id, cluster->cluster_id.data, cluster->cluster_id.len) < 0 ||
+            bytes_set(&reply->cert, t->cert.data, t->cert.len) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < host->n_nodes; i++)
+                if (FIELD_APPEND(reply->nodes, reply->n_nodes,
+                                 (Argosy__NodeRecord *) message_copy(host->nodes[i])) < 0)
+                        return -ENOMEM;
+        hosts = cluster_state_hosts(l->state, &n);
+        for (size_t i = 0; i < n; i++)
+                if (hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER &&
+                    FIELD_APPEND(reply->voters, reply->n_voters, voter_new(hosts[i].record)) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static void on_joined(Leader *l, Ticket *t) {
+        int r = fill_join_reply(l, t, t->response->join);
+
+        if (r >= 0) {
+                log_notice("Host %s joined from %s.", t->request->join->join->name,
+                           t->request->join->peer_address);
+                return;
+        }
+        t->response->status = -r;
+        (void) field_set(&t->response->join->error, "the host could not be made a member");
+}
+
+static int plan_join(Leader *l, Ticket *t, Batch *b) {
+        Argosy__JoinRequest *j = t->request->join->join;
+        const Argosy__HostRecord *same, *other;
+        const char *why;
+        bool machine;
+        int r;
+
+        why = j ? join_form_error(j) : "the request is empty";
+        if (!why)
+                why = token_error(l, j);
+        if (why)
+                return refuse_join(t, EACCES, "%s", why);
+        if (j->feature_level < cluster_state_cluster(l->state)->feature_level)
+                return refuse_join(t, EPROTONOSUPPORT,
+                                   "its argosy is too old for this cluster (feature level %u, needed %u)",
+                                   j->feature_level, cluster_state_cluster(l->state)->feature_level);
+        t->cert.len = 0; // planned before, in a batch that was full
+        r = identity_sign(l->ops.identity(l->userdata), j->csr.data, j->csr.len, j->name, &t->cert, &t->pin);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return refuse_join(t, EBADMSG, "its certificate request cannot be signed");
+        same = cluster_state_find_host_by_pin(l->state, &t->pin);
+        other = find_double(l, j, same, &machine);
+        if (other)
+                return refuse_double(l, t, other, machine);
+        message_free(t->response);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT_JOIN);
+        if (!t->response)
+                return -ENOMEM;
+        t->committed = on_joined;
+        if (same) { // its answer got lost
+                on_joined(l, t);
+                ticket_settle(t, t->response);
+                return 0;
+        }
+        r = batch_claim(b, t->pin.bytes, HASH_SIZE);
+        if (r >= 0)
+                r = batch_claim(b, j->machine_id, strlen(j->machine_id));
+        if (r >= 0)
+                r = batch_claim(b, j->name, strlen(j->name));
+        if (r < 0)
+                return r; // another joiner of this batch looks too much like it: it is judged when that one
+                          // is a member
+        r = put_joiner(b, j, &t->pin, *j->address ? j->address : t->request->join->peer_address);
+        return r < 0 ? r : 1;
+}
+
+// A certificate that runs out is renewed for the same key.
+void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew) {
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
+        Argosy__ToHost__Renewed renewed = ARGOSY__TO_HOST__RENEWED__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        _cleanup_buf_ Buf cert = {};
+        Hash pin;
+
+        if (renew->csr.len > IDENTITY_CSR_MAX)
+                return;
+        if (identity_sign(l->ops.identity(l->userdata), renew->csr.data, renew->csr.len, record->name, &cert,
+                          &pin) < 0 ||
+            record->key_pin.len != HASH_SIZE || memcmp(record->key_pin.data, pin.bytes, HASH_SIZE) != 0) {
+                log_host(LOG_WARNING, record->name,
+                         "Host %s asked for a certificate for a key that is not its own.", record->name);
+                return;
+        }
+        renewed.cert = (ProtobufCBinaryData){.data = cert.data, .len = cert.len};
+        m.msg_case = ARGOSY__TO_HOST__MSG_RENEWED;
+        m.renewed = &renewed;
+        leader_to_host(l, h, &m);
+}
+
+// ------------------------------------------------------------------------------------------------ remove
+
+static int refuse(Ticket *t, int status, const char *why) {
+        ticket_settle(t, response_error(status, "%s", why));
+        return 0;
+}
+
+static bool is_voter(const Leader *l, const Argosy__HostRecord *r) {
+        return r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id;
+}
+
+bool members_removal_ready(Leader *l, Ticket *t) {
+        const Argosy__HostRecord *r = cluster_state_find_host(l->state, t->removing);
+
+        return !r || !is_voter(l, r);
+}
+
+// Whether the log has or can get a voter without this host.
+static bool can_do_without(Leader *l, const Argosy__HostRecord *leaving) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++) {
+                const Host *h = host_find(l, hosts[i].record->host);
+
+                if (hosts[i].record != leaving && !hosts[i].record->no_promote && h && h->attached &&
+                    !host_is_lost(h))
+                        return true;
+        }
+        return false;
+}
+
+static int mark_leaving(const Argosy__HostRecord *record, Batch *b) {
+        Argosy__HostRecord next = *record;
+
+        next.no_promote = true;
+        return batch_put_host(b, &next);
+}
+
+// Moves what the host has. 1: all of it is in the batch; 0: there is more than fits.
+static int move_all(Leader *l, const Argosy__HostRecord *record, Batch *b) {
+        _cleanup_(placer_freep) Placer *p = NULL;
+        int r;
+
+        r = placer_new(l, record->host, &p);
+        for (size_t i = 0; r >= 0 && i < record->n_nodes; i++) {
+                const ListNode *units = cluster_state_units_on(l->state, record->nodes[i]->node, NULL);
+
+                if (!units)
+                        continue;
+                list_foreach (k, units) {
+                        UnitEntry *e = CONTAINER_OF(k, UnitEntry, placed);
+                        Argosy__UnitRecord next = *e->record;
+                        UnitOptions *options;
+                        Placement place = {};
+
+                        if (batch_has_unit(b, next.name))
+                                return -EBUSY;
+                        if (b->packed.len > STORE_BATCH_MAX / 2)
+                                return 0;
+                        if (unit_options_of(e, &options) >= 0) {
+                                r = placer_place(p, next.name, options, false, &place);
+                                unit_options_unref(options);
+                        }
+                        if (r < 0)
+                                return r;
+                        next.node = place.node;
+                        r = batch_put_unit(b, &next, 0, e->record->revision);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return r < 0 ? r : 1;
+}
+
+static void on_removed(Leader *l, Ticket *t) {
+        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        removed.why = "the host was removed from the cluster";
+        m.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
+        m.removed = &removed;
+        (void) l->ops.to_host(t->removing, &m, l->userdata); // a dead one does not hear it
+        if (t->removing != l->config.self)
+                l->ops.drop_host(t->removing, l->userdata);
+}
+
+static int plan_remove(Leader *l, Ticket *t, Batch *b) {
+        const char *word = t->request->cluster_remove->host;
+        const Argosy__HostRecord *record;
+        bool ambiguous = false;
+        size_t n_hosts;
+        int r;
+
+        record = t->removing ? cluster_state_find_host(l->state, t->removing)
+                             : cluster_state_resolve_host(l->state, word, &ambiguous);
+        if (!record && t->removing) // somebody else's command did it
+                return refuse(t, 0, "");
+        if (!record)
+                return refuse(t, ENOENT,
+                              ambiguous ? "several hosts are meant by that" : "there is no such host");
+        (void) cluster_state_hosts(l->state, &n_hosts);
+        if (n_hosts == 1)
+                return refuse(t, EBUSY, "it is the only host of the cluster");
+        if (batch_has_host(b, record->host))
+                return -EBUSY;
+        t->removing = record->host;
+        if (is_voter(l, record)) {
+                if (!can_do_without(l, record))
+                        return refuse(t, EBUSY, "no other host can keep the cluster's log at present");
+                if (record->no_promote)
+                        return 0; // waits in the queue until it is no voter
+                r = mark_leaving(record, b);
+                if (r < 0)
+                        return r;
+                t->again = true;
+                return 1;
+        }
+        r = move_all(l, record, b);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                t->again = true;
+                return 1;
+        }
+        r = batch_remove_host(b, record->host);
+        if (r < 0)
+                return r;
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        t->committed = on_removed;
+        return t->response ? 1 : -ENOMEM;
+}
+
+// ------------------------------------------------------------------------------------------------ role
+
+static int plan_role(Leader *l, Ticket *t, Batch *b) {
+        const Argosy__Request__ClusterRole *m = t->request->cluster_role;
+        const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, NULL);
+        Argosy__HostRecord next;
+        int r;
+
+        if (!record)
+                return refuse(t, ENOENT, "there is no such host, or several are meant");
+        if (batch_has_host(b, record->host))
+                return -EBUSY;
+        if (!m->promote && is_voter(l, record) && !can_do_without(l, record))
+                return refuse(t, EBUSY, "no other host can keep the cluster's log at present");
+        next = *record;
+        next.no_promote = !m->promote;
+        r = batch_put_host(b, &next);
+        if (r < 0)
+                return r;
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!t->response)
+                return -ENOMEM;
+        (void) field_set(
+                &t->response->message,
+                m->promote ? "it becomes a voter when the cluster needs one: voters are one, or three of "
+                             "three or more hosts (see `argosyctl cluster status`)"
+                           : "it stops being a voter as soon as the others can do without it");
+        return 1;
+}
+
+int members_plan(Leader *l, Ticket *t, Batch *b) {
+        switch (t->request->what_case) {
+        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
+                return plan_token(l, t, b);
+        case ARGOSY__REQUEST__WHAT_JOIN:
+                return plan_join(l, t, b);
+        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
+                return plan_remove(l, t, b);
+        default:
+                return plan_role(l, t, b);
+        }
+}

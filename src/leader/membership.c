@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "membership.h"
+
+#include "macro.h"
+
+static const MembershipMember *find_member(const MembershipView *v, uint32_t raft_id) {
+        for (size_t i = 0; raft_id && i < v->n_members; i++)
+                if (v->members[i].raft_id == raft_id)
+                        return &v->members[i];
+        return NULL;
+}
+
+static bool is_known(const MembershipView *v, uint32_t raft_id) {
+        for (size_t i = 0; i < v->n_hosts; i++)
+                if (v->hosts[i].raft_id == raft_id)
+                        return true;
+        return false;
+}
+
+static bool stays_voter(const MembershipHost *h) {
+        return h->voter && !h->no_promote;
+}
+
+static bool is_candidate(const MembershipHost *h) {
+        return !h->voter && !h->no_promote && h->here && !h->raft_id;
+}
+
+static size_t count(const MembershipView *v, bool (*what)(const MembershipHost *)) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < v->n_hosts; i++)
+                n += what(&v->hosts[i]);
+        return n;
+}
+
+static bool may_vote(const MembershipHost *h) {
+        return !h->no_promote;
+}
+
+unsigned membership_goal(const MembershipView *v) {
+        return v->wanted >= 3 && count(v, may_vote) >= 3 ? 3 : 1;
+}
+
+static MembershipStep step(MembershipAction action, const MembershipHost *h) {
+        return (MembershipStep){.action = action, .host = h->host, .raft_id = h->raft_id};
+}
+
+// Members of the log's configuration that no record names: what is left of a host that was removed.
+static bool plan_strangers(const MembershipView *v, MembershipStep *ret) {
+        for (size_t i = 0; i < v->n_members; i++)
+                if (!is_known(v, v->members[i].raft_id)) {
+                        *ret = (MembershipStep){.action = MEMBERSHIP_DROP, .raft_id = v->members[i].raft_id};
+                        return true;
+                }
+        return false;
+}
+
+// Hosts that are between two states already: finished before anything new begins.
+static bool plan_unfinished(const MembershipView *v, MembershipStep *ret) {
+        for (size_t i = 0; i < v->n_hosts; i++) {
+                const MembershipHost *h = &v->hosts[i];
+                const MembershipMember *m = find_member(v, h->raft_id);
+
+                if (!h->voter && h->raft_id) {
+                        if (m && h->host == v->self)
+                                *ret = (MembershipStep){.action = MEMBERSHIP_TRANSFER, .host = h->host};
+                        else
+                                *ret = step(m ? MEMBERSHIP_DROP : MEMBERSHIP_CLOSE, h);
+                        return true;
+                }
+                // It came back with an empty disk: under the old id it could vote twice in one term.
+                if (h->voter && m && h->here && h->host != v->self && h->running_id != h->raft_id) {
+                        *ret = step(MEMBERSHIP_DEMOTE, h);
+                        return true;
+                }
+        }
+        for (size_t i = 0; i < v->n_hosts; i++) {
+                const MembershipHost *h = &v->hosts[i];
+                const MembershipMember *m = find_member(v, h->raft_id);
+
+                if (!h->voter || (m && m->voter))
+                        continue;
+                if (!h->here) // it died on its way to being a voter
+                        *ret = step(MEMBERSHIP_DEMOTE, h);
+                else if (h->running_id != h->raft_id)
+                        *ret = step(MEMBERSHIP_OPEN, h);
+                else
+                        *ret = step(MEMBERSHIP_ADD, h);
+                return true;
+        }
+        return false;
+}
+
+static const MembershipHost *first(const MembershipView *v, bool (*what)(const MembershipHost *)) {
+        for (size_t i = 0; i < v->n_hosts; i++)
+                if (what(&v->hosts[i]))
+                        return &v->hosts[i];
+        return NULL;
+}
+
+static bool plan_promotion(const MembershipView *v, MembershipStep *ret) {
+        size_t have = count(v, stays_voter), can = count(v, is_candidate);
+        unsigned goal = membership_goal(v);
+        const MembershipHost *h;
+
+        if (have >= goal || !can)
+                return false;
+        if (have >= 1 && have + can < goal) // two voters survive less than one
+                return false;
+        h = first(v, is_candidate);
+        *ret = step(h->opened_id ? MEMBERSHIP_ENROL : MEMBERSHIP_OPEN, h);
+        ret->raft_id = h->opened_id;
+        return true;
+}
+
+static bool leaves(const MembershipHost *h) {
+        return h->voter && h->no_promote;
+}
+
+// One voter less: those who are to go first, then those beyond the goal; the dead before the living, the
+// leader last.
+static bool plan_demotion(const MembershipView *v, MembershipStep *ret) {
+        size_t have = count(v, stays_voter);
+        bool surplus = have > membership_goal(v);
+        const MembershipHost *best = NULL;
+
+        for (size_t i = 0; i < v->n_hosts; i++) {
+                const MembershipHost *h = &v->hosts[i];
+
+                if (!(leaves(h) && have > 0) &&
+                    !(surplus && stays_voter(h) && h->host != v->self && !count(v, leaves)))
+                        continue;
+                if (!best || best->host == v->self || (best->here && !h->here && h->host != v->self))
+                        best = h;
+        }
+        if (!best)
+                return false;
+        *ret = step(best->host == v->self ? MEMBERSHIP_TRANSFER : MEMBERSHIP_DEMOTE, best);
+        if (best->host == v->self)
+                ret->raft_id = 0;
+        return true;
+}
+
+MembershipStep membership_plan(const MembershipView *v) {
+        MembershipStep s = {};
+
+        if (plan_strangers(v, &s) || plan_unfinished(v, &s) || plan_promotion(v, &s) || plan_demotion(v, &s))
+                return s;
+        return (MembershipStep){};
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Which hosts are voters: compares what the log's host records say with what the log's own configuration is,
+// and names the one next step. Pure. Because every step is derived from those two, a new leader continues
+// where the old one stopped.
+//
+// How many: one voter, or three once three hosts may be voters (two survive less than one). A dead voter
+// still counts until somebody removes or demotes it: replacing it by itself could take the last good copy
+// out of the majority while it is only rebooting.
+//
+// The life of a voter, each arrow one step and one fact to compare:
+//   spare (role SPARE, raft id 0)
+//     -> OPEN       the host opens an empty log under a new raft id
+//     -> ENROL      its record says VOTER and names that id
+//     -> ADD        the log's configuration has it
+//   and back:
+//     -> DEMOTE     its record says SPARE, still with the id
+//     -> DROP       the log's configuration has it no more
+//     -> CLOSE      its record names no raft id; the host empties the log
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct MembershipHost {
+        uint32_t host;
+        uint32_t raft_id;    // by its record
+        uint32_t running_id; // raft id that the host itself said it runs; 0: none, or it is not here
+        uint32_t opened_id;  // raft id that it opened on our order and that no record has yet
+        bool voter;          // by its record
+        bool no_promote;     // somebody wants it to be no voter, or it is being removed
+        bool here;           // attached and within its lease
+} MembershipHost;
+
+typedef struct MembershipMember {
+        uint32_t raft_id;
+        bool voter;
+} MembershipMember;
+
+typedef struct MembershipView {
+        const MembershipHost *hosts; // by number
+        size_t n_hosts;
+        const MembershipMember *members; // the log's configuration
+        size_t n_members;
+        unsigned wanted; // 1 or 3
+        uint32_t self;   // the leader's host
+} MembershipView;
+
+typedef enum MembershipAction {
+        MEMBERSHIP_NOTHING,
+        MEMBERSHIP_OPEN,
+        MEMBERSHIP_ENROL,
+        MEMBERSHIP_ADD,
+        MEMBERSHIP_DEMOTE,
+        MEMBERSHIP_DROP,
+        MEMBERSHIP_TRANSFER, // another voter must lead before this host can go on; raft_id 0: any
+        MEMBERSHIP_CLOSE,
+} MembershipAction;
+
+typedef struct MembershipStep {
+        MembershipAction action;
+        uint32_t host; // 0 for a DROP of a member that no record knows
+        uint32_t raft_id;
+} MembershipStep;
+
+// How many voters this cluster should have now.
+unsigned membership_goal(const MembershipView *v);
+MembershipStep membership_plan(const MembershipView *v);

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Records become orders. An order is made from the record when it is sent, not when it became due, so
+// several changes of one unit in one turn are one order. Each says everything; a unit that a host does not
+// hold yet comes with its content, once per session.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "log.h"
+#include "response.h"
+
+void orders_mark(Leader *l, Unit *u, Node *n) {
+        Site *s;
+
+        if (!n->host->welcomed) // the Welcome will say it
+                return;
+        s = site_get(l, u, n);
+        if (!s)
+                return;
+        if (!list_is_linked(&s->order))
+                list_append(&n->host->orders, &s->order);
+        leader_mark(l);
+}
+
+static bool is_relevant(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        return site_find(u, n) || unit_wanted_on(l, u, e, n);
+}
+
+// A record changed (e NULL: it was removed): whoever has the unit or is to have it is told.
+void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
+        list_foreach_safe (i, &u->sites)
+                orders_mark(l, u, CONTAINER_OF(i, Site, by_unit)->node);
+        if (before)
+                orders_mark(l, u, before);
+        if (!e)
+                return;
+        if (!e->record->global) {
+                if (u->node)
+                        orders_mark(l, u, u->node);
+                return;
+        }
+        map_foreach (slot, &l->nodes)
+                if (is_relevant(l, u, e, slot->value))
+                        orders_mark(l, u, slot->value);
+}
+
+// Hosts, labels or refusals changed: who runs the global units now?
+void orders_globals(Leader *l) {
+        map_foreach (slot, &l->nodes)
+                ((Node *) slot->value)->n_globals = 0;
+        list_foreach (i, &l->globals) {
+                Unit *u = CONTAINER_OF(i, Unit, global);
+                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                map_foreach (slot, &l->nodes) {
+                        Node *n = slot->value;
+                        bool wanted = unit_wanted_on(l, u, e, n);
+                        const Site *s = site_find(u, n);
+
+                        n->n_globals += wanted;
+                        if (wanted != (s && s->ordered && !s->remove) && (wanted || s))
+                                orders_mark(l, u, n);
+                }
+                unit_touch(l, u);
+        }
+        l->globals_changed = false;
+}
+
+// ------------------------------------------------------------------------------------------------ sending
+
+typedef struct Bundle {
+        Argosy__UnitOrder *orders;
+        Argosy__UnitOrder **order_pointers;
+        size_t n_orders, allocated;
+        Argosy__Spec *specs;
+        Argosy__Spec **spec_pointers;
+        size_t n_specs;
+        size_t bytes;
+} Bundle;
+
+static void bundle_done(Bundle *b) {
+        free(b->orders);
+        free(b->order_pointers);
+        free(b->specs);
+        free(b->spec_pointers);
+        *b = (Bundle){};
+}
+
+static int bundle_new(size_t n, Bundle *ret) {
+        *ret = (Bundle){
+                .orders = calloc(n + 1, sizeof(Argosy__UnitOrder)),
+                .order_pointers = calloc(n + 1, sizeof(Argosy__UnitOrder *)),
+                .specs = calloc(n + 1, sizeof(Argosy__Spec)),
+                .spec_pointers = calloc(n + 1, sizeof(Argosy__Spec *)),
+                .allocated = n,
+        };
+        if (ret->orders && ret->order_pointers && ret->specs && ret->spec_pointers)
+                return 0;
+        bundle_done(ret);
+        return -ENOMEM;
+}
+
+static void bundle_add_spec(Bundle *b, const SpecEntry *spec) {
+        Argosy__Spec *m = &b->specs[b->n_specs];
+
+        argosy__spec__init(m);
+        m->hash = (ProtobufCBinaryData){.data = (uint8_t *) spec->hash.bytes, .len = HASH_SIZE};
+        m->content = (ProtobufCBinaryData){.data = spec->content, .len = spec->len};
+        b->spec_pointers[b->n_specs++] = m;
+        b->bytes += spec->len + HASH_SIZE;
+}
+
+static void order_to_remove(Leader *l, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
+        o->remove = true;
+        // The revision of a removal is that of the record which no longer wants it here; without one, the
+        // newest that there is.
+        o->revision = e ? e->record->revision : cluster_state_revision(l->state);
+        s->remove = true;
+        site_drop_spec(s);
+}
+
+// Whether the content is installed there and nothing that is on its way changes that.
+static bool has_it(const Site *s, const Hash *hash) {
+        return s->reported && hash_equal(&s->seen, hash) && !s->remove &&
+               (!s->spec || hash_equal(&s->spec->hash, hash));
+}
+
+static int order_to_hold(Bundle *b, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
+        const Argosy__UnitRecord *r = e->record;
+        bool is_new = false;
+        int k;
+
+        if (!has_it(s, &e->spec->hash)) {
+                k = site_need_spec(s, &e->spec->hash, &is_new);
+                if (k < 0)
+                        return k;
+        }
+        if (is_new)
+                bundle_add_spec(b, e->spec);
+        s->remove = false;
+        o->spec = (ProtobufCBinaryData){.data = (uint8_t *) e->spec->hash.bytes, .len = HASH_SIZE};
+        o->from_template = r->from_template;
+        o->target = r->target;
+        o->revision = r->revision;
+        o->start_rev = r->start_rev;
+        o->restart_rev = r->restart_rev;
+        o->stop_rev = r->stop_rev;
+        o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
+        return 0;
+}
+
+static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
+        Argosy__UnitOrder *o = &b->orders[b->n_orders];
+        int r = 0;
+
+        argosy__unit_order__init(o);
+        o->node = s->node->number;
+        o->name = s->unit->name;
+        if (wanted)
+                r = order_to_hold(b, s, e, o);
+        else
+                order_to_remove(l, s, e, o);
+        if (r < 0)
+                return r;
+        s->ordered = true;
+        s->ordered_revision = o->revision;
+        b->order_pointers[b->n_orders++] = o;
+        b->bytes += strlen(o->name) + 128;
+        return 0;
+}
+
+static void send_orders(Leader *l, Host *h, Bundle *b) {
+        Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        orders.generation = cluster_state_cluster(l->state)->generation;
+        orders.term = l->term;
+        orders.index = l->index;
+        orders.specs = b->spec_pointers;
+        orders.n_specs = b->n_specs;
+        orders.orders = b->order_pointers;
+        orders.n_orders = b->n_orders;
+        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
+        m.orders = &orders;
+        leader_to_host(l, h, &m);
+}
+
+static size_t count_orders(const Host *h) {
+        size_t n = 0;
+
+        list_foreach (i, &h->orders)
+                n++;
+        return n;
+}
+
+static int flush_some(Leader *l, Host *h) {
+        _cleanup_(bundle_done) Bundle b = {};
+        int r = bundle_new(count_orders(h), &b);
+
+        while (r >= 0 && !list_is_empty(&h->orders) && b.bytes < ORDERS_CHUNK_BYTES) {
+                Site *s = CONTAINER_OF(h->orders.next, Site, order);
+                const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+                list_unlink(&s->order);
+                r = bundle_add(l, &b, s, unit_wanted_on(l, s->unit, e, s->node), e);
+        }
+        if (r >= 0)
+                send_orders(l, h, &b);
+        return r;
+}
+
+void orders_flush(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                while (h->welcomed && !list_is_empty(&h->orders))
+                        if (flush_some(l, h) < 0) { // it hears everything again when it comes back
+                                l->ops.drop_host(h->number, l->userdata);
+                                break;
+                        }
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ welcome
+
+static size_t count_wanted(const Leader *l, const Host *h) {
+        size_t n = 0;
+
+        map_foreach (slot, &l->nodes) {
+                const Node *node = slot->value;
+
+                if (node->host == h)
+                        n += node->n_placed;
+        }
+        list_foreach (i, &l->globals)
+                n += l->nodes.count;
+        return n;
+}
+
+static int welcome_unit(Leader *l, Bundle *b, Unit *u, Node *n) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        Site *s;
+
+        if (!unit_wanted_on(l, u, e, n))
+                return 0;
+        s = site_get(l, u, n);
+        return s ? bundle_add(l, b, s, true, e) : -ENOMEM;
+}
+
+static int welcome_node(Leader *l, Bundle *b, Node *n) {
+        int r = 0;
+
+        list_foreach (i, &n->placed)
+                if ((r = welcome_unit(l, b, CONTAINER_OF(i, Unit, placed), n)) < 0)
+                        return r;
+        list_foreach (i, &l->globals)
+                if ((r = welcome_unit(l, b, CONTAINER_OF(i, Unit, global), n)) < 0)
+                        return r;
+        list_foreach (i, &n->sites) { // whatever else it holds goes
+                Site *s = CONTAINER_OF(i, Site, by_node);
+
+                if (s->ordered)
+                        continue;
+                s->ordered = s->remove = true;
+                s->ordered_revision = 0;
+                site_drop_spec(s);
+        }
+        return 0;
+}
+
+static void send_welcome(Leader *l, Host *h, Bundle *b) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
+        Argosy__ToHost__Welcome w = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        w.seq = h->attach_seq;
+        w.generation = cluster->generation;
+        w.term = l->term;
+        w.index = l->index;
+        w.lease_ms = l->config.lease_ms;
+        w.beat_ms = l->config.beat_ms;
+        w.specs = b->spec_pointers;
+        w.n_specs = b->n_specs;
+        w.orders = b->order_pointers;
+        w.n_orders = b->n_orders;
+        w.nodes = record->nodes;
+        w.n_nodes = record->n_nodes;
+        w.ca_cert = cluster->ca_cert;
+        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
+        m.welcome = &w;
+        leader_to_host(l, h, &m);
+}
+
+void orders_welcome(Leader *l, Host *h) {
+        _cleanup_(bundle_done) Bundle b = {};
+        int r;
+
+        if (!cluster_state_cluster(l->state) || !h->recorded)
+                return;
+        r = bundle_new(count_wanted(l, h), &b);
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (r >= 0 && n->host == h)
+                        r = welcome_node(l, &b, n);
+        }
+        if (r < 0) {
+                l->ops.drop_host(h->number, l->userdata);
+                return;
+        }
+        h->welcomed = true;
+        send_welcome(l, h, &b);
+}

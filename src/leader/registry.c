@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The tables of what exists and what is seen of it; see leader-private.h for who lives how long. Nothing is
+// decided here.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "response.h"
+#include "str.h"
+
+Host *host_find(const Leader *l, uint32_t number) {
+        return map_find(&l->hosts, &number, sizeof(number));
+}
+
+Host *host_get(Leader *l, uint32_t number) {
+        Host *h = host_find(l, number);
+
+        if (h)
+                return h;
+        h = calloc(1, sizeof(*h));
+        if (!h)
+                return NULL;
+        h->number = number;
+        list_init(&h->orders);
+        if (map_add(&l->hosts, &h->number, sizeof(h->number), h) < 0) {
+                free(h);
+                return NULL;
+        }
+        return h;
+}
+
+static void host_free(Host *h) {
+        map_done_with(&h->specs, free);
+        map_done(&h->forwards);
+        if (h->wish)
+                message_free(h->wish);
+        lease_forget(&h->lease);
+        free(h->version);
+        free(h);
+}
+
+void host_drop_if_unused(Leader *l, Host *h) {
+        if (h->recorded || h->linked || h->forwards.count)
+                return;
+        map_take(&l->hosts, &h->number, sizeof(h->number));
+        host_free(h);
+}
+
+bool host_is_lost(const Host *h) {
+        return h->lease.state == LEASE_LOST;
+}
+
+Node *node_find(const Leader *l, uint32_t number) {
+        return map_find(&l->nodes, &number, sizeof(number));
+}
+
+static void node_free(Leader *l, Node *n) {
+        calls_on_node_lost(l, n);
+        list_foreach_safe (i, &n->sites)
+                site_free(l, CONTAINER_OF(i, Site, by_node));
+        list_foreach_safe (i, &n->placed) {
+                Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                list_unlink(&u->placed);
+                u->node = NULL;
+                unit_touch(l, u);
+        }
+        map_take(&l->nodes, &n->number, sizeof(n->number));
+        free(n->name);
+        free(n);
+}
+
+static char *node_name_of(const Argosy__HostRecord *host, const Argosy__NodeRecord *node) {
+        return streq(node->manager, "system") ? strdup(host->name)
+                                              : str_printf("%s/%s", host->name, node->manager);
+}
+
+static int node_sync(Leader *l, Host *h, const Argosy__HostRecord *host, const Argosy__NodeRecord *record) {
+        _cleanup_free_ char *name = node_name_of(host, record);
+        Node *n = node_find(l, record->node);
+
+        if (!name)
+                return -ENOMEM;
+        if (!n) {
+                n = calloc(1, sizeof(*n));
+                if (!n)
+                        return -ENOMEM;
+                n->number = record->node;
+                n->host = h;
+                list_init(&n->placed);
+                list_init(&n->sites);
+                if (map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
+                        free(n);
+                        return -ENOMEM;
+                }
+        }
+        free(n->name);
+        n->name = TAKE_PTR(name);
+        return 0;
+}
+
+static bool record_has_node(const Argosy__HostRecord *host, uint32_t node) {
+        for (size_t i = 0; host && i < host->n_nodes; i++)
+                if (host->nodes[i]->node == node)
+                        return true;
+        return false;
+}
+
+// Hosts and nodes as the log has them now. A new host gets a full lease.
+void registry_sync_hosts(Leader *l) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++) {
+                const Argosy__HostRecord *record = hosts[i].record;
+                Host *h = host_get(l, record->host);
+
+                if (!h)
+                        continue;
+                if (!h->recorded) {
+                        h->recorded = true;
+                        if (h->number != l->config.self)
+                                lease_beat(&l->leases, &h->lease, leader_now(l));
+                }
+                if (h->raft_id_known != record->raft_id) {
+                        h->raft_id_known = record->raft_id;
+                        h->opened_id = 0;
+                }
+                for (size_t k = 0; k < record->n_nodes; k++)
+                        (void) node_sync(l, h, record, record->nodes[k]);
+        }
+        map_foreach (slot, &l->nodes) {
+                Node *node = slot->value;
+
+                if (!record_has_node(cluster_state_find_host(l->state, node->host->number), node->number))
+                        node_free(l, node);
+        }
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (h->recorded && !cluster_state_find_host(l->state, h->number)) {
+                        h->recorded = false;
+                        lease_end(&h->lease);
+                        host_drop_if_unused(l, h);
+                }
+        }
+        l->globals_changed = true;
+        l->retry_homeless = true;
+        l->waits_all = true;
+}
+
+Unit *unit_find(const Leader *l, const char *name) {
+        return map_find_str(&l->units, name);
+}
+
+Unit *unit_get(Leader *l, const char *name) {
+        Unit *u = unit_find(l, name);
+
+        if (u)
+                return u;
+        u = calloc(1, sizeof(*u));
+        if (!u)
+                return NULL;
+        u->name = strdup(name);
+        list_init(&u->sites);
+        list_init(&u->waits);
+        if (!u->name || map_add_str(&l->units, u->name, u) < 0) {
+                free(u->name);
+                free(u);
+                return NULL;
+        }
+        return u;
+}
+
+void unit_forget_exclusions(Unit *u, uint32_t node) {
+        for (Exclusion **e = &u->exclusions; *e;) {
+                Exclusion *gone = *e;
+
+                if (node && gone->node != node) {
+                        e = &gone->next;
+                        continue;
+                }
+                *e = gone->next;
+                free(gone);
+        }
+        if (!u->exclusions)
+                list_unlink(&u->excluded);
+}
+
+void host_forget_exclusions(Leader *l, const Host *h) {
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (n->host != h)
+                        continue;
+                list_foreach_safe (i, &l->excluded)
+                        unit_forget_exclusions(CONTAINER_OF(i, Unit, excluded), n->number);
+        }
+}
+
+void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
+        Exclusion *e = malloc(sizeof(*e) + strlen(reason) + 1);
+
+        if (!e)
+                return;
+        unit_forget_exclusions(u, node);
+        e->node = node;
+        strcpy(e->reason, reason);
+        e->next = u->exclusions;
+        u->exclusions = e;
+        if (!list_is_linked(&u->excluded))
+                list_append(&l->excluded, &u->excluded);
+}
+
+static void unit_unplace(Unit *u) {
+        if (!u->node)
+                return;
+        list_unlink(&u->placed);
+        u->node->n_placed--;
+        u->node = NULL;
+}
+
+static void unit_free(Leader *l, Unit *u) {
+        unit_unplace(u);
+        list_unlink(&u->global);
+        list_unlink(&u->moving);
+        list_unlink(&u->homeless);
+        list_unlink(&u->touched);
+        unit_forget_exclusions(u, 0);
+        map_take_str(&l->units, u->name);
+        free(u->name);
+        free(u);
+}
+
+void unit_drop_if_unused(Leader *l, Unit *u) {
+        if (u->recorded || u->judging || !list_is_empty(&u->sites) || !list_is_empty(&u->waits) ||
+            list_is_linked(&u->touched))
+                return;
+        unit_free(l, u);
+}
+
+void unit_touch(Leader *l, Unit *u) {
+        if (!list_is_empty(&u->waits) && !list_is_linked(&u->touched))
+                list_append(&l->touched, &u->touched);
+        leader_mark(l);
+}
+
+Site *site_find(const Unit *u, const Node *n) {
+        list_foreach (i, &u->sites) {
+                Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                if (s->node == n)
+                        return s;
+        }
+        return NULL;
+}
+
+Site *site_get(Leader *l, Unit *u, Node *n) {
+        Site *s = site_find(u, n);
+
+        if (s)
+                return s;
+        s = calloc(1, sizeof(*s));
+        if (!s)
+                return NULL;
+        s->unit = u;
+        s->node = n;
+        list_append(&u->sites, &s->by_unit);
+        list_append(&n->sites, &s->by_node);
+        return s;
+}
+
+void site_drop_spec(Site *s) {
+        HostSpec *spec = s->spec;
+
+        s->spec = NULL;
+        if (!spec || --spec->users)
+                return;
+        map_take(&s->node->host->specs, spec->hash.bytes, HASH_SIZE);
+        free(spec);
+}
+
+int site_need_spec(Site *s, const Hash *hash, bool *ret_new) {
+        Map *specs = &s->node->host->specs;
+        HostSpec *spec = map_find(specs, hash->bytes, HASH_SIZE);
+
+        *ret_new = false;
+        if (s->spec && s->spec == spec)
+                return 0;
+        if (!spec) {
+                spec = calloc(1, sizeof(*spec));
+                if (!spec)
+                        return -ENOMEM;
+                spec->hash = *hash;
+                if (map_add(specs, spec->hash.bytes, HASH_SIZE, spec) < 0) {
+                        free(spec);
+                        return -ENOMEM;
+                }
+                *ret_new = true;
+        }
+        spec->users++;
+        site_drop_spec(s);
+        s->spec = spec;
+        return 0;
+}
+
+void site_free(Leader *l, Site *s) {
+        Unit *u = s->unit;
+
+        site_drop_spec(s);
+        list_unlink(&s->by_unit);
+        list_unlink(&s->by_node);
+        list_unlink(&s->order);
+        list_unlink(&s->outcome_due);
+        if (s->outcome)
+                message_free(s->outcome);
+        free(s->sub);
+        free(s->result);
+        free(s->error);
+        free(s);
+        unit_touch(l, u);
+        unit_drop_if_unused(l, u);
+}
+
+static int keep_text(char **field, const char *text) {
+        char *copy = NULL;
+
+        if (*text) {
+                copy = strdup(text);
+                if (!copy)
+                        return -ENOMEM;
+        }
+        free(*field);
+        *field = copy;
+        return 0;
+}
+
+int site_report(Site *s, const Argosy__UnitReport *report) {
+        if (keep_text(&s->sub, report->sub) < 0 || keep_text(&s->result, report->result) < 0 ||
+            keep_text(&s->error, report->error) < 0)
+                return -ENOMEM;
+        s->reported = true;
+        s->revision = report->revision;
+        s->since_us = report->since_us;
+        if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
+                s->seen = (Hash){};
+        s->load = report->load;
+        s->active = report->active;
+        s->drift = report->drift;
+        s->file_stale = report->file_stale;
+        return 0;
+}
+
+const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node) {
+        for (size_t i = 0; i < r->n_outcomes; i++)
+                if (r->outcomes[i]->start_rev == r->start_rev &&
+                    (!r->global || r->outcomes[i]->node == node))
+                        return r->outcomes[i];
+        return NULL;
+}
+
+bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        UnitOptions *options;
+        bool admits;
+
+        if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return false;
+        if (!e->record->global)
+                return e->record->node == n->number;
+        for (const Exclusion *x = u ? u->exclusions : NULL; x; x = x->next)
+                if (x->node == n->number)
+                        return false;
+        if (unit_options_of(e, &options) < 0)
+                return false;
+        admits = node_admits(l, n, options);
+        unit_options_unref(options);
+        return admits;
+}
+
+// Follows one record.
+int registry_on_unit(Leader *l, UnitEntry *e) {
+        Unit *u = unit_get(l, e->record->name);
+        const Argosy__UnitRecord *r = e->record;
+        bool placed = !e->removed && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
+
+        if (!u)
+                return -ENOMEM;
+        u->recorded = !e->removed;
+        unit_unplace(u);
+        list_unlink(&u->moving);
+        list_unlink(&u->homeless);
+        list_unlink(&u->global);
+        if (placed && r->node)
+                u->node = node_find(l, r->node);
+        if (u->node) {
+                list_append(&u->node->placed, &u->placed);
+                u->node->n_placed++;
+                if (host_is_lost(u->node->host) &&
+                    !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node)))
+                        list_append(&l->homeless, &u->homeless);
+        } else if (placed)
+                list_append(&l->homeless, &u->homeless);
+        if (!e->removed && r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE)
+                list_append(&l->globals, &u->global);
+        unit_touch(l, u);
+        return 0;
+}
+
+// Everything from the state, when this leader begins to lead.
+int registry_build(Leader *l) {
+        UnitEntry **units;
+        size_t n;
+        int r;
+
+        registry_sync_hosts(l);
+        r = cluster_state_units(l->state, &units, &n);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                r = registry_on_unit(l, units[i]);
+        return r;
+}
+
+void registry_clear(Leader *l) {
+        map_foreach (slot, &l->nodes)
+                node_free(l, slot->value);
+        map_foreach (slot, &l->units)
+                unit_free(l, slot->value);
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                lease_forget(&h->lease);
+                h->lease = (Lease){};
+                h->recorded = h->attached = h->welcomed = h->heard = h->leaving = h->down = h->wish_due =
+                        false;
+                h->barrier_due = h->barrier_flying = false;
+                h->opened_id = 0;
+                map_done_with(&h->specs, free);
+                if (h->wish)
+                        message_free(h->wish);
+                h->wish = NULL;
+                host_drop_if_unused(l, h);
+        }
+        lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
+        list_init(&l->moving);
+        list_init(&l->homeless);
+        list_init(&l->globals);
+        list_init(&l->touched);
+        list_init(&l->outcomes);
+        list_init(&l->excluded);
+}

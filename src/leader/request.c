@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "request.h"
+#include "response.h"
+#include "str.h"
+#include "unit-file.h"
+#include "unit-name.h"
+#include "unit-state.h"
+
+typedef struct Planner {
+        ClusterState *state;
+        const Argosy__Request__Change *change;
+        Batch *batch;
+        const ChangeOps *ops;
+        void *userdata;
+        UnitFile **parsed; // of change->files, as far as needed
+        Hash *hashes;      // likewise
+} Planner;
+
+// A unit's content as this request would have it.
+typedef struct Source {
+        const UnitFile *file;
+        Hash hash;
+        const void *content; // NULL: the log has it already
+        size_t len;
+        bool from_template;
+        bool changes; // the record gets another content
+} Source;
+
+static bool file_is_needed(Argosy__Verb verb) {
+        return verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
+               verb == ARGOSY__VERB__VERB_START;
+}
+
+static int fail(Argosy__Response__UnitResult *result, int status, const char *message) {
+        result->status = status;
+        return field_set(&result->message, message);
+}
+
+static int find_file(const Planner *p, const char *name) {
+        for (size_t i = 0; i < p->change->n_files; i++)
+                if (streq(p->change->files[i]->name, name))
+                        return (int) i;
+        return -ENOENT;
+}
+
+// Parses a file that the client sent, once for all units that use it. 0, or -EINVAL with *ret_why.
+static int parse_sent(Planner *p, int i, const UnitFile **ret, char **ret_why) {
+        const Argosy__NamedFile *f = p->change->files[i];
+        int r;
+
+        if (!p->parsed[i]) {
+                r = unit_file_parse(*f->path ? f->path : f->name, f->content.data, f->content.len,
+                                    &p->parsed[i], ret_why);
+                if (r < 0)
+                        return r;
+        }
+        *ret = p->parsed[i];
+        return 0;
+}
+
+static const Hash *hash_sent(Planner *p, int i) {
+        const Argosy__NamedFile *f = p->change->files[i];
+
+        if (hash_is_zero(&p->hashes[i]))
+                p->hashes[i] = hash_of(f->content.data, f->content.len);
+        return &p->hashes[i];
+}
+
+static int take_sent(Planner *p, int i, bool from_template, Source *ret,
+                     Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *why = NULL;
+        const UnitFile *file = NULL;
+        int r = parse_sent(p, i, &file, &why);
+
+        if (r == -EINVAL) {
+                r = fail(result, EINVAL, why);
+                return r < 0 ? r : 1;
+        }
+        if (r < 0)
+                return r;
+        *ret = (Source){
+                .file = file,
+                .hash = *hash_sent(p, i),
+                .content = p->change->files[i]->content.data,
+                .len = p->change->files[i]->content.len,
+                .from_template = from_template,
+                .changes = true,
+        };
+        return 0;
+}
+
+static int take_spec(SpecEntry *spec, bool from_template, bool changes, Source *ret) {
+        const UnitFile *file;
+        int r;
+
+        r = spec_entry_file(spec, &file);
+        if (r < 0)
+                return r;
+        *ret = (Source){
+                .file = file, .hash = spec->hash, .from_template = from_template, .changes = changes};
+        return 0;
+}
+
+// Which file the client found for this name: its own, or that of its template.
+static int find_sent(const Planner *p, const char *name, const char *template, bool *ret_template) {
+        int i = find_file(p, name);
+
+        *ret_template = false;
+        if (i < 0 && template) {
+                i = find_file(p, template);
+                *ret_template = true;
+        }
+        return i;
+}
+
+static bool may_replace(Argosy__Verb verb, Argosy__Target current) {
+        switch (verb) {
+        case ARGOSY__VERB__VERB_SUBMIT:
+                return current == ARGOSY__TARGET__TARGET_INACTIVE;
+        case ARGOSY__VERB__VERB_LOAD:
+                return current != ARGOSY__TARGET__TARGET_LAUNCHED;
+        default:
+                return true;
+        }
+}
+
+static int warn_differs(Argosy__Response__UnitResult *result, const char *path, const char *whose) {
+        return field_printf(&result->message,
+                            "%s differs from what %s has in the cluster; --replace takes it over", path,
+                            whose);
+}
+
+// For a unit that exists. 1: the result has an error.
+static int source_of_record(Planner *p, UnitEntry *u, const char *template, Source *ret,
+                            Argosy__Response__UnitResult *result) {
+        const Argosy__UnitRecord *record = u->record;
+        bool from_template;
+        int i = find_sent(p, record->name, template, &from_template), r;
+
+        r = take_spec(u->spec, record->from_template, false, ret);
+        if (r < 0 || i < 0 || !file_is_needed(p->change->verb))
+                return r;
+        // An instance with a file of its own has nothing to do with the template's.
+        if (from_template && !record->from_template)
+                return 0;
+        if (hash_equal(hash_sent(p, i), &u->spec->hash))
+                return 0;
+        if (!p->change->replace)
+                return warn_differs(result, p->change->files[i]->path, record->name);
+        if (!may_replace(p->change->verb, record->target)) {
+                result->status = EBUSY;
+                r = field_printf(
+                        &result->message,
+                        "the unit is %s; `start --replace` takes over the new file and starts it with that",
+                        target_to_string(record->target));
+                return r < 0 ? r : 1;
+        }
+        return take_sent(p, i, from_template, ret, result);
+}
+
+// For a unit that does not exist yet. 1: the result has an error.
+static int source_of_new(Planner *p, const char *name, const char *template, Source *ret,
+                         Argosy__Response__UnitResult *result) {
+        UnitEntry *t = template ? cluster_state_find_unit(p->state, template) : NULL;
+        bool from_template;
+        int i = find_sent(p, name, template, &from_template), r;
+
+        if (i >= 0 && (!from_template || !t || p->change->replace))
+                return take_sent(p, i, from_template, ret, result);
+        if (t) {
+                if (i >= 0 && !hash_equal(hash_sent(p, i), &t->spec->hash)) {
+                        r = warn_differs(result, p->change->files[i]->path, template);
+                        if (r < 0)
+                                return r;
+                }
+                return take_spec(t->spec, true, true, ret);
+        }
+        r = fail(result, ENOENT,
+                 template ? "no such unit in the cluster, no file of that name, and no template either"
+                          : "no such unit in the cluster, and no file of that name");
+        return r < 0 ? r : 1;
+}
+
+typedef struct Wanted {
+        Argosy__Target target;
+        unsigned bump;
+} Wanted;
+
+// 1: the result has an error.
+static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret,
+                Argosy__Response__UnitResult *result) {
+        Argosy__Target now = record ? record->target : ARGOSY__TARGET__TARGET_INACTIVE;
+        int r;
+
+        *ret = (Wanted){.target = now};
+        switch (verb) {
+        case ARGOSY__VERB__VERB_SUBMIT:
+                return 0;
+        case ARGOSY__VERB__VERB_LOAD:
+                ret->target = MAX_OF(now, ARGOSY__TARGET__TARGET_LOADED);
+                return 0;
+        case ARGOSY__VERB__VERB_START:
+                *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, BATCH_BUMP_START};
+                return 0;
+        case ARGOSY__VERB__VERB_STOP:
+        case ARGOSY__VERB__VERB_RESTART:
+                if (now == ARGOSY__TARGET__TARGET_INACTIVE) {
+                        r = fail(result, ENOTCONN, "the unit is not loaded");
+                        return r < 0 ? r : 1;
+                }
+                if (verb == ARGOSY__VERB__VERB_STOP)
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LOADED, BATCH_BUMP_STOP};
+                else if (now == ARGOSY__TARGET__TARGET_LAUNCHED) // also a finished one-shot is to run again
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED,
+                                        BATCH_BUMP_START | BATCH_BUMP_RESTART};
+                else
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, BATCH_BUMP_START};
+                return 0;
+        default: // unload
+                ret->target = ARGOSY__TARGET__TARGET_INACTIVE;
+                return 0;
+        }
+}
+
+// Chooses the node of a unit that is to be loaded. 1: refused, the result has the reasons.
+static int place(Planner *p, const UnitOptions *options, Argosy__UnitRecord *next, bool changes,
+                 Argosy__Response__UnitResult *result) {
+        ChangePlace found = {};
+        int r;
+
+        if (options->global) {
+                next->global = true;
+                next->node = 0;
+                return 0;
+        }
+        next->global = false;
+        if (next->node && p->ops->may_stay(next->node, options, p->userdata))
+                return 0;
+        r = p->ops->place(next->name, options, &found, p->userdata);
+        if (r < 0)
+                return r;
+        result->refusals = found.refusals;
+        result->n_refusals = found.n_refusals;
+        if (found.node) {
+                next->node = found.node;
+                return 0;
+        }
+        if (changes) // it may not stay where it was
+                next->node = 0;
+        if (!found.possible && p->change->verb != ARGOSY__VERB__VERB_STOP) {
+                r = fail(result, ENOSPC, "no node of this cluster can take the unit");
+                return r < 0 ? r : 1;
+        }
+        if (*result->message)
+                return 0;
+        return field_set(&result->message, "no node takes the unit at present; it waits for one");
+}
+
+static bool record_differs(const Argosy__UnitRecord *a, const Argosy__UnitRecord *b) {
+        return a->target != b->target || a->node != b->node || a->global != b->global ||
+               a->from_template != b->from_template || a->spec.len != b->spec.len ||
+               memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
+}
+
+// The record that the unit is to have. 1: the result has an error.
+static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
+                       const Wanted *wanted, Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *why = NULL;
+        UnitOptions *options = NULL;
+        Argosy__UnitRecord next = ARGOSY__UNIT_RECORD__INIT;
+        int r;
+
+        if (u)
+                next = *u->record;
+        next.name = (char *) name;
+        next.spec = (ProtobufCBinaryData){.data = (uint8_t *) source->hash.bytes, .len = HASH_SIZE};
+        next.from_template = source->from_template;
+        next.target = wanted->target;
+
+        r = unit_file_expand(source->file, name, name, &options, &why);
+        if (r == -EINVAL) {
+                r = fail(result, EINVAL, why);
+                return r < 0 ? r : 1;
+        }
+        if (r < 0)
+                return r;
+        if (next.target == ARGOSY__TARGET__TARGET_INACTIVE) {
+                next.node = 0;
+                next.global = options->global;
+        } else
+                r = place(p, options, &next, source->changes && u, result);
+        unit_options_unref(options);
+        if (r != 0)
+                return r;
+
+        if (source->content && !cluster_state_find_spec(p->state, &source->hash)) {
+                r = batch_put_spec(p->batch, &source->hash, source->content, source->len);
+                if (r < 0)
+                        return r;
+        }
+        if (u && !wanted->bump && !record_differs(&next, u->record))
+                return 0;
+        return batch_put_unit(p->batch, &next, wanted->bump, 0);
+}
+
+static int check_name(Argosy__Verb verb, const char *name, UnitNameKind *ret,
+                      Argosy__Response__UnitResult *result) {
+        const char *why = "";
+        int r;
+
+        *ret = unit_name_kind(name, &why);
+        if (*ret == UNIT_NAME_INVALID)
+                r = fail(result, EINVAL, why);
+        else if (unit_name_is_reserved(name))
+                r = fail(result, EPERM, "this name belongs to the system: argosy manages it on no node");
+        else if (*ret == UNIT_NAME_TEMPLATE && verb != ARGOSY__VERB__VERB_SUBMIT &&
+                 verb != ARGOSY__VERB__VERB_DESTROY) {
+                size_t len;
+                const char *prefix = unit_name_prefix(name, &len);
+
+                result->status = EINVAL;
+                r = field_printf(&result->message,
+                                 "this is a template; name an instance of it, for example %.*s@1%s",
+                                 (int) len, prefix, unit_name_suffix(name));
+        } else
+                return 0;
+        return r < 0 ? r : 1;
+}
+
+// 1: the result has an error; what was put into the batch is to be taken back.
+static int plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        Argosy__Verb verb = p->change->verb;
+        _cleanup_free_ char *template = NULL;
+        UnitEntry *u = cluster_state_find_unit(p->state, name);
+        UnitNameKind kind;
+        Source source;
+        Wanted wanted;
+        int r;
+
+        r = check_name(verb, name, &kind, result);
+        if (r != 0)
+                return r;
+        if (!u && !file_is_needed(verb)) {
+                r = fail(result, ENOENT, "no such unit");
+                return r < 0 ? r : 1;
+        }
+        if (verb == ARGOSY__VERB__VERB_DESTROY)
+                return batch_remove_unit(p->batch, name);
+        if (kind == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+        }
+        r = u ? source_of_record(p, u, template, &source, result)
+              : source_of_new(p, name, template, &source, result);
+        if (r != 0)
+                return r;
+        r = want(verb, u ? u->record : NULL, &wanted, result);
+        if (r != 0)
+                return r;
+        return plan_record(p, name, u, &source, &wanted, result);
+}
+
+static int plan_all(Planner *p, Argosy__Response__Change *change, BatchMark start) {
+        for (size_t i = 0; i < p->change->n_names; i++) {
+                const char *name = p->change->names[i];
+                BatchMark mark = batch_mark(p->batch);
+                Argosy__Response__UnitResult *result;
+                int r;
+
+                if (batch_has_unit_since(p->batch, name, start)) // named twice
+                        continue;
+                if (strlen(name) <= UNIT_NAME_MAX && batch_has_unit(p->batch, name))
+                        return -EBUSY;
+                result = unit_result_new(name);
+                r = FIELD_APPEND(change->units, change->n_units, result);
+                if (r < 0)
+                        return r;
+                r = plan_unit(p, name, result);
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        batch_rollback(p->batch, mark);
+        }
+        return 0;
+}
+
+int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batch *b, const ChangeOps *ops,
+                void *userdata, Argosy__Response **ret) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        Planner p = {.state = state, .change = change, .batch = b, .ops = ops, .userdata = userdata};
+        BatchMark mark = batch_mark(b);
+        int r = -ENOMEM;
+
+        p.parsed = calloc(change->n_files + 1, sizeof(*p.parsed));
+        p.hashes = calloc(change->n_files + 1, sizeof(*p.hashes));
+        if (response && p.parsed && p.hashes)
+                r = plan_all(&p, response->change, mark);
+        for (size_t i = 0; p.parsed && i < change->n_files; i++)
+                unit_file_free(p.parsed[i]);
+        free(p.parsed);
+        free(p.hashes);
+        if (r < 0) {
+                batch_rollback(b, mark);
+                return r;
+        }
+        *ret = TAKE_PTR(response);
+        return 0;
+}
+
+void change_complete(const ClusterState *state, Argosy__Response *response,
+                     const char *(*node_name)(uint32_t node, void *userdata), void *userdata) {
+        for (size_t i = 0; i < response->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = response->change->units[i];
+                const UnitEntry *u = cluster_state_find_unit(state, result->name);
+
+                if (result->status)
+                        continue;
+                result->revision = u ? u->record->revision : cluster_state_revision(state);
+                if (u && u->record->node)
+                        (void) field_set(&result->node,
+                                         node_name(u->record->node, userdata)); // only for the eye
+        }
+}
+
+void change_repeat(const Argosy__Request__Change *change, Argosy__Response *planned) {
+        for (size_t i = 0; i < planned->change->n_units; i++) {
+                Argosy__Response__UnitResult *result = planned->change->units[i];
+
+                if (change->verb == ARGOSY__VERB__VERB_DESTROY && result->status == ENOENT) {
+                        result->status = 0;
+                        (void) field_set(&result->message, NULL);
+                }
+        }
+}

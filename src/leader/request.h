@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a Change request means: operations for the log, and one result per unit. Pure: the state is only
+// read, and who may take a unit is asked through a callback.
+//
+// A unit that cannot be had gets its own error and stores nothing; the others go on. What a request does to
+// one unit is all or nothing.
+//
+//   verb      needs                          target            explicit
+//   submit    a file                         as it is          -
+//   load      a file or a record             loaded (1)        -
+//   start     a file or a record             launched          start
+//   stop      loaded or launched             loaded            stop
+//   restart   loaded or launched             launched          start, and restart if it was launched
+//   unload    a record                       inactive          -
+//   destroy   a record                       record removed    -
+//
+//   (1) a launched unit stays launched: to load is no order to stop
+//
+// Where a file comes from: the unit's own record, the file that the client found, the template's record, the
+// template's file that the client found, in this order. An instance keeps the content that it got; --replace
+// (and nothing else) takes over what the client found.
+
+#include "batch.h"
+#include "cluster-state.h"
+
+struct UnitOptions;
+
+typedef struct ChangePlace {
+        uint32_t node;              // 0: nobody takes it now
+        bool possible;              // some member could if it were up
+        Argosy__Refusal **refusals; // owned by the result that they end in
+        size_t n_refusals;
+} ChangePlace;
+
+typedef struct ChangeOps {
+        // Which node takes the unit, and if none does, why.
+        int (*place)(const char *name, const struct UnitOptions *options, ChangePlace *ret, void *userdata);
+        // Whether a placed unit may stay: its host is not lost, and admits these options.
+        bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
+} ChangeOps;
+
+// Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the
+// next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see
+// change_complete().
+int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batch *b, const ChangeOps *ops,
+                void *userdata, Argosy__Response **ret);
+// After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.
+void change_complete(const ClusterState *state, Argosy__Response *response,
+                     const char *(*node_name)(uint32_t node, void *userdata), void *userdata);
+// The answer to a request whose id was applied before, from the records as they are now. `planned` is what
+// change_plan() makes of it today (its operations are to be thrown away): its errors stand, except where
+// they come from the request's own success.
+void change_repeat(const Argosy__Request__Change *change, Argosy__Response *planned);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "response.h"
+#include "str.h"
+
+// Every message begins with the same base; init knows its size from the descriptor.
+static void *message_new(const ProtobufCMessageDescriptor *type) {
+        void *m = calloc(1, type->sizeof_message);
+
+        if (m)
+                protobuf_c_message_init(type, m);
+        return m;
+}
+
+static const ProtobufCMessageDescriptor *what_type(Argosy__Response__WhatCase what) {
+        const ProtobufCFieldDescriptor *f =
+                protobuf_c_message_descriptor_get_field(&argosy__response__descriptor, (unsigned) what);
+
+        return f->descriptor;
+}
+
+Argosy__Response *response_new(Argosy__Response__WhatCase what) {
+        Argosy__Response *r = message_new(&argosy__response__descriptor);
+
+        if (!r || what == ARGOSY__RESPONSE__WHAT__NOT_SET)
+                return r;
+        r->what_case = what;
+        r->change = message_new(what_type(what)); // the members of the union are pointers, all in one place
+        if (!r->change) {
+                r->what_case = ARGOSY__RESPONSE__WHAT__NOT_SET;
+                message_free(r);
+                return NULL;
+        }
+        return r;
+}
+
+int field_set(char **field, const char *value) {
+        char *copy = value && *value ? strdup(value) : (char *) protobuf_c_empty_string;
+
+        if (!copy)
+                return -ENOMEM;
+        if (*field != protobuf_c_empty_string)
+                free(*field);
+        *field = copy;
+        return 0;
+}
+
+static int field_vprintf(char **field, const char *format, va_list ap) {
+        char *text = NULL;
+
+        if (vasprintf(&text, format, ap) < 0)
+                return -ENOMEM;
+        if (*field != protobuf_c_empty_string)
+                free(*field);
+        *field = text;
+        return 0;
+}
+
+int field_printf(char **field, const char *format, ...) {
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = field_vprintf(field, format, ap);
+        va_end(ap);
+        return r;
+}
+
+Argosy__Response *response_error(int status, const char *format, ...) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        va_list ap;
+
+        if (!r)
+                return NULL;
+        r->status = status;
+        r->final = true;
+        va_start(ap, format);
+        (void) field_vprintf(&r->message, format, ap); // without the words the number still tells
+        va_end(ap);
+        return r;
+}
+
+void *field_grow(void *array, size_t n) {
+        if (n & (n - 1)) // grows at 0, 1, 2, 4, 8, ...
+                return array;
+        return realloc(array, (n ? 2 * n : 1) * sizeof(void *));
+}
+
+Argosy__Response__UnitResult *unit_result_new(const char *name) {
+        Argosy__Response__UnitResult *u = message_new(&argosy__response__unit_result__descriptor);
+
+        if (u && field_set(&u->name, name) < 0) {
+                message_free(u);
+                return NULL;
+        }
+        return u;
+}
+
+Argosy__Refusal *refusal_new(const char *node, const char *reason) {
+        Argosy__Refusal *f = message_new(&argosy__refusal__descriptor);
+
+        if (f && (field_set(&f->node, node) < 0 || field_set(&f->reason, reason) < 0)) {
+                message_free(f);
+                return NULL;
+        }
+        return f;
+}
+
+Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node) {
+        Argosy__Response__UnitRow *w = message_new(&argosy__response__unit_row__descriptor);
+
+        if (w && (field_set(&w->unit, unit) < 0 || field_set(&w->node, node) < 0)) {
+                message_free(w);
+                return NULL;
+        }
+        return w;
+}
+
+Argosy__Label *label_new(const char *key, const char *value) {
+        Argosy__Label *l = message_new(&argosy__label__descriptor);
+
+        if (l && (field_set(&l->key, key) < 0 || field_set(&l->value, value) < 0)) {
+                message_free(l);
+                return NULL;
+        }
+        return l;
+}
+
+void spec_short(const ProtobufCBinaryData *hash, char ret[static 8]) {
+        char hex[2 * 4 + 1] = "";
+
+        if (hash->len >= 4)
+                hex_encode(hash->data, 4, hex);
+        snprintf(ret, 8, "%.7s", hex);
+}

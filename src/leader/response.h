@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Making responses. Messages made here own all that they point to and are freed with message_free().
+
+#include "argosy.pb-c.h"
+#include "macro.h"
+#include "message.h"
+
+static inline void response_freep(Argosy__Response **r) {
+        message_free(*r);
+}
+#define _cleanup_response_ _cleanup_(response_freep)
+
+// An empty response, with a `what` of that kind where one is named. NULL: out of memory.
+Argosy__Response *response_new(Argosy__Response__WhatCase what);
+// The whole request failed: positive errno, and the reason.
+Argosy__Response *response_error(int status, const char *format, ...) _printf_(2, 3);
+
+// Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
+int field_set(char **field, const char *value);
+int field_printf(char **field, const char *format, ...) _printf_(2, 3);
+// Makes room for one more pointer behind an array of a message (repeated field) and returns where; NULL: out
+// of memory.
+void *field_grow(void *array, size_t n);
+// Appends a message (NULL: out of memory) to a repeated field, and takes it over also on failure.
+#define FIELD_APPEND(array, n, item)                                \
+        ({                                                          \
+                typeof(item) _item = (item);                        \
+                void *_grown = _item ? field_grow(array, n) : NULL; \
+                if (_grown) {                                       \
+                        (array) = _grown;                           \
+                        (array)[(n)++] = _item;                     \
+                } else if (_item)                                   \
+                        message_free(_item);                        \
+                _grown ? 0 : -ENOMEM;                               \
+        })
+
+Argosy__Response__UnitResult *unit_result_new(const char *name);
+Argosy__Refusal *refusal_new(const char *node, const char *reason);
+Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node);
+Argosy__Label *label_new(const char *key, const char *value);
+// Short form of a spec's hash, as tables show it. `ret` has room for 8 bytes.
+void spec_short(const ProtobufCBinaryData *hash, char ret[static 8]);

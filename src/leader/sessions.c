@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Hosts and what they say about themselves.
+//
+//   link up -> Attach (everything that the host holds) -> barrier -> Welcome (everything that it is to hold)
+//   -> Orders, Reports, Beats
+//
+// The barrier is proposed after the Attach arrived: only a leader that still leads gets through it, so a
+// leader that was paused or cut off never welcomes anybody, and orders go only to those who were welcomed.
+//
+// A host that is lost loses its session too. When it is heard again it must attach, and that settles what
+// stays and what goes.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "log.h"
+#include "message.h"
+#include "response.h"
+
+const char *host_name(const Leader *l, const Host *h) {
+        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
+
+        return r ? r->name : "?";
+}
+
+void sessions_count_unheard(Leader *l) {
+        size_t n = 0;
+
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                n += h->recorded && !h->heard && !host_is_lost(h);
+        }
+        if (n != l->n_unheard)
+                l->waits_all = true;
+        l->n_unheard = n;
+}
+
+static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (n->host != h)
+                        continue;
+                list_foreach_safe (i, &n->sites)
+                        each(l, CONTAINER_OF(i, Site, by_node));
+        }
+}
+
+static void end_session(Leader *l, Host *h) {
+        h->attached = h->welcomed = false;
+        h->barrier_due = h->barrier_flying = false;
+        h->opened_id = 0;
+        list_foreach_safe (i, &h->orders)
+                list_unlink(i);
+        map_foreach (slot, &l->nodes)
+                if (((Node *) slot->value)->host == h)
+                        calls_on_node_lost(l, slot->value);
+}
+
+// What is seen on a lost host is unknown; what was to leave it anyway is nobody's business any more.
+static void forget_unwanted(Leader *l, Site *s) {
+        if (!unit_wanted_on(l, s->unit, cluster_state_find_unit(l->state, s->unit->name), s->node))
+                site_free(l, s);
+        else
+                unit_touch(l, s->unit);
+}
+
+void host_lose(Leader *l, Host *h) {
+        lease_end(&h->lease);
+        end_session(l, h);
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (n->host != h)
+                        continue;
+                list_foreach (i, &n->placed) {
+                        Unit *u = CONTAINER_OF(i, Unit, placed);
+                        UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                        // What has finished for good has nothing to do elsewhere.
+                        if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+                            record_final_outcome(e->record, n->number))
+                                continue;
+                        if (!list_is_linked(&u->moving))
+                                list_append(&l->moving, &u->moving);
+                }
+        }
+        foreach_site(h, l, forget_unwanted);
+        sessions_count_unheard(l);
+        l->globals_changed = true;
+        if (h->linked && h->number != l->config.self)
+                l->ops.drop_host(h->number, l->userdata);
+        leader_mark(l);
+}
+
+void sessions_on_time(Leader *l, uint64_t now_us) {
+        Lease *lease;
+
+        while ((lease = lease_table_expire(&l->leases, now_us))) {
+                Host *h = CONTAINER_OF(lease, Host, lease);
+
+                log_host(LOG_NOTICE, host_name(l, h), "Host %s is %s: not heard of for %llu ms.",
+                         host_name(l, h), lease->state == LEASE_LOST ? "lost" : "suspect",
+                         (unsigned long long) ((now_us - lease->heard_us) / USEC_PER_MSEC));
+                if (lease->state == LEASE_LOST)
+                        host_lose(l, h);
+                leader_mark(l);
+        }
+}
+
+static void hear(Leader *l, Host *h) {
+        if (h->number == l->config.self) { // our own agent lives and dies with us
+                if (h->lease.state == LEASE_ONLINE)
+                        return;
+                h->lease.state = LEASE_ONLINE;
+        } else if (!lease_beat(&l->leases, &h->lease, leader_now(l)))
+                return;
+        l->retry_homeless = true;
+        l->waits_all = true;
+        leader_mark(l);
+}
+
+void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
+        Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        if (!h->attached || h->down)
+                return;
+        hear(l, h);
+        ack.seq = beat->seq;
+        m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
+        m.beat_ack = &ack;
+        leader_to_host(l, h, &m);
+}
+
+void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
+        if (goodbye->why == ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART)
+                return;
+        log_host(LOG_NOTICE, host_name(l, h), "Host %s is shutting down%s.", host_name(l, h),
+                 goodbye->stopping ? ": it takes no new units" : "");
+        h->leaving = true;
+        leader_mark(l);
+        if (goodbye->stopping)
+                return;
+        h->down = true;
+        host_lose(l, h);
+}
+
+void session_on_link_lost(Leader *l, Host *h) {
+        bool leaving = h->leaving;
+
+        end_session(l, h);
+        if (l->leading && h->recorded && leaving && !host_is_lost(h))
+                host_lose(l, h); // its units were stopped before its daemon was
+        leader_mark(l);
+}
+
+// ------------------------------------------------------------------------------------------------ attach
+
+static bool labels_equal(const Argosy__HostRecord *a, Argosy__Label *const *labels, size_t n) {
+        if (a->n_labels != n)
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!streq(a->labels[i]->key, labels[i]->key) ||
+                    !streq(a->labels[i]->value, labels[i]->value))
+                        return false;
+        return true;
+}
+
+static bool record_has_manager(const Argosy__HostRecord *r, const char *manager) {
+        for (size_t i = 0; i < r->n_nodes; i++)
+                if (streq(r->nodes[i]->manager, manager))
+                        return true;
+        return false;
+}
+
+static bool attach_fits_record(const Argosy__HostRecord *r, const Argosy__ToVoter__Attach *a) {
+        if (!streq(r->name, a->name) || !streq(r->address, a->address) || r->port != a->port)
+                return false;
+        for (size_t i = 0; i < a->n_managers; i++)
+                if (!record_has_manager(r, a->managers[i]))
+                        return false;
+        return labels_equal(r, a->labels, a->n_labels);
+}
+
+static int wish_labels(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
+        for (size_t i = 0; i < wish->n_labels; i++)
+                message_free(wish->labels[i]);
+        wish->n_labels = 0;
+        for (size_t i = 0; i < a->n_labels; i++) {
+                if (!label_is_valid(a->labels[i]->key) || !label_is_valid(a->labels[i]->value))
+                        continue;
+                if (FIELD_APPEND(wish->labels, wish->n_labels,
+                                 label_new(a->labels[i]->key, a->labels[i]->value)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int wish_managers(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
+        for (size_t i = 0; i < a->n_managers; i++) {
+                Argosy__NodeRecord *n;
+
+                if (record_has_manager(wish, a->managers[i]))
+                        continue;
+                n = calloc(1, sizeof(*n));
+                if (!n)
+                        return -ENOMEM;
+                argosy__node_record__init(n);
+                if (FIELD_APPEND(wish->nodes, wish->n_nodes, n) < 0 ||
+                    field_set(&n->manager, a->managers[i]) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+// The host says something about itself that the log does not know yet. Its name stays what it joined under
+// if another has it now.
+static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number), *namesake;
+        Argosy__HostRecord *wish;
+        int e = 0;
+
+        if (h->wish)
+                message_free(h->wish);
+        h->wish = NULL;
+        h->wish_due = false;
+        if (attach_fits_record(r, a))
+                return;
+        wish = message_copy(r);
+        if (!wish)
+                return;
+        namesake = cluster_state_resolve_host(l->state, a->name, NULL);
+        if (*a->name && (!namesake || namesake == r))
+                e = field_set(&wish->name, a->name);
+        if (*a->address && e == 0)
+                e = field_set(&wish->address, a->address);
+        if (a->port)
+                wish->port = a->port;
+        if (e == 0)
+                e = wish_labels(wish, a);
+        if (e == 0)
+                e = wish_managers(wish, a);
+        if (e < 0)
+                message_free(wish);
+        else {
+                h->wish = wish;
+                h->wish_due = true;
+        }
+}
+
+static void drop_site(Leader *l, Site *s) {
+        site_free(l, s);
+}
+
+void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+        if (!h->recorded || a->n_held > REPORTS_PER_HOST_MAX)
+                return;
+        end_session(l, h);
+        foreach_site(h, l, drop_site);
+        h->linked = true;
+        h->attached = true;
+        h->leaving = h->down = false;
+        h->attach_seq = a->seq;
+        h->barrier_due = true;
+        hear(l, h);
+        note_wish(l, h, a);
+        for (size_t i = 0; i < a->n_held; i++) {
+                const Argosy__UnitReport *report = a->held[i];
+                Node *n = node_find(l, report->node);
+                Unit *u = n && n->host == h && !report->gone ? unit_get(l, report->name) : NULL;
+                Site *s = u ? site_get(l, u, n) : NULL;
+
+                if (s)
+                        (void) site_report(s, report); // what is missing now comes with the next report
+        }
+        host_forget_exclusions(l, h);
+        h->heard = true;
+        sessions_count_unheard(l);
+        l->retry_homeless = true;
+        l->globals_changed = true;
+        voters_on_attach(l, h);
+        leader_mark(l);
+}
+
+static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
+        Leader *l = userdata;
+
+        l->barrier_flying = false;
+        if (index > l->index)
+                l->index = index;
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (!h->barrier_flying)
+                        continue;
+                h->barrier_flying = false;
+                if (!l->leading || outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN)
+                        continue;
+                if (outcome != STORE_COMMITTED)
+                        h->barrier_due = true;
+                else if (h->attached && h->attach_seq == h->barrier_seq)
+                        orders_welcome(l, h);
+        }
+        leader_mark(l);
+        leader_outside_done(l);
+}
+
+// One barrier for everybody who attached before it was proposed.
+void sessions_start_barrier(Leader *l) {
+        bool any = false;
+
+        if (l->barrier_flying)
+                return;
+        map_foreach (slot, &l->hosts)
+                any |= ((Host *) slot->value)->barrier_due;
+        if (!any || l->ops.barrier(on_barrier, l, l->userdata) < 0)
+                return;
+        l->n_outside++;
+        l->barrier_flying = true;
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (!h->barrier_due)
+                        continue;
+                h->barrier_due = false;
+                h->barrier_flying = true;
+                h->barrier_seq = h->attach_seq;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ reports
+
+// A run that ended for good goes into the log, unless it is there or is about an older start.
+static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+        if (!o || o->kind == ARGOSY__OUTCOME__KIND__NONE || !e || o->start_rev != e->record->start_rev)
+                return;
+        if (!unit_wanted_on(l, s->unit, e, s->node) || record_final_outcome(e->record, s->node->number))
+                return;
+        if (!s->outcome) {
+                s->outcome = calloc(1, sizeof(*s->outcome));
+                if (!s->outcome)
+                        return;
+                argosy__outcome__init(s->outcome);
+        }
+        s->outcome->kind = o->kind;
+        s->outcome->node = s->node->number;
+        s->outcome->start_rev = o->start_rev;
+        s->outcome->at_us = o->at_us;
+        (void) field_set(&s->outcome->result, o->result);
+        if (!list_is_linked(&s->outcome_due))
+                list_append(&l->outcomes, &s->outcome_due);
+}
+
+// The name belongs to somebody else on that node: another one has to take the unit.
+static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
+        Unit *u = s->unit;
+
+        unit_exclude(l, u, s->node->number,
+                     *report->error ? report->error : "the name belongs to somebody else there");
+        if (u->node == s->node && !list_is_linked(&u->moving))
+                list_append(&l->moving, &u->moving);
+        if (list_is_linked(&u->global))
+                l->globals_changed = true;
+}
+
+// An agent that reports a unit gone may mean an older order than the newest: then the newer one is on its
+// way to it.
+static void on_gone(Leader *l, Site *s, const Argosy__UnitReport *report) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+        if (unit_wanted_on(l, s->unit, e, s->node)) {
+                s->reported = false;
+                unit_touch(l, s->unit);
+        } else if (!s->remove || report->revision >= s->ordered_revision)
+                site_free(l, s);
+}
+
+void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports) {
+        if (!h->attached)
+                return;
+        for (size_t i = 0; i < reports->n_reports; i++) {
+                const Argosy__UnitReport *report = reports->reports[i];
+                Node *n = node_find(l, report->node);
+                Unit *u = n && n->host == h ? unit_find(l, report->name) : NULL;
+                Site *s = u ? site_find(u, n) : NULL;
+
+                if (!n || n->host != h)
+                        continue;
+                if (report->gone) {
+                        if (s)
+                                on_gone(l, s, report);
+                        continue;
+                }
+                if (!s && (!(u = unit_get(l, report->name)) || !(s = site_get(l, u, n))))
+                        continue;
+                (void) site_report(s, report);
+                note_outcome(l, s, report->outcome);
+                if (report->refused)
+                        note_refusal(l, s, report);
+                unit_touch(l, u);
+        }
+        leader_mark(l);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "str.h"
+#include "wait.h"
+
+static WaitVerdict pending(void) {
+        return (WaitVerdict){.message = ""};
+}
+
+static WaitVerdict success(const char *message) {
+        return (WaitVerdict){.done = true, .message = message};
+}
+
+static WaitVerdict failure(int status, const char *message, const char *node) {
+        return (WaitVerdict){.done = true, .status = status, .message = message, .node = node};
+}
+
+static const char *or_else(const char *s, const char *otherwise) {
+        return s && *s ? s : otherwise;
+}
+
+static WaitVerdict judge_started(const WaitSite *s) {
+        switch (s->active) {
+        case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING:
+                return success("");
+        case ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE:
+                // Its job has ended and nothing failed: a one-shot, or a service that had nothing more to
+                // do.
+                if (s->result && *s->result && !streq(s->result, "success"))
+                        return failure(EIO, s->result, s->node);
+                return success("");
+        case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
+                return failure(EIO, or_else(s->result, "failed"), s->node);
+        case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING:
+                // Between two attempts; whether a later one succeeds is not what was asked.
+                if (s->sub && str_has_prefix(s->sub, "auto-restart"))
+                        return failure(EIO, or_else(s->result, "failed, systemd is trying again"), s->node);
+                return pending();
+        default:
+                return pending();
+        }
+}
+
+static WaitVerdict judge_loaded(const WaitSite *s) {
+        switch (s->load) {
+        case ARGOSY__LOAD_STATE__LOAD_NOT_FOUND:
+                return failure(ENOENT, "systemd does not find the unit file", s->node);
+        case ARGOSY__LOAD_STATE__LOAD_BAD_SETTING:
+                return failure(ENOEXEC, "systemd refuses a setting of the unit file", s->node);
+        case ARGOSY__LOAD_STATE__LOAD_ERROR:
+                return failure(EIO, "systemd cannot load the unit file", s->node);
+        case ARGOSY__LOAD_STATE__LOAD_MASKED:
+                return failure(ESHUTDOWN, "the unit is masked", s->node);
+        case ARGOSY__LOAD_STATE__LOAD_UNKNOWN:
+                return pending();
+        default:
+                return success("");
+        }
+}
+
+static WaitVerdict judge_stopped(const WaitSite *s) {
+        switch (s->active) {
+        case ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE:
+        case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
+                return success("");
+        default:
+                return pending();
+        }
+}
+
+static WaitVerdict judge_site(Argosy__Verb verb, uint64_t revision, const WaitSite *s) {
+        if (s->lost || !s->reported || s->revision < revision)
+                return pending();
+        if (s->error && *s->error)
+                return failure(EIO, s->error, s->node);
+        switch (verb) {
+        case ARGOSY__VERB__VERB_START:
+        case ARGOSY__VERB__VERB_RESTART:
+                return judge_started(s);
+        case ARGOSY__VERB__VERB_STOP:
+                return judge_stopped(s);
+        default:
+                return judge_loaded(s);
+        }
+}
+
+static const Argosy__Outcome *final_outcome(const Argosy__UnitRecord *r) {
+        for (size_t i = 0; !r->global && i < r->n_outcomes; i++)
+                if (r->outcomes[i]->start_rev == r->start_rev)
+                        return r->outcomes[i];
+        return NULL;
+}
+
+// Every node that is to have the unit must have got there; one that failed ends the wait.
+static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
+        WaitVerdict result = success("");
+        bool any = false;
+
+        for (size_t i = 0; i < v->n_sites; i++) {
+                const WaitSite *s = &v->sites[i];
+                WaitVerdict one;
+
+                if (!s->wanted || (s->lost && v->record->global))
+                        continue;
+                any = true;
+                one = judge_site(verb, revision, s);
+                if (one.done && one.status)
+                        return one;
+                if (!one.done)
+                        result = one;
+        }
+        if (!any && v->record->global)
+                return v->hosts_unheard ? pending() : success("no node matches at present");
+        return any ? result : pending();
+}
+
+// Gone from every node that had it.
+static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
+        const Argosy__UnitRecord *r = v->record;
+
+        if (r && r->revision > revision && verb == ARGOSY__VERB__VERB_DESTROY)
+                return success("submitted again meanwhile");
+        if (r && r->target != ARGOSY__TARGET__TARGET_INACTIVE)
+                return failure(ECANCELED, "the unit was loaded again meanwhile", NULL);
+        for (size_t i = 0; i < v->n_sites; i++) {
+                const WaitSite *s = &v->sites[i];
+
+                if (s->lost)
+                        continue;
+                if (s->reported && s->revision >= revision && s->error && *s->error)
+                        return failure(EIO, s->error, s->node);
+                return pending();
+        }
+        return v->hosts_unheard ? pending() : success("");
+}
+
+static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
+        const Argosy__UnitRecord *r = v->record;
+        const Argosy__Outcome *o;
+
+        if (!r)
+                return failure(ECANCELED, "the unit was destroyed meanwhile", NULL);
+        if (r->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                return failure(ECANCELED, "the unit was unloaded meanwhile", NULL);
+        if (verb == ARGOSY__VERB__VERB_STOP && r->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return failure(ECANCELED, "the unit was started again meanwhile", NULL);
+        if ((verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART) &&
+            r->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return failure(ECANCELED, "the unit was stopped meanwhile", NULL);
+
+        if (!r->global && (r->node == 0 || v->stranded))
+                return (WaitVerdict){.done = true,
+                                     .status = EAGAIN,
+                                     .message = "no node takes it at present",
+                                     .unplaced = true};
+        if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && (o = final_outcome(r))) {
+                if (o->kind == ARGOSY__OUTCOME__KIND__FAILED)
+                        return failure(EIO, or_else(o->result, "failed"), NULL);
+                return success("");
+        }
+        return judge_all(verb, revision, v);
+}
+
+WaitVerdict wait_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
+        switch (verb) {
+        case ARGOSY__VERB__VERB_SUBMIT:
+                return success("");
+        case ARGOSY__VERB__VERB_UNLOAD:
+        case ARGOSY__VERB__VERB_DESTROY:
+                return judge_gone(verb, revision, v);
+        case ARGOSY__VERB__VERB_STOP: // what was unloaded or destroyed meanwhile stops too
+                if (!v->record || v->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                        return judge_gone(verb, revision, v);
+                return judge_placed(verb, revision, v);
+        case ARGOSY__VERB__VERB_LOAD:
+        case ARGOSY__VERB__VERB_START:
+        case ARGOSY__VERB__VERB_RESTART:
+                return judge_placed(verb, revision, v);
+        default:
+                return failure(EINVAL, "there is nothing to wait for", NULL);
+        }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// When has a unit reached what was asked for? Pure.
+//
+// A waiting client names a verb and the revision that its change got. Agents report, per unit, the newest
+// revision that they have finished acting on, so "is it done?" is a comparison that any leader can make at
+// any time, also one elected a moment ago. A unit that moves meanwhile gets a greater revision on its new
+// node: the wait follows it there by itself.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+
+// One node that has, or is to have, the unit.
+typedef struct WaitSite {
+        const char *node; // its name, for messages
+        bool wanted;      // the record places it here; else it is on its way out
+        bool lost;        // the host is lost: nobody knows, and nobody waits
+        bool reported;    // the fields below are known
+        uint64_t revision;
+        Argosy__LoadState load;
+        Argosy__ActiveState active;
+        const char *sub, *result, *error;
+} WaitSite;
+
+typedef struct WaitView {
+        const Argosy__UnitRecord *record; // NULL: no such unit (any more)
+        const WaitSite *sites;
+        size_t n_sites;
+        bool stranded;      // placed on a lost host, and no other node takes it
+        bool hosts_unheard; // some host within its lease has not yet told this leader what it holds
+} WaitView;
+
+typedef struct WaitVerdict {
+        bool done;
+        int status;          // 0 or positive errno
+        const char *message; // "" or a reason; static or from the view
+        const char *node;    // the node that the reason is about; NULL: none
+        bool unplaced;       // no node takes it at the moment: the caller knows why
+} WaitVerdict;
+
+// `revision` is the one that the change got.
+WaitVerdict wait_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Clients that wait for units. A wait is judged when it begins and whenever something about one of its units
+// was seen or changed; what got there since is told once per turn.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "response.h"
+
+typedef struct WaitItem {
+        Wait *wait;
+        Unit *unit; // NULL: done
+        ListNode by_unit;
+        uint64_t revision;
+} WaitItem;
+
+struct Wait {
+        Ticket *ticket;
+        ListNode all; // in Leader.waits
+        Argosy__Verb verb;
+        size_t n_items, n_open;
+        Argosy__Response *news; // Progress since the last one; NULL: none
+        bool fresh;             // all of it is to be judged
+        bool failed;            // out of memory on the way
+        WaitItem items[];
+};
+
+void wait_free(Leader *l, Wait *w) {
+        for (size_t i = 0; i < w->n_items; i++) {
+                Unit *u = w->items[i].unit;
+
+                if (!u)
+                        continue;
+                list_unlink(&w->items[i].by_unit);
+                unit_drop_if_unused(l, u);
+        }
+        l->n_wait_items -= w->n_items;
+        list_unlink(&w->all);
+        message_free(w->news);
+        w->ticket->wait = NULL;
+        free(w);
+}
+
+static const char *text(const char *s) {
+        return s ? s : "";
+}
+
+static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u) {
+        UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        bool stranded = e && list_is_linked(&u->homeless) && u->node && host_is_lost(u->node->host);
+        WaitView v = {
+                .record = e ? e->record : NULL, .stranded = stranded, .hosts_unheard = l->n_unheard > 0};
+        _cleanup_free_ WaitSite *sites = NULL;
+        size_t n = 0;
+
+        list_foreach (i, &u->sites)
+                n++;
+        sites = calloc(n + 1, sizeof(*sites));
+        if (!sites)
+                return (WaitVerdict){.message = ""};
+        list_foreach (i, &u->sites) {
+                const Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                sites[v.n_sites++] = (WaitSite){
+                        .node = s->node->name,
+                        .wanted = unit_wanted_on(l, u, e, s->node),
+                        .lost = host_is_lost(s->node->host),
+                        .reported = s->reported && s->node->host->attached,
+                        .revision = s->revision,
+                        .load = s->load,
+                        .active = s->active,
+                        .sub = text(s->sub),
+                        .result = text(s->result),
+                        .error = text(s->error),
+                };
+        }
+        v.sites = sites;
+        return wait_judge(verb, revision, &v);
+}
+
+static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const WaitItem *item,
+                                               const WaitVerdict *v) {
+        Argosy__Response__UnitResult *result = unit_result_new(u->name);
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+        if (!result)
+                return NULL;
+        result->status = v->status;
+        result->revision = item->revision;
+        (void) field_set(&result->message, v->message); // the status says the essential
+        (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
+        if (v->unplaced && e) {
+                _cleanup_free_ char *why = NULL;
+
+                (void) unit_why(l, e, &why, &result->refusals, &result->n_refusals);
+        }
+        return result;
+}
+
+static void send_news(Leader *l, Wait *w, bool final) {
+        Argosy__Response *news = TAKE_PTR(w->news);
+        Ticket *t = w->ticket;
+
+        if (!news)
+                news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+        if (news)
+                news->progress->remaining = (uint32_t) w->n_open;
+        if (final)
+                ticket_finish(t, news);
+        else
+                ticket_respond(t, news);
+}
+
+// -ENOMEM: the ticket is to be ended.
+static int judge_item(Leader *l, WaitItem *item) {
+        Wait *w = item->wait;
+        Unit *u = item->unit;
+        WaitVerdict v = judge(l, w->verb, item->revision, u);
+        Argosy__Response__UnitResult *result;
+
+        if (!v.done)
+                return 0;
+        if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
+                return -ENOMEM;
+        result = result_of(l, u, item, &v);
+        if (FIELD_APPEND(w->news->progress->done, w->news->progress->n_done, result) < 0)
+                return -ENOMEM;
+        list_unlink(&item->by_unit);
+        item->unit = NULL;
+        w->n_open--;
+        unit_drop_if_unused(l, u);
+        return 0;
+}
+
+static int judge_wait(Leader *l, Wait *w) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < w->n_items; i++)
+                if (w->items[i].unit)
+                        r = judge_item(l, &w->items[i]);
+        return r;
+}
+
+int wait_start(Leader *l, Ticket *t) {
+        const Argosy__Request__Wait *m = t->request->wait;
+        Wait *w;
+
+        if (l->n_wait_items + m->n_items > WAIT_ITEMS_MAX)
+                return -EBUSY;
+        w = calloc(1, sizeof(*w) + m->n_items * sizeof(*w->items));
+        if (!w)
+                return -ENOMEM;
+        w->ticket = t;
+        w->verb = m->verb;
+        w->n_items = m->n_items;
+        l->n_wait_items += m->n_items;
+        list_append(&l->waits, &w->all);
+        t->wait = w;
+        for (size_t i = 0; i < m->n_items; i++) {
+                WaitItem *item = &w->items[i];
+
+                item->wait = w;
+                item->revision = m->items[i]->revision;
+                item->unit = unit_get(l, m->items[i]->name);
+                if (!item->unit)
+                        return -ENOMEM;
+                list_append(&item->unit->waits, &item->by_unit);
+                w->n_open++;
+        }
+        w->fresh = true;
+        leader_mark(l);
+        return 0;
+}
+
+static void judge_touched(Leader *l) {
+        while (!list_is_empty(&l->touched)) {
+                Unit *u = CONTAINER_OF(l->touched.next, Unit, touched);
+
+                list_unlink(&u->touched);
+                u->judging = true; // the last wait's end does not free it under us
+                list_foreach_safe (i, &u->waits) {
+                        WaitItem *item = CONTAINER_OF(i, WaitItem, by_unit);
+
+                        if (judge_item(l, item) < 0)
+                                item->wait->failed = true;
+                }
+                u->judging = false;
+                unit_drop_if_unused(l, u);
+        }
+}
+
+static Wait *next_news(const Leader *l) {
+        list_foreach (i, &l->waits) {
+                Wait *w = CONTAINER_OF(i, Wait, all);
+
+                if (w->news || w->failed || !w->n_open)
+                        return w;
+        }
+        return NULL;
+}
+
+// Judges what was touched, then tells each wait's news. Whoever is told may cancel any wait, so each message
+// begins the walk anew.
+void waits_drain(Leader *l) {
+        Wait *w;
+
+        list_foreach (i, &l->waits) {
+                w = CONTAINER_OF(i, Wait, all);
+                if ((w->fresh || l->waits_all) && judge_wait(l, w) < 0)
+                        w->failed = true;
+                w->fresh = false;
+        }
+        l->waits_all = false;
+        judge_touched(l);
+        while ((w = next_news(l))) {
+                if (w->failed)
+                        ticket_finish(w->ticket, NULL);
+                else
+                        send_news(l, w, !w->n_open);
+        }
+}

@@ -55,6 +55,10 @@ def intruder(argv, data, count, address, seconds):
         client.kill()
 
 
+def local_socket(node):
+    return f"/proc/{node.init_pid()}/root/run/argosy/argosy.sock"
+
+
 def closed(client):
     return int(client.stdout.readline())
 
@@ -110,9 +114,9 @@ def test_garbage_on_the_local_socket(c: Cluster):
     for what, data in GARBAGE.items():
         if what == "zeros":
             continue  # empty frames
-        with intruder(n1.command([]), data, 5, "/run/argosy/argosy.sock", 10) as client:
+        with intruder([], data, 5, local_socket(n1), 10) as client:
             assert closed(client) == 5, f"connections that sent {what} are still open"
-    with intruder(n1.command([]), frame(100, b"half"), 200, "/run/argosy/argosy.sock", 60):
+    with intruder([], frame(100, b"half"), 200, local_socket(n1), 60):
         c.start("meanwhile", on=n1)
     assert_well(c, before)
 

@@ -184,21 +184,29 @@ def test_version_and_help(c: Cluster):
     assert c.node("n1").run("argosyd --version").startswith("argosyd ")
 
 
-def test_replace_takes_a_new_file_and_restart_takes_it_up(c: Cluster):
-    c.start("web", SLEEPER)
-    run, newer = c.invocation("web"), SLEEPER + "Environment=COLOUR=green\n"
+def test_a_different_file_is_taken_only_with_replace(c: Cluster):
+    c.submit("web.service", SLEEPER)
+    newer = SLEEPER + "Environment=COLOUR=green\n"
     c.node("n1").write("/root/units/web.service", newer)
     kept = c.ctl_result("submit /root/units/web.service")
-    assert kept.status == 0 and "web.service" in kept.err, "no warning about a different file"
+    assert kept.status == 0 and "web.service" in kept.err and "--replace" in kept.err, "no warning about a different file"
     assert c.ctl("cat web") == SLEEPER
-
     c.ctl("submit --replace /root/units/web.service")
     assert c.ctl("cat web") == newer
-    eventually(lambda: c.row("web")["stale"])
-    assert c.invocation("web") == run, "replacing a file restarted its unit"
-    c.ctl("restart web")
+
+
+def test_start_replace_runs_the_new_file_and_less_than_that_disturbs_nothing(c: Cluster):
+    c.start("web", SLEEPER)
+    run, node = c.invocation("web"), c.where("web")
+    c.node("n1").write("/root/units/web.service", SLEEPER + "Environment=COLOUR=green\n")
+    for verb in ["submit", "load"]:
+        c.ctl_fails(f"{verb} --replace /root/units/web.service", saying="start --replace")
+    c.ctl_result("start /root/units/web.service")
+    assert c.invocation("web") == run and c.ctl("cat web") == SLEEPER
+    c.ctl("start --replace /root/units/web.service")
+    assert c.where("web").name == node.name and c.invocation("web") != run
+    assert "COLOUR=green" in node.run("systemctl show --property Environment web")
     assert not c.row("web")["stale"]
-    assert "COLOUR=green" in c.where("web").run("systemctl show --property Environment web")
 
 
 def test_wrong_command_lines_exit_with_2_and_do_nothing(c: Cluster):

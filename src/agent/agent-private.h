@@ -72,7 +72,8 @@ typedef struct AgentUnit {
 
         // What is reported.
         char *error;
-        uint64_t answered; // revision
+        uint64_t answered;      // revision
+        Argosy__LoadState load; // what systemd said when it parsed the file, UNKNOWN before
         bool refused, drift, file_stale, gone;
         bool in_welcome; // mark while a Welcome is taken over
         Argosy__Outcome__Kind outcome;
@@ -198,6 +199,7 @@ void agent_fence_drop(Agent *a);
 
 // agent-session.c
 int agent_session_init(Agent *a);
+void agent_say_goodbye(Agent *a, Argosy__ToVoter__Goodbye__Why why, bool stopping);
 void agent_session_drain(Agent *a);
 void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *welcome);
 void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack);

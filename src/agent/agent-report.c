@@ -45,8 +45,9 @@ static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
 
 // What is ours and parsed, but dropped from systemd's memory, is still `loaded inactive dead` to people.
 static void fill_unloaded(const AgentUnit *u, Argosy__UnitReport *r) {
-        r->load = u->has_held && u->file_present && u->parsed ? ARGOSY__LOAD_STATE__LOAD_LOADED
-                                                              : ARGOSY__LOAD_STATE__LOAD_STUB;
+        bool parsed = u->has_held && u->file_present && u->parsed;
+
+        r->load = !parsed ? ARGOSY__LOAD_STATE__LOAD_STUB : u->load ?: ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         r->sub = (char *) "dead";
 }

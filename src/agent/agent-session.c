@@ -164,17 +164,24 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         drain_mark(&a->drain);
 }
 
-void agent_goodbye(Agent *a, bool shutdown) {
+void agent_say_goodbye(Agent *a, Argosy__ToVoter__Goodbye__Why why, bool stopping) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
 
         if (a->leader == 0)
                 return;
         agent_report_drain(a); // what is known goes first
-        goodbye.why = shutdown ? ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN
-                               : ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
-        goodbye.stopping = shutdown;
+        goodbye.why = why;
+        goodbye.stopping = stopping;
         message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
         message.goodbye = &goodbye;
         (void) a->ops.send(&message, a->userdata);
+}
+
+// By now systemd has stopped our units, if the machine is going down: they may run elsewhere at once.
+void agent_goodbye(Agent *a, bool shutdown) {
+        agent_say_goodbye(a,
+                          shutdown ? ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN
+                                   : ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART,
+                          false);
 }

@@ -45,6 +45,13 @@ static const UnitRuntime *runtime_of(const AgentUnit *u) {
         return rt && rt->loaded ? rt : NULL;
 }
 
+// Right after it was watched the manager still asks; its answer marks the unit.
+static bool is_known(const AgentUnit *u) {
+        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+
+        return rt && rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+}
+
 static void put_record(AgentUnit *u) {
         int r = ledger_put(u->node->ledger, &u->held);
 
@@ -217,6 +224,7 @@ static void on_loaded(const char *name, Argosy__LoadState load, const char *erro
                 return;
         }
         u->parsed = true;
+        u->load = load;
         if (load == ARGOSY__LOAD_STATE__LOAD_LOADED) {
                 agent_step_done(u, NULL);
                 return;
@@ -285,6 +293,7 @@ static void record_write(AgentUnit *u) {
         u->held.from_template = u->from_template;
         u->file_present = false;
         u->parsed = false;
+        u->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
         put_record(u);
 }
 
@@ -434,7 +443,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         };
         PlanResult res;
 
-        if (u->gone)
+        if (u->gone || !is_known(u))
                 return;
         res = plan_unit(&in);
         note_judgement(u, &res);
@@ -604,10 +613,8 @@ static void on_synced(void *userdata) {
         AgentNode *node = userdata;
 
         node->synced = true;
-        map_foreach (slot, &node->units) {
-                agent_unit_report(slot->value);
+        map_foreach (slot, &node->units)
                 agent_unit_mark(slot->value);
-        }
         drain_mark(&node->agent->drain);
 }
 
@@ -624,7 +631,7 @@ static void on_stopping(void *userdata) {
         if (node->stopping)
                 return;
         node->stopping = true;
-        agent_goodbye(a, true);
+        agent_say_goodbye(a, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, true);
         if (a->ops.stopping)
                 a->ops.stopping(a->userdata);
 }

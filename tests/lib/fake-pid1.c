@@ -15,7 +15,7 @@
 typedef struct FakeUnit {
         UnitRuntime rt;
         char *content;
-        bool pinned, watched;
+        bool pinned, watched, known;
         unsigned runs;
         struct Job *start; // waits for the end of a one-shot
         char name[];
@@ -111,7 +111,7 @@ static void load_unit(FakePid1 *p, FakeUnit *u) {
 static void tell(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
 
-        if (m && m->synced && u->watched)
+        if (m && m->synced && u->watched && u->known)
                 m->ops.unit_changed(u->name, &u->rt, m->userdata);
 }
 
@@ -125,7 +125,7 @@ static void collect(FakePid1 *p, FakeUnit *u) {
         memset(u->rt.invocation_id, 0, sizeof(u->rt.invocation_id));
         free(u->content);
         u->content = NULL;
-        if (m && m->synced && u->watched)
+        if (m && m->synced && u->watched && u->known)
                 m->ops.unit_unloaded(u->name, m->userdata);
 }
 
@@ -258,6 +258,17 @@ static void run_job(FakePid1 *p, Job *j) {
 
 // ---- the connection
 
+static void answer_watches(SystemdManager *m) {
+        map_foreach (slot, &m->pid1->units) {
+                FakeUnit *u = slot->value;
+
+                if (!u->watched || u->known)
+                        continue;
+                u->known = true;
+                tell(m->pid1, u);
+        }
+}
+
 static void manager_run(void *userdata) {
         SystemdManager *m = userdata;
         FakePid1 *p = m->pid1;
@@ -267,14 +278,10 @@ static void manager_run(void *userdata) {
                 return;
         if (!m->synced) {
                 m->synced = true;
-                map_foreach (slot, &p->units) {
-                        FakeUnit *u = slot->value;
-
-                        if (u->rt.loaded)
-                                tell(p, u);
-                }
+                answer_watches(m);
                 m->ops.synced(m->userdata);
         }
+        answer_watches(m);
         if (p->stopping)
                 m->ops.stopping(m->userdata);
         if (p->hold)
@@ -325,6 +332,8 @@ static void lose_all(SystemdManager *m) {
                       "same order");
 
         m->connected = m->synced = false;
+        map_foreach (slot, &m->pid1->units)
+                ((FakeUnit *) slot->value)->known = false;
         while (!list_is_empty(&m->jobs)) {
                 Job *j = CONTAINER_OF(m->jobs.next, Job, link);
 
@@ -348,8 +357,11 @@ static void on_drain_closed(uv_handle_t *handle) {
 
 void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), void *userdata) {
         lose_all(m);
-        map_foreach (slot, &m->pid1->units)
-                ((FakeUnit *) slot->value)->watched = false;
+        map_foreach (slot, &m->pid1->units) {
+                FakeUnit *u = slot->value;
+
+                u->watched = u->known = false;
+        }
         m->pid1->manager = NULL;
         m->closed = closed;
         m->closed_data = userdata;
@@ -362,17 +374,21 @@ bool systemd_manager_is_synced(const SystemdManager *m) {
 
 int systemd_manager_watch(SystemdManager *m, const char *name) {
         unit_get(m->pid1, name)->watched = true;
+        drain_mark(&m->drain);
         return 0;
 }
 
 void systemd_manager_unwatch(SystemdManager *m, const char *name) {
-        unit_get(m->pid1, name)->watched = false;
+        FakeUnit *u = unit_get(m->pid1, name);
+
+        u->watched = u->known = false;
 }
 
 const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name) {
+        static const UnitRuntime unknown; // all zero: nothing is known
         FakeUnit *u = unit_get(m->pid1, name);
 
-        return u->watched ? &u->rt : NULL;
+        return !u->watched ? NULL : u->known ? &u->rt : &unknown;
 }
 
 static Job *job_new(SystemdManager *m, JobKind kind, const char *name, void *userdata) {

@@ -716,13 +716,16 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
         loop_until(answered("web.service", 5) && pid1_runs(w.pid1, "job.service") == 1);
         pid1_shut_down(w.pid1);
         loop_until(w.stopping && w.goodbye);
-        assert_true(w.goodbye->goodbye->stopping);
+        assert_true(w.goodbye->goodbye->stopping); // units still run here
         assert_true(agent_is_stopping(w.agent));
         pid1_stop(w.pid1, "web.service");
         pid1_stop(w.pid1, "job.service");
         loop_until(report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_null(report_of("job.service")->outcome);
         assert_false(report_of("web.service")->drift);
+        agent_goodbye(w.agent, agent_is_stopping(w.agent));
+        assert_int_equal(w.goodbye->goodbye->why, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
+        assert_false(w.goodbye->goodbye->stopping); // none does now
 }
 
 static void a_lost_connection_to_systemd_is_looked_over(void **state) {
@@ -778,6 +781,78 @@ static void content_that_was_not_sent_is_asked_for(void **state) {
         loop_until(w.n_attaches == 2);
         send_welcome(&order, 1, 60000);
         loop_until(answered("web.service", 5));
+}
+
+static void a_file_that_cannot_be_written_is_reported_and_tried_again(void **state) {
+        _cleanup_free_ char *in_the_way = str_printf("%s/web.service.d", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        assert_int_equal(file_replace(AT_FDCWD, in_the_way, "", 0, 0644, 0), 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        assert_non_null(strstr(report_of("web.service")->error, "cannot write its file"));
+        assert_int_equal(pid1_runs(w.pid1, "web.service"), 0);
+        assert_int_equal(unlink(in_the_way), 0);
+        loop_until(!*report_of("web.service")->error);
+        loop_until(pid1_is_active(w.pid1, "web.service"));
+}
+
+static void a_name_that_is_active_without_a_file_is_refused(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/theirs.service", w.unit_dir);
+
+        assert_int_equal(file_replace(AT_FDCWD, path, web, strlen(web), 0644, 0), 0);
+        pid1_start(w.pid1, "theirs.service"); // as a transient unit
+        assert_int_equal(unlink(path), 0);
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "theirs.service", .content = web2, .revision = 5, .start = 5});
+        loop_until(answered("theirs.service", 5));
+        assert_true(report_of("theirs.service")->refused);
+        assert_false(has_file("theirs.service"));
+        send_order((Order){.name = "theirs.service", .remove = true, .revision = 6});
+        loop_until(is_gone("theirs.service"));
+        assert_true(pid1_is_active(w.pid1, "theirs.service"));
+}
+
+// The slice of ours that an instance was put into, -1 for none.
+static int slice_of(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s.d/50-argosy.conf", w.unit_dir, name);
+        _cleanup_buf_ Buf text = {};
+        const char *slice;
+
+        if (file_read(AT_FDCWD, path, 4096, &text) < 0)
+                return -1;
+        assert_int_equal(buf_append(&text, "", 1), 0);
+        slice = strstr((char *) text.data, "Slice=argosy-");
+        return slice ? atoi(slice + strlen("Slice=argosy-")) : -1;
+}
+
+static void beyond_200_units_new_ones_get_slices(void **state) {
+        enum { N = 310 };
+        static char names[N][32];
+        static Order orders[N];
+        unsigned n_plain = 0, n_in[2] = {0};
+
+        for (int i = 0; i < N; i++) {
+                snprintf(names[i], sizeof(names[i]), "web@%i.service", i);
+                orders[i] = (Order){
+                        .name = names[i], .content = web, .from_template = true, .revision = 5, .start = 5};
+        }
+        meet_leader(NULL, 0);
+        send_orders(orders, N);
+        for (int i = 0; i < N; i++) {
+                int slice;
+
+                loop_until(answered(names[i], 5));
+                slice = slice_of(names[i]);
+                assert_true(slice <= 1);
+                if (slice < 0)
+                        n_plain++;
+                else
+                        n_in[slice]++;
+        }
+        assert_int_equal(n_plain, 200);
+        assert_int_equal(n_in[0], 100);
+        assert_int_equal(n_in[1], 10);
 }
 
 static void on_cleared(void *userdata) {
@@ -904,6 +979,9 @@ int main(void) {
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
                 WORLD_TEST(a_stop_overtakes_a_start),
                 WORLD_TEST(content_that_was_not_sent_is_asked_for),
+                WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),
+                WORLD_TEST(a_name_that_is_active_without_a_file_is_refused),
+                WORLD_TEST(beyond_200_units_new_ones_get_slices),
                 WORLD_TEST(leaving_the_cluster_leaves_no_trace),
                 WORLD_TEST(local_units_are_listed_and_stopped_without_a_leader),
                 WORLD_TEST(the_leader_gets_the_status_of_a_unit),

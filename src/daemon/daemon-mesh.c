@@ -107,10 +107,17 @@ const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
         return buf;
 }
 
+// The mesh ends last, since the log needs it to close. What it hears meanwhile has nobody to go to any more.
+static bool is_ending(const Daemon *d) {
+        return !d->router;
+}
+
 static void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
         Daemon *d = userdata;
         char name[64];
 
+        if (is_ending(d))
+                return;
         if (leader == 0 && d->known_leader != 0)
                 log_warning("No leader can be reached; units go on running.");
         else if (leader != 0 && leader != d->known_leader)
@@ -127,6 +134,8 @@ static void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
 static void on_to_host(const Argosy__ToHost *m, void *userdata) {
         Daemon *d = userdata;
 
+        if (is_ending(d))
+                return;
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_FORWARD_REPLY:
                 if (m->forward_reply->response)

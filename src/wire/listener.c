@@ -108,7 +108,7 @@ static void on_greeting_closed(Stream *s, int error, void *userdata) {
 static const StreamOps greeting_ops = {.opened = on_greeted, .closed = on_greeting_closed};
 
 // Owns the fd.
-static int admit(Listener *l, int fd) {
+static int admit(Listener *l, int fd, const struct sockaddr_storage *from) {
         Conn *c = calloc(1, sizeof(*c));
         int r;
 
@@ -117,7 +117,7 @@ static int admit(Listener *l, int fd) {
                 return -ENOMEM;
         }
         *c = (Conn){.listener = l, .since_ms = uv_now(l->loop)};
-        r = stream_new_accepted(l->loop, fd, l->port > 0, l->tls, &greeting_ops, c, &c->stream);
+        r = stream_new_accepted(l->loop, fd, from, l->tls, &greeting_ops, c, &c->stream);
         if (r < 0) {
                 free(c);
                 return r;
@@ -203,10 +203,14 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
         // A status is an error pending on the socket; accept() tells which and clears it.
         for (int n = 0; n < LISTENER_ACCEPTS_PER_TURN && !l->closing && uv_is_active((uv_handle_t *) poll);
              n++) {
-                int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), error = errno, r;
+                struct sockaddr_storage from = {.ss_family = AF_UNIX};
+                socklen_t len = sizeof(from);
+                int fd, error, r;
 
+                fd = accept4(l->fd, (struct sockaddr *) &from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+                error = errno;
                 if (fd >= 0) {
-                        r = admit(l, fd);
+                        r = admit(l, fd, &from);
                         if (r == -ENOMEM || r == -EMFILE)
                                 fall_short(l, -r);
                 } else if (error == EAGAIN)

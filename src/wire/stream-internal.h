@@ -69,10 +69,10 @@ struct Stream {
         size_t flight_done;
 };
 
-// An accepted socket, consumed in every case. `tls` NULL: plain, and the stream is open at once (no
-// `opened`).
-int stream_new_accepted(uv_loop_t *loop, int fd, bool tcp, TlsContext *tls, const StreamOps *ops,
-                        void *userdata, Stream **ret);
+// An accepted socket, consumed in every case, and the address that accept() gave. `tls` NULL: plain, and the
+// stream is open at once (no `opened`).
+int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *from, TlsContext *tls,
+                        const StreamOps *ops, void *userdata, Stream **ret);
 // Called when the stream's memory goes, behind `closed`.
 void stream_set_on_free(Stream *s, void (*on_free)(void *data), void *data);
 

@@ -387,15 +387,11 @@ int stream_dial_unix(uv_loop_t *loop, const char *path, const StreamOps *ops, vo
         return 0;
 }
 
-static void learn_address(StreamPeer *peer, int fd) {
-        struct sockaddr_storage from = {};
-        socklen_t len = sizeof(from);
+static void set_address(StreamPeer *peer, const struct sockaddr_storage *from) {
         const char mapped[] = "::ffff:";
 
-        if (getpeername(fd, (struct sockaddr *) &from, &len) < 0)
-                return;
-        if (from.ss_family == AF_INET6) {
-                const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) &from;
+        if (from->ss_family == AF_INET6) {
+                const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) from;
 
                 uv_ip6_name(in6, peer->address, sizeof(peer->address));
                 if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
@@ -403,16 +399,17 @@ static void learn_address(StreamPeer *peer, int fd) {
                         memmove(peer->address, peer->address + strlen(mapped),
                                 strlen(peer->address + strlen(mapped)) + 1);
                 peer->port = ntohs(in6->sin6_port);
-        } else if (from.ss_family == AF_INET) {
-                const struct sockaddr_in *in = (const struct sockaddr_in *) &from;
+        } else if (from->ss_family == AF_INET) {
+                const struct sockaddr_in *in = (const struct sockaddr_in *) from;
 
                 uv_ip4_name(in, peer->address, sizeof(peer->address));
                 peer->port = ntohs(in->sin_port);
         }
 }
 
-int stream_new_accepted(uv_loop_t *loop, int fd, bool tcp, TlsContext *tls, const StreamOps *ops,
-                        void *userdata, Stream **ret) {
+int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *from, TlsContext *tls,
+                        const StreamOps *ops, void *userdata, Stream **ret) {
+        bool tcp = from->ss_family != AF_UNIX;
         Stream *s = NULL;
         int r;
 
@@ -424,8 +421,7 @@ int stream_new_accepted(uv_loop_t *loop, int fd, bool tcp, TlsContext *tls, cons
                 close(fd);
                 return r;
         }
-        if (tcp)
-                learn_address(&s->peer, fd);
+        set_address(&s->peer, from);
         init_handles(s, loop, tcp);
         r = uvx_errno(tcp ? uv_tcp_open(&s->tcp, fd) : uv_pipe_open(&s->pipe, fd));
         if (r < 0)

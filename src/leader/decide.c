@@ -19,7 +19,7 @@ enum {
 
 typedef struct Decision {
         Leader *leader;
-        Batch batch;
+        Draft batch;
         Placer *placer; // made when first needed
 } Decision;
 
@@ -65,7 +65,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
                 return 0;
         }
         next.node = place.node;
-        return batch_put_unit(&d->batch, &next, 0, e->record->revision);
+        return draft_put_unit(&d->batch, &next, 0, e->record->revision);
 }
 
 static int decide_moves(Decision *d) {
@@ -80,7 +80,7 @@ static int decide_moves(Decision *d) {
                 list_unlink(&u->moving);
                 if (!still_has_to_move(l, u, e))
                         continue;
-                if (batch_has_unit(&d->batch, u->name))
+                if (draft_has_unit(&d->batch, u->name))
                         list_append(&later, &u->moving);
                 else
                         r = move_unit(d, u, e);
@@ -105,7 +105,7 @@ static int decide_homeless(Decision *d) {
                         unit_touch(l, u);
                         continue;
                 }
-                if (batch_has_unit(&d->batch, u->name) || d->batch.packed.len >= BATCH_SOFT_BYTES) {
+                if (draft_has_unit(&d->batch, u->name) || d->batch.packed.len >= BATCH_SOFT_BYTES) {
                         l->retry_homeless = true;
                         continue;
                 }
@@ -129,10 +129,10 @@ static int decide_outcomes(Decision *d) {
                 if (!e || e->record->start_rev != s->outcome->start_rev ||
                     record_final_outcome(e->record, s->node->number))
                         continue;
-                if (batch_has_unit(&d->batch, s->unit->name))
+                if (draft_has_unit(&d->batch, s->unit->name))
                         list_append(&later, &s->outcome_due);
                 else
-                        r = batch_put_outcome(&d->batch, s->unit->name, s->outcome);
+                        r = draft_put_outcome(&d->batch, s->unit->name, s->outcome);
         }
         list_splice(&l->outcomes, &later);
         return r;
@@ -145,12 +145,12 @@ static int decide_hosts(Decision *d) {
                 const Argosy__HostRecord *now = cluster_state_find_host(d->leader->state, h->number);
                 int r;
 
-                if (!h->wish_due || !now || batch_has_host(&d->batch, h->number))
+                if (!h->wish_due || !now || draft_has_host(&d->batch, h->number))
                         continue;
                 h->wish->role = now->role;
                 h->wish->raft_id = now->raft_id;
                 h->wish->no_promote = now->no_promote;
-                r = batch_put_host(&d->batch, h->wish);
+                r = draft_put_host(&d->batch, h->wish);
                 if (r < 0)
                         return r;
                 h->wish_due = false;
@@ -214,13 +214,13 @@ static int plan_change(Decision *d, Ticket *t) {
         static const ChangeOps ops = {.place = on_place, .may_stay = on_may_stay};
         Leader *l = d->leader;
         const Argosy__Request__Change *change = t->request->change;
-        BatchMark mark = batch_mark(&d->batch);
+        DraftMark mark = draft_mark(&d->batch);
         _cleanup_response_ Argosy__Response *response = NULL;
         uint64_t revision;
         bool repeated;
         int r;
 
-        if (batch_has_request(&d->batch, change->id.data, change->id.len))
+        if (draft_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
         repeated = cluster_state_was_applied(l->state, change->id.data, &revision);
         if (!repeated)
@@ -229,13 +229,13 @@ static int plan_change(Decision *d, Ticket *t) {
         if (r < 0)
                 return r;
         if (repeated) {
-                batch_rollback(&d->batch, mark);
+                draft_rollback(&d->batch, mark);
                 change_repeat(change, response);
         }
         if (d->batch.packed.len > STORE_BATCH_MAX - 256) {
                 size_t bytes = d->batch.packed.len - mark.len;
 
-                batch_rollback(&d->batch, mark);
+                draft_rollback(&d->batch, mark);
                 if (mark.n_ops)
                         return -EBUSY;
                 ticket_settle(t, response_error(E2BIG,
@@ -250,7 +250,7 @@ static int plan_change(Decision *d, Ticket *t) {
                 ticket_settle(t, TAKE_PTR(response));
                 return 0;
         }
-        r = batch_add_request(&d->batch, change->id.data, change->id.len);
+        r = draft_add_request(&d->batch, change->id.data, change->id.len);
         if (r < 0)
                 return r;
         t->response = TAKE_PTR(response);
@@ -263,7 +263,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
 
         list_foreach_safe (i, &l->queue) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
-                BatchMark mark = batch_mark(&d->batch);
+                DraftMark mark = draft_mark(&d->batch);
                 int r;
 
                 if (t->removing && !members_removal_ready(l, t))
@@ -273,11 +273,11 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 else
                         r = members_plan(l, t, &d->batch);
                 if (r == -EBUSY) { // first come, first served
-                        batch_rollback(&d->batch, mark);
+                        draft_rollback(&d->batch, mark);
                         return 0;
                 }
                 if (r == -ENOMEM) {
-                        batch_rollback(&d->batch, mark);
+                        draft_rollback(&d->batch, mark);
                         ticket_settle(t, NULL);
                 } else if (r == 1) {
                         list_unlink(&t->queue);
@@ -383,7 +383,7 @@ static void submit(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
         int r;
 
-        r = batch_set_time(&d->batch, leader_wall(l));
+        r = draft_set_time(&d->batch, leader_wall(l));
         if (r >= 0)
                 r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
         list_splice(&l->flying, taken);
@@ -426,6 +426,6 @@ void decide(Leader *l) {
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))
                 submit(&d, &taken);
-        batch_done(&d.batch);
+        draft_done(&d.batch);
         placer_free(d.placer);
 }

@@ -27,8 +27,8 @@
 
 #include <uv.h>
 
-#include "batch.h"
 #include "clock.h"
+#include "draft.h"
 #include "leader.h"
 #include "lease.h"
 #include "unit-file.h"
@@ -183,6 +183,7 @@ struct Leader {
 
         bool leading;
         uint64_t term, index;
+        uint64_t hosts_revision; // of the hosts as the tables have them
 
         Map hosts; // by number
         Map nodes; // by number
@@ -324,12 +325,12 @@ void calls_end(Leader *l, Ticket *t);
 
 // members.c: 1: in the batch, 0: settled or still waiting in the queue, -EBUSY: try in the next batch,
 // -ENOMEM
-int members_plan(Leader *l, Ticket *t, Batch *b);
+int members_plan(Leader *l, Ticket *t, Draft *b);
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
 // A removal waits until its host is no voter; false: not yet.
 bool members_removal_ready(Leader *l, Ticket *t);
 
 // voters.c
-void voters_step(Leader *l, Batch *b); // b NULL: only the steps that need no log entry
+void voters_step(Leader *l, Draft *b); // b NULL: only the steps that need no log entry
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
 void voters_on_attach(Leader *l, Host *h);

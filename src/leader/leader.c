@@ -375,11 +375,12 @@ static void follow_units(Leader *l) {
 }
 
 void leader_on_applied(Leader *l, uint64_t index) {
-        bool hosts = cluster_state_take_hosts_changed(l->state);
+        uint64_t hosts = cluster_state_hosts_revision(l->state);
 
         if (index > l->index)
                 l->index = index;
-        if (l->leading && hosts) {
+        if (l->leading && hosts != l->hosts_revision) {
+                l->hosts_revision = hosts;
                 registry_sync_hosts(l);
                 sessions_count_unheard(l);
         }
@@ -425,8 +426,8 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
         l->term = term;
         if (!leading || l->leading)
                 return;
-        (void) cluster_state_take_hosts_changed(l->state);
         follow_units(l);
+        l->hosts_revision = cluster_state_hosts_revision(l->state);
         l->leading = true;
         if (registry_build(l) < 0)
                 on_out_of_memory();

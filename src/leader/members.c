@@ -29,7 +29,7 @@ enum {
 
 // ------------------------------------------------------------------------------------------------ token
 
-static int plan_token(Leader *l, Ticket *t, Batch *b) {
+static int plan_token(Leader *l, Ticket *t, Draft *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         uint32_t ttl =
                 t->request->cluster_token->ttl_sec ? t->request->cluster_token->ttl_sec : TOKEN_TTL_SEC;
@@ -53,7 +53,7 @@ static int plan_token(Leader *l, Ticket *t, Batch *b) {
         record.secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
         record.expires_us = leader_wall(l) + ttl * USEC_PER_SEC;
         r->token->expires_us = record.expires_us;
-        if (!text || field_set(&r->token->token, text) < 0 || batch_put_token(b, &record) < 0)
+        if (!text || field_set(&r->token->token, text) < 0 || draft_put_token(b, &record) < 0)
                 return -ENOMEM;
         t->response = TAKE_PTR(r);
         return 1;
@@ -175,7 +175,7 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                            other->name, other->address);
 }
 
-static int put_joiner(Batch *b, Argosy__JoinRequest *j, const Hash *pin, const char *address) {
+static int put_joiner(Draft *b, Argosy__JoinRequest *j, const Hash *pin, const char *address) {
         Argosy__HostRecord record = ARGOSY__HOST_RECORD__INIT;
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes = &node;
 
@@ -190,7 +190,7 @@ static int put_joiner(Batch *b, Argosy__JoinRequest *j, const Hash *pin, const c
         record.n_labels = j->n_labels;
         record.nodes = &nodes;
         record.n_nodes = 1;
-        return batch_put_host(b, &record);
+        return draft_put_host(b, &record);
 }
 
 static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
@@ -262,7 +262,7 @@ static void on_joined(Leader *l, Ticket *t) {
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
-static int plan_join(Leader *l, Ticket *t, Batch *b) {
+static int plan_join(Leader *l, Ticket *t, Draft *b) {
         Argosy__JoinRequest *j = t->request->join->join;
         const Argosy__HostRecord *same, *other;
         const char *why;
@@ -298,11 +298,11 @@ static int plan_join(Leader *l, Ticket *t, Batch *b) {
                 ticket_settle(t, t->response);
                 return 0;
         }
-        r = batch_claim(b, t->pin.bytes, HASH_SIZE);
+        r = draft_claim(b, t->pin.bytes, HASH_SIZE);
         if (r >= 0)
-                r = batch_claim(b, j->machine_id, strlen(j->machine_id));
+                r = draft_claim(b, j->machine_id, strlen(j->machine_id));
         if (r >= 0)
-                r = batch_claim(b, j->name, strlen(j->name));
+                r = draft_claim(b, j->name, strlen(j->name));
         if (r < 0)
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
@@ -365,15 +365,15 @@ static bool can_do_without(Leader *l, const Argosy__HostRecord *leaving) {
         return false;
 }
 
-static int mark_leaving(const Argosy__HostRecord *record, Batch *b) {
+static int mark_leaving(const Argosy__HostRecord *record, Draft *b) {
         Argosy__HostRecord next = *record;
 
         next.no_promote = true;
-        return batch_put_host(b, &next);
+        return draft_put_host(b, &next);
 }
 
 // Moves what the host has. 1: all of it is in the batch; 0: there is more than fits.
-static int move_all(Leader *l, const Argosy__HostRecord *record, Batch *b) {
+static int move_all(Leader *l, const Argosy__HostRecord *record, Draft *b) {
         _cleanup_(placer_freep) Placer *p = NULL;
         int r;
 
@@ -389,7 +389,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, Batch *b) {
                         UnitOptions *options;
                         Placement place = {};
 
-                        if (batch_has_unit(b, next.name))
+                        if (draft_has_unit(b, next.name))
                                 return -EBUSY;
                         if (b->packed.len > STORE_BATCH_MAX / 2)
                                 return 0;
@@ -400,7 +400,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, Batch *b) {
                         if (r < 0)
                                 return r;
                         next.node = place.node;
-                        r = batch_put_unit(b, &next, 0, e->record->revision);
+                        r = draft_put_unit(b, &next, 0, e->record->revision);
                         if (r < 0)
                                 return r;
                 }
@@ -420,7 +420,7 @@ static void on_removed(Leader *l, Ticket *t) {
                 l->ops.drop_host(t->removing, l->userdata);
 }
 
-static int plan_remove(Leader *l, Ticket *t, Batch *b) {
+static int plan_remove(Leader *l, Ticket *t, Draft *b) {
         const char *word = t->request->cluster_remove->host;
         const Argosy__HostRecord *record;
         bool ambiguous = false;
@@ -437,7 +437,7 @@ static int plan_remove(Leader *l, Ticket *t, Batch *b) {
         (void) cluster_state_hosts(l->state, &n_hosts);
         if (n_hosts == 1)
                 return refuse(t, EBUSY, "it is the only host of the cluster");
-        if (batch_has_host(b, record->host))
+        if (draft_has_host(b, record->host))
                 return -EBUSY;
         t->removing = record->host;
         if (is_voter(l, record)) {
@@ -458,7 +458,7 @@ static int plan_remove(Leader *l, Ticket *t, Batch *b) {
                 t->again = true;
                 return 1;
         }
-        r = batch_remove_host(b, record->host);
+        r = draft_remove_host(b, record->host);
         if (r < 0)
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
@@ -468,7 +468,7 @@ static int plan_remove(Leader *l, Ticket *t, Batch *b) {
 
 // ------------------------------------------------------------------------------------------------ role
 
-static int plan_role(Leader *l, Ticket *t, Batch *b) {
+static int plan_role(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__ClusterRole *m = t->request->cluster_role;
         const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, NULL);
         Argosy__HostRecord next;
@@ -476,13 +476,13 @@ static int plan_role(Leader *l, Ticket *t, Batch *b) {
 
         if (!record)
                 return refuse(t, ENOENT, "there is no such host, or several are meant");
-        if (batch_has_host(b, record->host))
+        if (draft_has_host(b, record->host))
                 return -EBUSY;
         if (!m->promote && is_voter(l, record) && !can_do_without(l, record))
                 return refuse(t, EBUSY, "no other host can keep the cluster's log at present");
         next = *record;
         next.no_promote = !m->promote;
-        r = batch_put_host(b, &next);
+        r = draft_put_host(b, &next);
         if (r < 0)
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
@@ -496,7 +496,7 @@ static int plan_role(Leader *l, Ticket *t, Batch *b) {
         return 1;
 }
 
-int members_plan(Leader *l, Ticket *t, Batch *b) {
+int members_plan(Leader *l, Ticket *t, Draft *b) {
         switch (t->request->what_case) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
                 return plan_token(l, t, b);

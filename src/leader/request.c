@@ -11,7 +11,7 @@
 typedef struct Planner {
         ClusterState *state;
         const Argosy__Request__Change *change;
-        Batch *batch;
+        Draft *batch;
         const ChangeOps *ops;
         void *userdata;
         UnitFile **parsed; // of change->files, as far as needed
@@ -202,7 +202,7 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
                 ret->target = MAX_OF(now, ARGOSY__TARGET__TARGET_LOADED);
                 return 0;
         case ARGOSY__VERB__VERB_START:
-                *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, BATCH_BUMP_START};
+                *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, DRAFT_BUMP_START};
                 return 0;
         case ARGOSY__VERB__VERB_STOP:
         case ARGOSY__VERB__VERB_RESTART:
@@ -211,12 +211,12 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
                         return r < 0 ? r : 1;
                 }
                 if (verb == ARGOSY__VERB__VERB_STOP)
-                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LOADED, BATCH_BUMP_STOP};
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LOADED, DRAFT_BUMP_STOP};
                 else if (now == ARGOSY__TARGET__TARGET_LAUNCHED) // also a finished one-shot is to run again
                         *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED,
-                                        BATCH_BUMP_START | BATCH_BUMP_RESTART};
+                                        DRAFT_BUMP_START | DRAFT_BUMP_RESTART};
                 else
-                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, BATCH_BUMP_START};
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, DRAFT_BUMP_START};
                 return 0;
         default: // unload
                 ret->target = ARGOSY__TARGET__TARGET_INACTIVE;
@@ -296,13 +296,13 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 return r;
 
         if (source->content && !cluster_state_find_spec(p->state, &source->hash)) {
-                r = batch_put_spec(p->batch, &source->hash, source->content, source->len);
+                r = draft_put_spec(p->batch, &source->hash, source->content, source->len);
                 if (r < 0)
                         return r;
         }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
-        return batch_put_unit(p->batch, &next, wanted->bump, 0);
+        return draft_put_unit(p->batch, &next, wanted->bump, 0);
 }
 
 static int check_name(Argosy__Verb verb, const char *name, UnitNameKind *ret,
@@ -347,7 +347,7 @@ static int plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult 
                 return r < 0 ? r : 1;
         }
         if (verb == ARGOSY__VERB__VERB_DESTROY)
-                return batch_remove_unit(p->batch, name);
+                return draft_remove_unit(p->batch, name);
         if (kind == UNIT_NAME_INSTANCE) {
                 template = unit_name_template(name);
                 if (!template)
@@ -363,16 +363,16 @@ static int plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult 
         return plan_record(p, name, u, &source, &wanted, result);
 }
 
-static int plan_all(Planner *p, Argosy__Response__Change *change, BatchMark start) {
+static int plan_all(Planner *p, Argosy__Response__Change *change, DraftMark start) {
         for (size_t i = 0; i < p->change->n_names; i++) {
                 const char *name = p->change->names[i];
-                BatchMark mark = batch_mark(p->batch);
+                DraftMark mark = draft_mark(p->batch);
                 Argosy__Response__UnitResult *result;
                 int r;
 
-                if (batch_has_unit_since(p->batch, name, start)) // named twice
+                if (draft_has_unit_since(p->batch, name, start)) // named twice
                         continue;
-                if (strlen(name) <= UNIT_NAME_MAX && batch_has_unit(p->batch, name))
+                if (strlen(name) <= UNIT_NAME_MAX && draft_has_unit(p->batch, name))
                         return -EBUSY;
                 result = unit_result_new(name);
                 r = FIELD_APPEND(change->units, change->n_units, result);
@@ -382,16 +382,16 @@ static int plan_all(Planner *p, Argosy__Response__Change *change, BatchMark star
                 if (r < 0)
                         return r;
                 if (r > 0)
-                        batch_rollback(p->batch, mark);
+                        draft_rollback(p->batch, mark);
         }
         return 0;
 }
 
-int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batch *b, const ChangeOps *ops,
+int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
                 void *userdata, Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
         Planner p = {.state = state, .change = change, .batch = b, .ops = ops, .userdata = userdata};
-        BatchMark mark = batch_mark(b);
+        DraftMark mark = draft_mark(b);
         int r = -ENOMEM;
 
         p.parsed = calloc(change->n_files + 1, sizeof(*p.parsed));
@@ -403,7 +403,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         free(p.parsed);
         free(p.hashes);
         if (r < 0) {
-                batch_rollback(b, mark);
+                draft_rollback(b, mark);
                 return r;
         }
         *ret = TAKE_PTR(response);

@@ -22,8 +22,8 @@
 // template's file that the client found, in this order. An instance keeps the content that it got; --replace
 // (and nothing else) takes over what the client found.
 
-#include "batch.h"
 #include "cluster-state.h"
+#include "draft.h"
 
 struct UnitOptions;
 
@@ -44,7 +44,7 @@ typedef struct ChangeOps {
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the
 // next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see
 // change_complete().
-int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batch *b, const ChangeOps *ops,
+int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
                 void *userdata, Argosy__Response **ret);
 // After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.
 void change_complete(const ClusterState *state, Argosy__Response *response,

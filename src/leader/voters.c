@@ -77,16 +77,16 @@ static MembershipStep plan(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ steps
 
-static int put_role(Leader *l, Batch *b, uint32_t host, Argosy__HostRole role, uint32_t raft_id) {
+static int put_role(Leader *l, Draft *b, uint32_t host, Argosy__HostRole role, uint32_t raft_id) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, host);
         Argosy__HostRecord next;
 
-        if (!record || batch_has_host(b, host))
+        if (!record || draft_has_host(b, host))
                 return 0; // in the next batch
         next = *record;
         next.role = role;
         next.raft_id = raft_id;
-        return batch_put_host(b, &next);
+        return draft_put_host(b, &next);
 }
 
 static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
@@ -152,7 +152,7 @@ static bool is_for_the_batch(MembershipAction a) {
         return a == MEMBERSHIP_ENROL || a == MEMBERSHIP_DEMOTE || a == MEMBERSHIP_CLOSE;
 }
 
-static int step_in_batch(Leader *l, Batch *b, const MembershipStep *s) {
+static int step_in_batch(Leader *l, Draft *b, const MembershipStep *s) {
         switch (s->action) {
         case MEMBERSHIP_ENROL:
                 log_notice("Host %s becomes a voter.", name_of(l, s->host));
@@ -191,7 +191,7 @@ static void step_beside(Leader *l, const MembershipStep *s) {
 
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
 // way, which may change the plan.
-void voters_step(Leader *l, Batch *b) {
+void voters_step(Leader *l, Draft *b) {
         MembershipStep s;
 
         if (l->voters_busy || l->batch_flying || !cluster_state_cluster(l->state) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 
-#include "batch.h"
+#include "draft.h"
 
 typedef struct Key {
         size_t position; // in KeySet.keys
@@ -18,7 +18,7 @@ static size_t key_make(uint8_t *ret, char kind, const void *data, size_t len) {
         return len + 1;
 }
 
-static const Key *touched(const Batch *b, char kind, const void *data, size_t len) {
+static const Key *touched(const Draft *b, char kind, const void *data, size_t len) {
         uint8_t bytes[KEY_MAX];
 
         if (len >= KEY_MAX)
@@ -26,7 +26,7 @@ static const Key *touched(const Batch *b, char kind, const void *data, size_t le
         return map_find(&b->touched.map, bytes, key_make(bytes, kind, data, len));
 }
 
-static int touch(Batch *b, char kind, const void *data, size_t len) {
+static int touch(Draft *b, char kind, const void *data, size_t len) {
         KeySet *set = &b->touched;
         _cleanup_free_ Key *key = NULL;
         int r;
@@ -65,25 +65,25 @@ static void forget_since(KeySet *set, size_t n) {
         }
 }
 
-void batch_done(Batch *b) {
+void draft_done(Draft *b) {
         forget_since(&b->touched, 0);
         map_done(&b->touched.map);
         free(b->touched.keys);
         buf_done(&b->packed);
-        *b = (Batch){};
+        *b = (Draft){};
 }
 
-BatchMark batch_mark(const Batch *b) {
-        return (BatchMark){.len = b->packed.len, .n_touched = b->touched.n, .n_ops = b->n_ops};
+DraftMark draft_mark(const Draft *b) {
+        return (DraftMark){.len = b->packed.len, .n_touched = b->touched.n, .n_ops = b->n_ops};
 }
 
-void batch_rollback(Batch *b, BatchMark mark) {
+void draft_rollback(Draft *b, DraftMark mark) {
         forget_since(&b->touched, mark.n_touched);
         b->packed.len = mark.len;
         b->n_ops = mark.n_ops;
 }
 
-static int append(Batch *b, const Argosy__LogBatch *part) {
+static int append(Draft *b, const Argosy__LogBatch *part) {
         size_t n = argosy__log_batch__get_packed_size(part);
         uint8_t *p = buf_reserve(&b->packed, n);
 
@@ -93,7 +93,7 @@ static int append(Batch *b, const Argosy__LogBatch *part) {
         return 0;
 }
 
-static int append_op(Batch *b, Argosy__LogOp *op) {
+static int append_op(Draft *b, Argosy__LogOp *op) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
         part.ops = &op;
@@ -102,15 +102,15 @@ static int append_op(Batch *b, Argosy__LogOp *op) {
         return append(b, &part);
 }
 
-int batch_put_unit(Batch *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision) {
+int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision) {
         Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r;
 
         put.unit = record;
-        put.bump_start = bump & BATCH_BUMP_START;
-        put.bump_restart = bump & BATCH_BUMP_RESTART;
-        put.bump_stop = bump & BATCH_BUMP_STOP;
+        put.bump_start = bump & DRAFT_BUMP_START;
+        put.bump_restart = bump & DRAFT_BUMP_RESTART;
+        put.bump_stop = bump & DRAFT_BUMP_STOP;
         put.if_revision = if_revision;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT;
         op.unit = &put;
@@ -118,7 +118,7 @@ int batch_put_unit(Batch *b, Argosy__UnitRecord *record, unsigned bump, uint64_t
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_remove_unit(Batch *b, const char *name) {
+int draft_remove_unit(Draft *b, const char *name) {
         Argosy__LogOp__UnitRemove remove = ARGOSY__LOG_OP__UNIT_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r;
@@ -130,7 +130,7 @@ int batch_remove_unit(Batch *b, const char *name) {
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_put_spec(Batch *b, const Hash *hash, const void *content, size_t len) {
+int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len) {
         Argosy__Spec spec = ARGOSY__SPEC__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r;
@@ -145,7 +145,7 @@ int batch_put_spec(Batch *b, const Hash *hash, const void *content, size_t len) 
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_put_host(Batch *b, Argosy__HostRecord *record) {
+int draft_put_host(Draft *b, Argosy__HostRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r = 0;
 
@@ -156,7 +156,7 @@ int batch_put_host(Batch *b, Argosy__HostRecord *record) {
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_remove_host(Batch *b, uint32_t host) {
+int draft_remove_host(Draft *b, uint32_t host) {
         Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r;
@@ -168,7 +168,7 @@ int batch_remove_host(Batch *b, uint32_t host) {
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_put_token(Batch *b, Argosy__TokenRecord *record) {
+int draft_put_token(Draft *b, Argosy__TokenRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_TOKEN;
@@ -176,7 +176,7 @@ int batch_put_token(Batch *b, Argosy__TokenRecord *record) {
         return append_op(b, &op);
 }
 
-int batch_remove_token(Batch *b, const char *id) {
+int draft_remove_token(Draft *b, const char *id) {
         Argosy__LogOp__TokenRemove remove = ARGOSY__LOG_OP__TOKEN_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -186,7 +186,7 @@ int batch_remove_token(Batch *b, const char *id) {
         return append_op(b, &op);
 }
 
-int batch_put_outcome(Batch *b, const char *name, Argosy__Outcome *outcome) {
+int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome) {
         Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r;
@@ -199,7 +199,7 @@ int batch_put_outcome(Batch *b, const char *name, Argosy__Outcome *outcome) {
         return r < 0 ? r : append_op(b, &op);
 }
 
-int batch_put_cluster(Batch *b, Argosy__ClusterRecord *record) {
+int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
@@ -207,7 +207,7 @@ int batch_put_cluster(Batch *b, Argosy__ClusterRecord *record) {
         return append_op(b, &op);
 }
 
-int batch_add_request(Batch *b, const void *id, size_t len) {
+int draft_add_request(Draft *b, const void *id, size_t len) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
         ProtobufCBinaryData bytes = {.data = (uint8_t *) id, .len = len};
         int r;
@@ -218,32 +218,32 @@ int batch_add_request(Batch *b, const void *id, size_t len) {
         return r < 0 ? r : append(b, &part);
 }
 
-int batch_claim(Batch *b, const void *data, size_t len) {
+int draft_claim(Draft *b, const void *data, size_t len) {
         if (touched(b, 'c', data, len))
                 return -EBUSY;
         return touch(b, 'c', data, len);
 }
 
-int batch_set_time(Batch *b, uint64_t at_us) {
+int draft_set_time(Draft *b, uint64_t at_us) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
         part.at_us = at_us;
         return append(b, &part);
 }
 
-bool batch_has_unit(const Batch *b, const char *name) {
+bool draft_has_unit(const Draft *b, const char *name) {
         return touched(b, 'u', name, strlen(name));
 }
 
-bool batch_has_host(const Batch *b, uint32_t host) {
+bool draft_has_host(const Draft *b, uint32_t host) {
         return touched(b, 'h', &host, sizeof(host));
 }
 
-bool batch_has_request(const Batch *b, const void *id, size_t len) {
+bool draft_has_request(const Draft *b, const void *id, size_t len) {
         return touched(b, 'r', id, len);
 }
 
-bool batch_has_unit_since(const Batch *b, const char *name, BatchMark mark) {
+bool draft_has_unit_since(const Draft *b, const char *name, DraftMark mark) {
         const Key *key = touched(b, 'u', name, strlen(name));
 
         return key && key->position >= mark.n_touched;

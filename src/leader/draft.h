@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One log entry in the making. Pure.
+//
+// Operations are packed as they come: in protobuf a LogBatch with one operation behind a LogBatch with
+// others is the LogBatch with all of them. So nothing is copied twice, the size is always known, and taking
+// back is cutting off the end.
+//
+// The batch remembers which units, specs and hosts it touches, because whoever decides looks at the state as
+// it was before the batch: nothing may be decided twice about the same record in one entry.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+#include "buf.h"
+#include "hash.h"
+#include "map.h"
+
+typedef struct KeySet {
+        Map map;
+        void **keys; // in the order in which they were added
+        size_t n, allocated;
+} KeySet;
+
+typedef struct Draft {
+        Buf packed;
+        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM
+        size_t n_ops;
+} Draft;
+
+typedef struct DraftMark {
+        size_t len, n_touched, n_ops;
+} DraftMark;
+
+void draft_done(Draft *b);
+DraftMark draft_mark(const Draft *b);
+void draft_rollback(Draft *b, DraftMark mark);
+
+enum {
+        DRAFT_BUMP_START = 1 << 0,
+        DRAFT_BUMP_RESTART = 1 << 1,
+        DRAFT_BUMP_STOP = 1 << 2,
+};
+
+// All of these: 0 or -ENOMEM (then roll back). What they are given is borrowed.
+int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
+int draft_remove_unit(Draft *b, const char *name);
+int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len); // only once for each hash
+int draft_put_host(Draft *b, Argosy__HostRecord *record);
+int draft_remove_host(Draft *b, uint32_t host);
+int draft_put_token(Draft *b, Argosy__TokenRecord *record);
+int draft_remove_token(Draft *b, const char *id);
+int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome);
+int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record);
+int draft_add_request(Draft *b, const void *id, size_t len);
+int draft_set_time(Draft *b, uint64_t at_us);
+
+// Reserves a word that must not be used twice in one batch, without an operation. -EBUSY: it is reserved.
+int draft_claim(Draft *b, const void *data, size_t len);
+
+bool draft_has_unit(const Draft *b, const char *name);
+bool draft_has_host(const Draft *b, uint32_t host);
+bool draft_has_request(const Draft *b, const void *id, size_t len);
+// Whether the unit was touched after `mark`.
+bool draft_has_unit_since(const Draft *b, const char *name, DraftMark mark);

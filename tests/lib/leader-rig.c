@@ -1,0 +1,763 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "leader-rig.h"
+
+#include "batch.h"
+#include "buf.h"
+#include "leader-private.h"
+#include "message.h"
+#include "test.h"
+
+static RigAnswer *answers[65536]; // of the running test
+static size_t n_answers;
+
+// ------------------------------------------------------------------------------------------------ the log
+
+static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
+        Rig *g = userdata;
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, data);
+
+        assert_non_null(batch);
+        assert_int_equal(cluster_state_apply(g->state, batch), 0);
+        message_free(batch);
+        g->batches++;
+        if (g->leader)
+                leader_on_applied(g->leader, index);
+        return 0;
+}
+
+static int on_snapshot(Buf *ret, void *userdata) {
+        return cluster_state_encode(((Rig *) userdata)->state, ret);
+}
+
+static int on_restore(const uint8_t *data, size_t len, void *userdata) {
+        return cluster_state_restore(((Rig *) userdata)->state, data, len);
+}
+
+static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
+        Rig *g = userdata;
+
+        g->led = role == STORE_LEADER;
+        if (g->leader)
+                leader_set_leading(g->leader, g->led, leader.term);
+}
+
+static void on_fatal(const char *why, void *userdata) {
+        fail_msg("%s", why);
+}
+
+static const StoreOps store_ops = {.apply = on_apply,
+                                   .snapshot = on_snapshot,
+                                   .restore = on_restore,
+                                   .role = on_role,
+                                   .fatal = on_fatal};
+
+// ------------------------------------------------------------------------------------------------ the
+// leader's surroundings
+
+static uint64_t now_us(void *userdata) {
+        return ((Rig *) userdata)->now_us;
+}
+
+static int to_host(uint32_t host, const Argosy__ToHost *message, void *userdata) {
+        RigHost *h = rig_host(userdata, host);
+
+        if (!h->linked)
+                return -ENOTCONN;
+        h->inbox = realloc(h->inbox, (h->n_inbox + 1) * sizeof(*h->inbox));
+        h->inbox[h->n_inbox++] = message_copy(message);
+        return 0;
+}
+
+static void clear_inbox(RigHost *h) {
+        for (size_t i = 0; i < h->n_inbox; i++)
+                message_free(h->inbox[i]);
+        h->n_inbox = 0;
+}
+
+static void drop_host(uint32_t host, void *userdata) {
+        rig_host(userdata, host)->linked = false; // the leader hears of it in rig_settle()
+}
+
+static const struct Identity *identity(void *userdata) {
+        return NULL;
+}
+
+static int member_add(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
+        Rig *g = userdata;
+
+        g->members[g->n_members++] = (StoreMember){.raft_id = raft_id, .voter = true};
+        g->member_done = done;
+        g->member_data = data;
+        return 0;
+}
+
+static int member_remove(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
+        Rig *g = userdata;
+
+        for (size_t i = 0; i < g->n_members; i++)
+                if (g->members[i].raft_id == raft_id)
+                        g->members[i] = g->members[--g->n_members];
+        g->member_done = done;
+        g->member_data = data;
+        return 0;
+}
+
+static int transfer(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
+        ((Rig *) userdata)->transferred++;
+        return -EBUSY;
+}
+
+static int submit(const void *data, size_t len, StoreDone done, void *done_data, void *userdata) {
+        return store_submit(((Rig *) userdata)->store, data, len, done, done_data);
+}
+
+static int barrier(StoreDone done, void *done_data, void *userdata) {
+        return store_barrier(((Rig *) userdata)->store, done, done_data);
+}
+
+static void stats(StoreStats *ret, void *userdata) {
+        Rig *g = userdata;
+
+        store_stats(g->store, ret);
+        ret->n_members = g->n_members;
+        memcpy(ret->members, g->members, sizeof(g->members));
+}
+
+static const LeaderOps leader_ops = {
+        .to_host = to_host,
+        .drop_host = drop_host,
+        .identity = identity,
+        .member_add = member_add,
+        .member_remove = member_remove,
+        .transfer = transfer,
+        .submit = submit,
+        .barrier = barrier,
+        .stats = stats,
+};
+
+// ------------------------------------------------------------------------------------------------ fake
+// hosts
+
+RigHost *rig_host(Rig *g, uint32_t host) {
+        assert_in_range(host, 1, g->n_hosts);
+        return &g->hosts[host - 1];
+}
+
+static void say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        m.msg_case = what;
+        m.hello = message;
+        leader_on_message(h->rig->leader, h->number, &m);
+}
+
+static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *r) {
+        argosy__unit_report__init(r);
+        r->node = h->node;
+        r->name = (char *) u->name;
+        r->spec = u->order->spec;
+        r->revision = u->order->revision;
+        r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
+        r->active = u->active;
+        r->sub = u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? "running" : "dead";
+}
+
+static void report(RigHost *h, Argosy__UnitReport *r) {
+        Argosy__ToVoter__Reports m = ARGOSY__TO_VOTER__REPORTS__INIT;
+
+        m.reports = &r;
+        m.n_reports = 1;
+        say(h, ARGOSY__TO_VOTER__MSG_REPORTS, &m);
+}
+
+void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
+                     Argosy__Outcome__Kind kind) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
+        Argosy__UnitReport r;
+
+        u->active = active;
+        fill_report(h, u, &r);
+        if (kind != ARGOSY__OUTCOME__KIND__NONE) {
+                outcome.kind = kind;
+                outcome.node = h->node;
+                outcome.start_rev = u->start_rev;
+                outcome.result = kind == ARGOSY__OUTCOME__KIND__DONE ? "success" : "exit-code";
+                r.outcome = &outcome;
+                r.result = outcome.result;
+        }
+        report(h, &r);
+}
+
+static RigUnit *unit_of(RigHost *h, const char *name) {
+        RigUnit *u = map_find_str(&h->units, name);
+
+        if (u)
+                return u;
+        u = calloc(1, sizeof(*u));
+        strcpy(u->name, name);
+        assert_int_equal(map_add_str(&h->units, u->name, u), 0);
+        return u;
+}
+
+static void unit_gone(RigHost *h, RigUnit *u) {
+        map_take_str(&h->units, u->name);
+        message_free(u->order);
+        free(u);
+}
+
+static void report_gone(RigHost *h, const char *name, uint64_t revision) {
+        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
+
+        r.node = h->node;
+        r.name = (char *) name;
+        r.revision = revision;
+        r.gone = true;
+        report(h, &r);
+}
+
+static void report_refused(RigHost *h, const Argosy__UnitOrder *o) {
+        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
+
+        r.node = h->node;
+        r.name = o->name;
+        r.revision = o->revision;
+        r.refused = true;
+        r.error = "/etc/systemd/system has a unit of this name";
+        report(h, &r);
+}
+
+static void learn(RigHost *h, Argosy__Spec *const *specs, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                Hash hash = hash_of(specs[i]->content.data, specs[i]->content.len), *copy;
+
+                assert_memory_equal(hash.bytes, specs[i]->hash.data, HASH_SIZE);
+                h->specs_received++;
+                if (map_find(&h->contents, hash.bytes, HASH_SIZE))
+                        continue;
+                copy = malloc(sizeof(hash));
+                *copy = hash;
+                assert_int_equal(map_add(&h->contents, copy->bytes, HASH_SIZE, copy), 0);
+        }
+}
+
+static void obey(RigHost *h, const Argosy__UnitOrder *o) {
+        RigUnit *u = map_find_str(&h->units, o->name);
+        bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+
+        assert_int_equal(o->node, h->node);
+        if (o->remove) {
+                char name[256];
+
+                strcpy(name, o->name);
+                if (u)
+                        unit_gone(h, u);
+                report_gone(h, name, o->revision);
+                return;
+        }
+        if (h->refuses) {
+                report_refused(h, o);
+                return;
+        }
+        // The content must be known: from this session, or because the unit has it installed.
+        if (!map_find(&h->contents, o->spec.data, o->spec.len) &&
+            !(u && u->order->spec.len == o->spec.len &&
+              memcmp(u->order->spec.data, o->spec.data, o->spec.len) == 0))
+                fail_msg("host %u was ordered to hold %s without its content", h->number, o->name);
+        u = unit_of(h, o->name);
+        if (u->order)
+                assert_true(o->revision >= u->order->revision);
+        message_free(u->order);
+        u->order = message_copy(o);
+        if (launched && !o->outcome && o->start_rev > u->start_rev &&
+            u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) {
+                u->starts++;
+                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
+                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        u->start_rev = o->start_rev;
+        u->restart_rev = o->restart_rev;
+        u->dirty = true;
+}
+
+static bool is_fenced(RigHost *h, uint64_t term, uint64_t index) {
+        if (term < h->term || (term == h->term && index < h->index))
+                return true;
+        h->term = term;
+        h->index = index;
+        return false;
+}
+
+static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
+        if (w->seq != h->seq)
+                return;
+        assert_false(is_fenced(h, w->term, w->index));
+        h->welcomed = true;
+        h->welcomes++;
+        learn(h, w->specs, w->n_specs);
+        map_foreach (slot, &h->units) {
+                RigUnit *u = slot->value;
+                bool wanted = false;
+                char name[256];
+
+                for (size_t i = 0; i < w->n_orders; i++)
+                        wanted |= streq(w->orders[i]->name, u->name);
+                if (wanted)
+                        continue;
+                strcpy(name, u->name);
+                unit_gone(h, u);
+                report_gone(h, name, 0);
+        }
+        for (size_t i = 0; i < w->n_orders; i++)
+                obey(h, w->orders[i]);
+}
+
+static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
+        Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+
+        h->opened = open->raft_id;
+        opened.raft_id = open->raft_id;
+        say(h, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &opened);
+}
+
+static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
+        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        char *line = "a line";
+
+        h->calls++;
+        h->last_call = call->id;
+        reply.id = call->id;
+        reply.response = &response;
+        if (call->request->what_case == ARGOSY__REQUEST__WHAT_STATUS) {
+                response.final = true;
+                response.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+                response.status_reply = &status;
+        } else {
+                response.final = !call->request->journal->follow;
+                response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+                response.journal = &journal;
+                journal.lines = &line;
+                journal.n_lines = 1;
+        }
+        say(h, ARGOSY__TO_VOTER__MSG_CALL_REPLY, &reply);
+}
+
+static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+                on_welcome(h, m->welcome);
+                break;
+        case ARGOSY__TO_HOST__MSG_ORDERS:
+                assert_true(h->welcomed);
+                assert_false(is_fenced(h, m->orders->term, m->orders->index));
+                learn(h, m->orders->specs, m->orders->n_specs);
+                for (size_t i = 0; i < m->orders->n_orders; i++)
+                        obey(h, m->orders->orders[i]);
+                break;
+        case ARGOSY__TO_HOST__MSG_STORE_OPEN:
+                on_open(h, m->store_open);
+                break;
+        case ARGOSY__TO_HOST__MSG_STORE_CLOSE:
+                h->closed = true;
+                h->opened = 0;
+                break;
+        case ARGOSY__TO_HOST__MSG_REMOVED:
+                h->removed = true;
+                h->up = false;
+                break;
+        case ARGOSY__TO_HOST__MSG_CALL:
+                on_call(h, m->call);
+                break;
+        default:
+                break;
+        }
+}
+
+static void attach(RigHost *h) {
+        Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
+        Argosy__ToVoter__Attach m = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__UnitReport *reports = calloc(h->units.count + 1, sizeof(*reports));
+        Argosy__UnitReport **held = calloc(h->units.count + 1, sizeof(*held));
+        const Argosy__HostRecord *record = cluster_state_find_host(h->rig->state, h->number);
+        char *manager = "system";
+
+        if (!h->linked) {
+                h->linked = true;
+                hello.raft_id = h->opened;
+                leader_on_host_link(h->rig->leader, h->number, &hello);
+        }
+        map_done_with(&h->contents, free);
+        map_foreach (slot, &h->units) {
+                held[m.n_held] = &reports[m.n_held];
+                fill_report(h, slot->value, held[m.n_held++]);
+        }
+        m.held = held;
+        m.seq = ++h->seq;
+        m.name = record->name;
+        m.address = record->address;
+        m.port = record->port;
+        m.labels = h->labels ? &h->labels : record->labels;
+        m.n_labels = h->labels ? 1 : record->n_labels;
+        m.managers = &manager;
+        m.n_managers = 1;
+        h->attached = true;
+        h->welcomed = false;
+        say(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m);
+        free(held);
+        free(reports);
+}
+
+static bool host_turn(RigHost *h) {
+        Argosy__ToHost **inbox = h->inbox;
+        size_t n = h->n_inbox;
+        bool busy = n > 0;
+
+        if (h->was_linked && !h->linked) {
+                h->was_linked = false;
+                h->attached = h->welcomed = false;
+                clear_inbox(h);
+                leader_on_host_link(h->rig->leader, h->number, NULL);
+                return true;
+        }
+        if (!h->up || h->deaf)
+                return false;
+        if (!h->attached && h->rig->led && cluster_state_find_host(h->rig->state, h->number)) {
+                attach(h);
+                busy = true;
+        }
+        h->was_linked = h->linked;
+        h->inbox = NULL;
+        h->n_inbox = 0;
+        for (size_t i = 0; i < n; i++) {
+                on_to_host(h, inbox[i]);
+                message_free(inbox[i]);
+        }
+        free(inbox);
+        map_foreach (slot, &h->units) {
+                RigUnit *u = slot->value;
+                Argosy__UnitReport r;
+
+                if (!u->dirty || h->lazy)
+                        continue;
+                u->dirty = false;
+                fill_report(h, u, &r);
+                report(h, &r);
+                busy = true;
+        }
+        return busy;
+}
+
+static bool loop_is_busy(Rig *g) {
+        return g->leader->drain.marked || g->leader->n_outside > 0;
+}
+
+void rig_settle(Rig *g) {
+        for (unsigned quiet = 0, turns = 0; quiet < 3; turns++) {
+                StoreMemberDone done = TAKE_PTR(g->member_done);
+                bool busy = false;
+
+                if (done)
+                        done(0, g->member_data);
+                assert_true(turns < 20000);
+                uv_run(&g->loop, UV_RUN_NOWAIT);
+                for (size_t i = 0; i < g->n_hosts; i++)
+                        busy |= host_turn(&g->hosts[i]);
+                quiet = busy || loop_is_busy(g) ? 0 : quiet + 1;
+        }
+}
+
+void rig_pass_ms(Rig *g, unsigned ms) {
+        for (unsigned step = RIG_BEAT_MS / 4; ms > 0; ms -= MIN_OF(step, ms)) {
+                g->now_us += MIN_OF(step, ms) * USEC_PER_MSEC;
+                for (size_t i = 0; i < g->n_hosts; i++) {
+                        RigHost *h = &g->hosts[i];
+                        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+
+                        if (h->up && h->attached && h->linked)
+                                say(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
+                }
+                leader_on_time(g->leader);
+                rig_settle(g);
+        }
+}
+
+void rig_host_off(Rig *g, uint32_t host) {
+        RigHost *h = rig_host(g, host);
+
+        h->up = false; // no goodbye, and the link hangs
+}
+
+void rig_host_on(Rig *g, uint32_t host, bool forget) {
+        RigHost *h = rig_host(g, host);
+
+        if (forget)
+                map_foreach (slot, &h->units)
+                        unit_gone(h, slot->value);
+        if (h->linked) {
+                h->linked = false;
+                h->was_linked = false;
+                clear_inbox(h);
+                leader_on_host_link(g->leader, host, NULL);
+        }
+        h->up = true;
+        h->attached = h->welcomed = h->was_linked = false;
+        rig_settle(g);
+}
+
+void rig_host_goodbye(Rig *g, uint32_t host) {
+        RigHost *h = rig_host(g, host);
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        goodbye.stopping = true;
+        say(h, ARGOSY__TO_VOTER__MSG_GOODBYE, &goodbye);
+        h->up = false;
+}
+
+void rig_host_set_labels(Rig *g, uint32_t host, const char *key, const char *value) {
+        RigHost *h = rig_host(g, host);
+
+        argosy__label__init(&h->label);
+        h->label.key = (char *) key;
+        h->label.value = (char *) value;
+        h->labels = &h->label;
+        h->attached = false;
+        rig_settle(g);
+}
+
+RigUnit *rig_unit_on(Rig *g, uint32_t host, const char *name) {
+        return map_find_str(&rig_host(g, host)->units, name);
+}
+
+unsigned rig_count_running(Rig *g, const char *name) {
+        unsigned n = 0;
+
+        for (uint32_t i = 1; i <= g->n_hosts; i++) {
+                const RigUnit *u = rig_unit_on(g, i, name);
+
+                n += g->hosts[i - 1].up && u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        }
+        return n;
+}
+
+void rig_depose(Rig *g) {
+        store_memory_lead(g->store, false);
+        while (g->led)
+                uv_run(&g->loop, UV_RUN_NOWAIT);
+        for (size_t i = 0; i < g->n_hosts; i++) {
+                clear_inbox(&g->hosts[i]);
+                g->hosts[i].attached = g->hosts[i].welcomed = false;
+        }
+}
+
+void rig_elect(Rig *g) {
+        store_memory_lead(g->store, true);
+        while (!g->led)
+                uv_run(&g->loop, UV_RUN_NOWAIT);
+        rig_settle(g);
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static void on_response(const Argosy__Response *response, void *userdata) {
+        RigAnswer *a = userdata;
+
+        assert_false(a->final);
+        a->responses = realloc(a->responses, (a->n + 1) * sizeof(*a->responses));
+        a->responses[a->n++] = message_copy(response);
+        a->final = response->final;
+}
+
+RigAnswer *rig_ask(Rig *g, const Argosy__Request *request) {
+        RigAnswer *a = calloc(1, sizeof(*a));
+
+        assert_true(n_answers < ELEMENTSOF(answers));
+        answers[n_answers++] = a;
+        a->rig = g;
+        a->error = leader_request(g->leader, request, on_response, a, &a->cancel);
+        return a;
+}
+
+RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const char *content, bool replace,
+                           const uint8_t id[16]) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        uint8_t new_id[16] = {};
+
+        g->id++;
+        memcpy(new_id, &g->id, sizeof(g->id));
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) (id ? id : new_id), .len = 16};
+        change.verb = verb;
+        change.names = (char **) &name;
+        change.n_names = 1;
+        change.replace = replace;
+        if (content) {
+                file.name = (char *) name;
+                file.path = (char *) name;
+                file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+                change.files = &files;
+                change.n_files = 1;
+        }
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(g, &request);
+}
+
+const Argosy__Response__UnitResult *rig_change(Rig *g, Argosy__Verb verb, const char *name,
+                                               const char *content) {
+        RigAnswer *a = rig_change_with(g, verb, name, content, false, NULL);
+
+        rig_settle(g);
+        assert_int_equal(a->n, 1);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        return a->responses[0]->change->units[0];
+}
+
+RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
+        RigAnswer *a;
+
+        item.name = (char *) name;
+        item.revision = revision;
+        wait.verb = verb;
+        wait.items = &items;
+        wait.n_items = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &wait;
+        a = rig_ask(g, &request);
+        rig_settle(g);
+        return a;
+}
+
+const Argosy__UnitRecord *rig_record(Rig *g, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(g->state, name);
+
+        return e ? e->record : NULL;
+}
+
+const char *rig_list_units(Rig *g) {
+        static char *text;
+        _cleanup_buf_ Buf buf = {};
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
+        RigAnswer *a;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
+        request.list_units = &list;
+        a = rig_ask(g, &request);
+        assert_true(a->final);
+        for (size_t i = 0; i < a->responses[0]->units->n_rows; i++) {
+                const Argosy__Response__UnitRow *row = a->responses[0]->units->rows[i];
+
+                assert_int_equal(buf_printf(&buf, "%s %s %s %s %s\n", row->unit, row->node, row->load,
+                                            row->active, row->sub),
+                                 0);
+        }
+        free(text);
+        text = buf.len ? buf_take_string(&buf) : strdup("");
+        return text;
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+static void ignore_outcome(StoreOutcome outcome, uint64_t index, void *userdata) {
+}
+
+static void propose(Rig *g, Batch *b) {
+        Buf packed = {};
+        size_t n = argosy__log_batch__get_packed_size(&b->log);
+        unsigned before = g->batches;
+
+        assert_non_null(buf_reserve(&packed, n));
+        argosy__log_batch__pack(&b->log, packed.data);
+        assert_int_equal(store_submit(g->store, packed.data, n, ignore_outcome, g), 0);
+        while (g->batches == before)
+                uv_run(&g->loop, UV_RUN_NOWAIT);
+        buf_done(&packed);
+}
+
+void rig_start(Rig *g, size_t n_hosts) {
+        LeaderConfig config = {.loop = &g->loop,
+                               .self = 1,
+                               .lease_ms = RIG_LEASE_MS,
+                               .beat_ms = RIG_BEAT_MS,
+                               .now_us = now_us};
+        _cleanup_(batch_done) Batch b = {};
+        Argosy__LogOp *op;
+
+        *g = (Rig){.now_us = 1000 * USEC_PER_SEC};
+        assert_int_equal(uv_loop_init(&g->loop), 0);
+        g->state = cluster_state_new();
+        config.state = g->state;
+        assert_int_equal(store_open_memory(&g->loop, &store_ops, g, &g->store), 0);
+        while (!g->led)
+                uv_run(&g->loop, UV_RUN_NOWAIT);
+        op = batch_op(&b, ARGOSY__LOG_OP__OP_CLUSTER);
+        op->cluster = BATCH_NEW(&b, Argosy__ClusterRecord, argosy__cluster_record__init);
+        op->cluster->generation = 1;
+        op->cluster->voters_wanted = 3;
+        for (size_t i = 0; i < n_hosts; i++) {
+                char name[32];
+                Argosy__HostRecord *record;
+
+                snprintf(name, sizeof(name), "n%zu", i + 1);
+                record = batch_host(&b, 0, name, 1);
+                record->port = 7070;
+                if (i == 0) {
+                        record->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+                        record->raft_id = 1;
+                }
+                g->hosts[i] = (RigHost){
+                        .rig = g, .number = (uint32_t) i + 1, .node = (uint32_t) i + 1, .up = true};
+        }
+        g->hosts[0].opened = 1;
+        g->members[g->n_members++] = (StoreMember){.raft_id = 1, .voter = true};
+        g->n_hosts = n_hosts;
+        propose(g, &b);
+        assert_int_equal(leader_new(&config, &leader_ops, g, &g->leader), 0);
+        leader_set_leading(g->leader, true, 1);
+        rig_settle(g);
+}
+
+static void on_leader_closed(void *userdata) {
+        ((Rig *) userdata)->leader = NULL;
+}
+
+static void on_store_closed(void *userdata) {
+        ((Rig *) userdata)->store = NULL;
+}
+
+void rig_stop(Rig *g) {
+        rig_settle(g);
+        store_close(g->store, on_store_closed, g);
+        while (g->store)
+                uv_run(&g->loop, UV_RUN_ONCE);
+        leader_close(g->leader, on_leader_closed, g);
+        while (g->leader)
+                uv_run(&g->loop, UV_RUN_ONCE);
+        for (size_t i = 0; i < n_answers; i++) {
+                for (size_t k = 0; k < answers[i]->n; k++)
+                        message_free(answers[i]->responses[k]);
+                free(answers[i]->responses);
+                free(answers[i]);
+        }
+        n_answers = 0;
+        for (size_t i = 0; i < g->n_hosts; i++) {
+                RigHost *h = &g->hosts[i];
+
+                map_foreach (slot, &h->units)
+                        unit_gone(h, slot->value);
+                map_done(&h->units);
+                map_done_with(&h->contents, free);
+                clear_inbox(h);
+                free(h->inbox);
+        }
+        cluster_state_free(g->state);
+        assert_int_equal(uv_loop_close(&g->loop), 0);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A leader with everything around it in one process: the log in memory, a clock that only tests move, and
+// hosts that are no more than tables. A fake host obeys orders at once, as an agent would once systemd is
+// done; tests can make it silent, deaf, forgetful or refusing.
+//
+// Contents are checked as a real agent must check them: an order whose unit file the host cannot know fails
+// the test.
+
+#include "leader.h"
+#include "map.h"
+
+enum { RIG_HOSTS_MAX = 64, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
+
+typedef struct Rig Rig;
+
+typedef struct RigUnit { // what a fake host does with one unit
+        char name[256];
+        Argosy__UnitOrder *order; // the last one
+        bool ran;                 // its start was carried out
+        uint64_t start_rev, restart_rev;
+        unsigned starts;
+        Argosy__ActiveState active;
+        bool dirty; // to be reported
+} RigUnit;
+
+typedef struct RigHost {
+        Rig *rig;
+        uint32_t number, node;
+        bool up; // beats and obeys
+        bool linked, was_linked;
+        bool deaf;                    // beats, but takes and says nothing
+        Argosy__Label label, *labels; // NULL: as its record has them
+        bool attached;                // sent Attach in this session
+        bool welcomed;
+        bool lazy;    // obeys, but reports nothing until told to (rig_host_report)
+        bool refuses; // every name belongs to somebody else here
+        uint64_t seq, index, term;
+        unsigned welcomes;
+        unsigned specs_received;
+        Map units;    // RigUnit by name
+        Map contents; // of this session
+        Argosy__ToHost **inbox;
+        size_t n_inbox;
+        uint32_t opened; // raft id of the StoreOpen that it obeyed
+        bool closed, removed;
+        unsigned calls; // Call messages
+        uint64_t last_call;
+} RigHost;
+
+typedef struct RigAnswer { // of one request
+        Rig *rig;
+        Argosy__Response **responses;
+        size_t n;
+        bool final;
+        uint64_t cancel;
+        int error; // of leader_request() itself
+} RigAnswer;
+
+struct Rig {
+        uv_loop_t loop;
+        ClusterState *state;
+        Store *store;
+        Leader *leader;
+        bool led; // the store's view
+        uint64_t now_us;
+        RigHost hosts[RIG_HOSTS_MAX];
+        size_t n_hosts;
+        uint64_t id; // of the last Change
+        // What the leader did to the log's membership.
+        StoreMember members[STORE_MEMBERS_MAX];
+        size_t n_members;
+        StoreMemberDone member_done; // to be called in the next turn
+        void *member_data;
+        uint32_t transferred;
+        unsigned batches; // committed
+};
+
+void rig_start(Rig *g, size_t n_hosts); // all hosts up, attached and welcomed; host 1 is the leader's
+void rig_stop(Rig *g);
+// Lets everything happen that happens without time passing.
+void rig_settle(Rig *g);
+// Lets time pass; hosts that are up beat.
+void rig_pass_ms(Rig *g, unsigned ms);
+
+// Power off and on; `forget`: its units do not survive (a reboot).
+void rig_host_off(Rig *g, uint32_t host);
+void rig_host_on(Rig *g, uint32_t host, bool forget);
+void rig_host_goodbye(Rig *g, uint32_t host);
+void rig_host_set_labels(Rig *g, uint32_t host, const char *key, const char *value);
+void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
+                     Argosy__Outcome__Kind outcome);
+RigHost *rig_host(Rig *g, uint32_t host);
+RigUnit *rig_unit_on(Rig *g, uint32_t host, const char *name); // NULL: not held
+unsigned rig_count_running(Rig *g, const char *name);          // hosts that are up and run it
+
+// The leader loses and regains leadership; every host attaches again.
+void rig_depose(Rig *g);
+void rig_elect(Rig *g);
+
+RigAnswer *rig_ask(Rig *g, const Argosy__Request *request);
+// A Change about one unit; `content` NULL: no file. Settles, and returns the result; kept until the rig is
+// stopped.
+const Argosy__Response__UnitResult *rig_change(Rig *g, Argosy__Verb verb, const char *name,
+                                               const char *content);
+RigAnswer *rig_change_with(Rig *g, Argosy__Verb verb, const char *name, const char *content, bool replace,
+                           const uint8_t id[16]);
+RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revision);
+const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
+// "UNIT NODE LOAD ACTIVE SUB" of every row of list-units, one a line; valid until the next call.
+const char *rig_list_units(Rig *g);

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The leader as its neighbours see it: fake hosts, the log in memory, a clock that stands still.
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void assert_done(const RigAnswer *a, int status) {
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, 0);
+        assert_int_equal(a->responses[a->n - 1]->progress->n_done, 1);
+        assert_int_equal(a->responses[a->n - 1]->progress->done[0]->status, status);
+}
+
+static void a_started_unit_runs_on_one_node_and_the_wait_ends(void **state) {
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "web.service", SERVICE);
+
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->node, "n1");
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+        assert_done(rig_wait(&g, START, "web.service", r->revision), 0);
+        assert_string_equal(rig_list_units(&g), "web.service n1 loaded active running\n");
+}
+
+static void a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone(void **state) {
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_host(&g, 1)->deaf = true;
+        r = rig_change(&g, STOP, "web.service", NULL);
+        a = rig_wait(&g, STOP, "web.service", r->revision);
+        assert_false(a->final);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_done(a, 0);
+
+        rig_host(&g, 1)->deaf = true;
+        r = rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+        assert_int_equal(r->status, 0);
+        assert_null(rig_record(&g, "web.service"));
+        a = rig_wait(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", r->revision);
+        assert_false(a->final);
+        assert_string_equal(rig_list_units(&g),
+                            "web.service n1 loaded inactive dead\n"); // no ghost: it is still there
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_done(a, 0);
+        assert_string_equal(rig_list_units(&g), "");
+}
+
+static void units_spread_and_move_when_their_node_is_lost(void **state) {
+        for (int i = 0; i < 30; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%d.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        for (uint32_t h = 1; h <= 3; h++)
+                assert_int_equal(rig_host(&g, h)->units.count, 10);
+        assert_int_equal(rig_host(&g, 3)->specs_received, 1); // thirty units, one content
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
+        assert_int_equal(rig_host(&g, 1)->units.count, 10); // not too early
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_int_equal(rig_host(&g, 1)->units.count, 15);
+        assert_int_equal(rig_host(&g, 2)->units.count, 15);
+
+        // It comes back with its units still running: the newer placement wins.
+        rig_host_on(&g, 3, false);
+        assert_int_equal(rig_host(&g, 3)->units.count, 0);
+        assert_int_equal(rig_count_running(&g, "u5.service"), 1);
+}
+
+static void what_still_belongs_to_a_returning_host_stays_untouched(void **state) {
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_host_off(&g, 1);
+        rig_pass_ms(&g, RIG_LEASE_MS / 4);
+        rig_host_on(&g, 1, false);
+        assert_int_equal(rig_unit_on(&g, 1, "web.service")->starts, 1);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void a_unit_that_no_other_node_takes_stays_with_its_lost_node(void **state) {
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        rig_host_set_labels(&g, 2, "disk", "ssd");
+        rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
+        assert_int_equal(rig_record(&g, "db.service")->node, 2);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(rig_record(&g, "db.service")->node, 2);
+        assert_string_equal(rig_list_units(&g), "db.service n2 unknown unknown unknown\n");
+        // To start it now is answered at once, with the reasons.
+        r = rig_change(&g, START, "db.service", NULL);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->n_refusals, 3);
+        a = rig_wait(&g, START, "db.service", r->revision);
+        assert_done(a, EAGAIN);
+        assert_int_equal(a->responses[0]->progress->done[0]->n_refusals, 3);
+        rig_host_on(&g, 2, false);
+        assert_int_equal(rig_unit_on(&g, 2, "db.service")->starts, 1); // it never stopped
+}
+
+static void a_unit_that_no_member_can_ever_take_is_refused_with_the_reason_per_node(void **state) {
+        const Argosy__Response__UnitResult *r =
+                rig_change(&g, START, "gpu.service", SERVICE "[X-Argosy]\nMachineMetadata=gpu=yes\n");
+
+        assert_int_equal(r->status, ENOSPC);
+        assert_int_equal(r->n_refusals, 3);
+        assert_string_equal(r->refusals[0]->node, "n1");
+        assert_non_null(strstr(r->refusals[0]->reason, "gpu"));
+        assert_null(rig_record(&g, "gpu.service"));
+}
+
+static void an_unplaced_unit_is_placed_when_a_node_comes_for_it(void **state) {
+        rig_host_set_labels(&g, 3, "disk", "ssd");
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
+        assert_int_equal(rig_record(&g, "db.service")->node, 0);
+        assert_string_equal(rig_list_units(&g), "db.service - - inactive dead\n");
+        rig_host_on(&g, 3, true);
+        assert_int_equal(rig_record(&g, "db.service")->node, 3);
+        assert_int_equal(rig_count_running(&g, "db.service"), 1);
+}
+
+static void a_node_that_refuses_the_name_loses_the_unit_to_another(void **state) {
+        rig_host(&g, 1)->refuses = true;
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_int_equal(rig_record(&g, "web.service")->node, 2);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+        rig_host(&g, 2)->refuses = rig_host(&g, 3)->refuses = true;
+        rig_change(&g, START, "other.service", SERVICE);
+        assert_int_equal(rig_record(&g, "other.service")->node, 0);
+}
+
+static void a_global_unit_follows_labels(void **state) {
+        rig_host_set_labels(&g, 2, "edge", "yes");
+        rig_change(&g, START, "agent.service", SERVICE "[X-Argosy]\nGlobal=yes\nMachineMetadata=edge=yes\n");
+        assert_null(rig_unit_on(&g, 1, "agent.service"));
+        assert_non_null(rig_unit_on(&g, 2, "agent.service"));
+        rig_host_set_labels(&g, 3, "edge", "yes");
+        assert_non_null(rig_unit_on(&g, 3, "agent.service"));
+        rig_host_set_labels(&g, 2, "edge", "no");
+        assert_null(rig_unit_on(&g, 2, "agent.service"));
+        assert_int_equal(rig_count_running(&g, "agent.service"), 1);
+}
+
+static void a_finished_one_shot_is_not_moved_and_not_run_again(void **state) {
+        const Argosy__Response__UnitResult *r =
+                rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
+
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "job.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
+        assert_done(rig_wait(&g, START, "job.service", r->revision), 0);
+        rig_host_off(&g, 1);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS); // host 1 leads, and a leader does not lose itself
+        assert_int_equal(rig_record(&g, "job.service")->node, 1);
+        rig_host_on(&g, 1, true);
+        assert_int_equal(rig_unit_on(&g, 1, "job.service")->starts, 0);
+        rig_change(&g, START, "job.service", NULL); // an explicit start runs it again
+        assert_int_equal(rig_unit_on(&g, 1, "job.service")->starts, 1);
+}
+
+static void a_repeated_request_applies_nothing_twice(void **state) {
+        const uint8_t id[16] = "0123456789abcde";
+        RigAnswer *a = rig_change_with(&g, START, "web.service", SERVICE, false, id), *b;
+        uint64_t start_rev;
+
+        rig_settle(&g);
+        start_rev = rig_record(&g, "web.service")->start_rev;
+        b = rig_change_with(&g, START, "web.service", SERVICE, false, id);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "web.service")->start_rev, start_rev);
+        assert_int_equal(b->responses[0]->change->units[0]->revision,
+                         a->responses[0]->change->units[0]->revision);
+        // The same for a destroy, whose unit is not there any more.
+        a = rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
+                            (const uint8_t *) "fedcba9876543210");
+        rig_settle(&g);
+        b = rig_change_with(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL, false,
+                            (const uint8_t *) "fedcba9876543210");
+        rig_settle(&g);
+        assert_int_equal(a->responses[0]->change->units[0]->status, 0);
+        assert_int_equal(b->responses[0]->change->units[0]->status, 0);
+}
+
+static void requests_of_one_turn_cost_one_entry(void **state) {
+        unsigned before = g.batches;
+
+        for (int i = 0; i < 100; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%d.service", i);
+                rig_change_with(&g, START, name, SERVICE, false, NULL);
+        }
+        rig_settle(&g);
+        assert_int_equal(g.batches, before + 1);
+}
+
+static void a_full_disk_changes_nothing_and_says_so(void **state) {
+        RigAnswer *a;
+
+        store_memory_fail(g.store, -ENOSPC);
+        a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, ENOSPC);
+        store_memory_fail(g.store, 0);
+        assert_null(rig_record(&g, "web.service"));
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+}
+
+static void a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated(void **state) {
+        const uint8_t id[16] = "0123456789abcde";
+        RigAnswer *a = rig_change_with(&g, START, "web.service", SERVICE, false, id);
+
+        uv_run(&g.loop, UV_RUN_NOWAIT);
+        rig_depose(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, EAGAIN);
+        assert_true(a->responses[0]->no_leader);
+        rig_elect(&g);
+        rig_change_with(&g, START, "web.service", SERVICE, false, id);
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again(void **state) {
+        for (int i = 0; i < 9; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%d.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        rig_host_off(&g, 3);
+        rig_depose(&g);
+        g.now_us += 3600 * UINT64_C(1000000);
+        rig_elect(&g);
+        assert_int_equal(rig_host(&g, 1)->units.count, 3);
+        assert_int_equal(rig_unit_on(&g, 1, "u0.service")->starts, 1);
+        assert_non_null(strstr(rig_list_units(&g), "u2.service n3 unknown"));
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(rig_host(&g, 1)->units.count + rig_host(&g, 2)->units.count, 9);
+}
+
+// What a former leader saw is not known to the new one: "gone" is only believed when every host has spoken.
+static void a_destroy_waits_for_hosts_that_a_new_leader_has_not_heard_yet(void **state) {
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_host_off(&g, 3);
+        rig_depose(&g);
+        rig_elect(&g);
+        r = rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+        a = rig_wait(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", r->revision);
+        assert_false(a->final);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_done(a, 0);
+}
+
+static void a_shutdown_moves_units_without_waiting_for_the_lease(void **state) {
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE);
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        rig_host_goodbye(&g, 2);
+        rig_settle(&g);
+        rig_change(&g, START, "c.service", SERVICE);
+        rig_change(&g, START, "d.service", SERVICE);
+        assert_int_not_equal(rig_record(&g, "d.service")->node, 2); // nothing new for it
+        assert_int_equal(rig_record(&g, "b.service")->node, 2); // its units are still being stopped there
+        rig_host(&g, 2)->linked = false;
+        rig_settle(&g);
+        assert_int_not_equal(rig_record(&g, "b.service")->node, 2);
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
+static void three_hosts_become_three_voters_and_a_removed_one_is_replaced(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        RigAnswer *a;
+
+        assert_int_equal(g.n_members, 3);
+        for (uint32_t h = 1; h <= 3; h++)
+                assert_int_equal(cluster_state_find_host(g.state, h)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+        rig_change(&g, START, "a.service", SERVICE);
+        rig_change(&g, START, "b.service", SERVICE);
+        rig_change(&g, START, "c.service", SERVICE);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(g.n_members, 3); // a dead voter stays until somebody removes it
+        remove.host = "n3";
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &remove;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_null(cluster_state_find_host(g.state, 3));
+        assert_int_equal(g.n_members, 1); // of two hosts one votes
+        assert_true(rig_host(&g, 2)->closed);
+        assert_int_equal(rig_count_running(&g, "c.service"), 1);
+}
+
+static void an_agent_answers_status_and_journal(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        char *names[] = {"web.service", "nothing.service"};
+        RigAnswer *a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        status.names = names;
+        status.n_names = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
+        request.status = &status;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->n, 2);
+        for (size_t i = 0; i < a->n; i++) {
+                const Argosy__Response *r = a->responses[i];
+
+                if (r->status == ENOENT)
+                        assert_string_equal(r->status_reply->row->unit, "nothing.service");
+                else
+                        assert_string_equal(r->status_reply->row->node, "n1");
+        }
+
+        journal.name = "web.service";
+        journal.follow = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        request.journal = &journal;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_int_equal(a->n, 1);
+        assert_false(a->final);
+        leader_cancel(g.leader, a->cancel);
+        rig_settle(&g);
+        assert_int_equal(a->n, 1);
+        // A host that dies ends what it was asked.
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        rig_host(&g, 1)->linked = false;
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->status, EHOSTUNREACH);
+}
+
+static void a_cancelled_wait_leaves_nothing_behind(void **state) {
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        rig_host(&g, 1)->deaf = true;
+        r = rig_change(&g, START, "web.service", SERVICE);
+        a = rig_wait(&g, START, "web.service", r->revision);
+        assert_false(a->final);
+        leader_cancel(g.leader, a->cancel);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(a->n, 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_started_unit_runs_on_one_node_and_the_wait_ends, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(units_spread_and_move_when_their_node_is_lost, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_still_belongs_to_a_returning_host_stays_untouched,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_that_no_other_node_takes_stays_with_its_lost_node,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_unit_that_no_member_can_ever_take_is_refused_with_the_reason_per_node, setup,
+                        teardown),
+                cmocka_unit_test_setup_teardown(an_unplaced_unit_is_placed_when_a_node_comes_for_it, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_node_that_refuses_the_name_loses_the_unit_to_another,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_global_unit_follows_labels, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_finished_one_shot_is_not_moved_and_not_run_again, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
+                cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_new_leader_gives_everybody_a_full_lease_and_starts_nothing_again, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_destroy_waits_for_hosts_that_a_new_leader_has_not_heard_yet, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_shutdown_moves_units_without_waiting_for_the_lease, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        three_hosts_become_three_voters_and_a_removed_one_is_replaced, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_agent_answers_status_and_journal, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_cancelled_wait_leaves_nothing_behind, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -35,7 +35,7 @@ typedef enum StoreRole {
         STORE_FOLLOWER,
         STORE_CANDIDATE,
         STORE_LEADER,  // only after everything that was committed before has been applied here
-        STORE_STALLED, // still leader by name, but heard no majority for most of an election timeout: do not promise anything
+        STORE_STALLED, // still leader by name, but heard no majority for more than two heartbeats: takes no requests (-EAGAIN)
 } StoreRole;
 
 typedef enum StoreOutcome { // how a submitted batch ended

@@ -20,9 +20,7 @@
 #include "unit-state.h"
 
 enum {
-        STATUS_LINES_DEFAULT = 10,
         STATUS_LINES_MAX = 1000,
-        JOURNAL_LINES_DEFAULT = 10,
         JOURNAL_LINES_LIMIT = 100000, // asked for at once
 };
 
@@ -329,7 +327,7 @@ static int status_start(Agent *a, AgentNode *node, const Argosy__Request__Status
         r = call_new(a, node, q->names, q->n_names, reply, userdata, &c);
         if (r < 0)
                 return r;
-        c->n_lines = MIN_OF(q->lines ?: STATUS_LINES_DEFAULT, (unsigned) STATUS_LINES_MAX);
+        c->n_lines = MIN_OF(q->lines, (unsigned) STATUS_LINES_MAX);
         *ret = c->number;
         status_next(c);
         if (!call_find(a, *ret))
@@ -365,7 +363,7 @@ static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journ
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;
-        r = read_lines(c, q->name, MIN_OF(q->lines ?: JOURNAL_LINES_DEFAULT, (unsigned) JOURNAL_LINES_LIMIT),
+        r = read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT),
                        q->follow, &journal_ops);
         if (r < 0) {
                 call_free(c);

@@ -21,6 +21,8 @@
 #include "unit-args.h"
 #include "wait-set.h"
 
+enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
+
 enum { REQUEST_ID_SIZE = 16, REFUSALS_SHOWN = 10 };
 
 typedef struct ChangeVerb {
@@ -139,6 +141,8 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                         e = wait_set_add(&c->waiting, u->name, u->revision);
                         if (e < 0 && e != -EEXIST)
                                 return e;
+                        if (u->n_refusals > 0) // the wait ends at once, and says it all
+                                continue;
                 } else
                         report_end(c, u);
                 report_warning(c, u);
@@ -172,6 +176,8 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
                                 patience.lost_us || r == -ETIMEDOUT
                                         ? "; the cluster may have taken the request or not"
                                         : "");
+        if (c->status == E2BIG && change->n_names > 1)
+                return CHANGE_SPLIT;
         if (c->status != 0)
                 return ctl_fail(ctl, "%s: %s", c->verb->name, c->message);
         if (!c->answered)
@@ -307,31 +313,33 @@ static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
         return EXIT_OK;
 }
 
-// Every file that was found, as the message wants it. One block, freed by the caller; contents are borrowed.
-static Argosy__NamedFile **named_files(const UnitArgs *a, size_t *ret_n) {
+// The files of `names`, as the message wants them. One block, freed by the caller; everything in it is
+// borrowed.
+static Argosy__NamedFile **named_files(const UnitArgs *a, char **names, size_t n_names, size_t *ret_n) {
+        _cleanup_free_ const UnitArgsFile **found = NULL;
         Argosy__NamedFile **pointers, *files;
-        size_t n = 0;
+        size_t n;
 
-        pointers = calloc(a->n_files + 1, sizeof(*pointers) + sizeof(*files));
+        if (unit_args_files_of(a, names, n_names, &found, &n) < 0)
+                return NULL;
+        pointers = calloc(n + 1, sizeof(*pointers) + sizeof(*files));
         if (!pointers)
                 return NULL;
-        files = (Argosy__NamedFile *) (pointers + a->n_files + 1);
-        for (size_t i = 0; i < a->n_files; i++) {
-                if (a->files[i]->missing)
-                        continue;
-                files[n] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
-                files[n].name = a->files[i]->name;
-                files[n].path = a->files[i]->path;
-                files[n].content.data = a->files[i]->content.data;
-                files[n].content.len = a->files[i]->content.len;
-                pointers[n] = &files[n];
-                n++;
+        files = (Argosy__NamedFile *) (pointers + n + 1);
+        for (size_t i = 0; i < n; i++) {
+                files[i] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
+                files[i].name = found[i]->name;
+                files[i].path = found[i]->path;
+                files[i].content.data = found[i]->content.data;
+                files[i].content.len = found[i]->content.len;
+                pointers[i] = &files[i];
         }
         *ret_n = n;
         return pointers;
 }
 
-static int change_units(Change *c, const UnitArgs *a) {
+// A request of its own for each half of what is too much for one entry of the log.
+static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_names) {
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         _cleanup_free_ Argosy__NamedFile **files = NULL;
         uint8_t id[REQUEST_ID_SIZE];
@@ -339,20 +347,34 @@ static int change_units(Change *c, const UnitArgs *a) {
 
         if (getrandom(id, sizeof(id), 0) != sizeof(id))
                 return ctl_fail(c->ctl, "no random numbers: %s", strerror(errno));
-        files = named_files(a, &change.n_files);
+        files = named_files(a, names, n_names, &change.n_files);
         if (!files)
                 return ctl_oom(c->ctl);
         change.id.data = id;
         change.id.len = sizeof(id);
         change.verb = c->verb->verb;
-        change.names = a->names;
-        change.n_names = a->n_names;
+        change.names = names;
+        change.n_names = n_names;
         change.files = files;
         change.replace = c->ctl->opt.given & OPT_REPLACE;
+        c->status = 0;
+        c->answered = false;
         code = send_change(c, &change);
-        if (code != EXIT_OK)
+        if (code != CHANGE_SPLIT)
                 return code;
-        code = wait_all(c);
+        code = change_some(c, a, names, n_names / 2);
+        return code != EXIT_OK ? code : change_some(c, a, names + n_names / 2, n_names - n_names / 2);
+}
+
+static int change_units(Change *c, const UnitArgs *a) {
+        int code, waited;
+
+        code = change_some(c, a, a->names, a->n_names);
+        if (code == EXIT_DETACHED)
+                return code;
+        waited = wait_all(c); // also if a later part was refused: what was taken is waited for
+        if (code == EXIT_OK)
+                code = waited;
         return code == EXIT_OK && c->n_failed > 0 ? EXIT_FAILED : code;
 }
 

@@ -199,14 +199,17 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
 
 // ---- membership
 
+// What the daemon has to say, e.g. what still has to happen.
 static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        if (*r->message && !(ctl->opt.given & OPT_QUIET))
+                fprintf(ctl->out, "%s\n", r->message);
         return 0;
 }
 
 // Asked once: the daemon may restart because of what it was asked, and the second answer would be that it is
 // done already.
 static int change_membership(Ctl *ctl, Argosy__Request *request) {
-        return ctl_ask(ctl, request, CALL_PATIENT | CALL_ONCE, on_done, NULL);
+        return ctl_ask(ctl, request, CALL_PATIENT | CALL_ONCE | CALL_NOTE, on_done, NULL);
 }
 
 // A token on the command line can be seen by every process of the host; "-" reads it from standard input.
@@ -259,7 +262,6 @@ int verb_cluster_remove(Ctl *ctl, char **args, size_t n) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         remove.host = args[0];
-        remove.force = ctl->opt.given & OPT_FORCE;
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &remove;
         return change_membership(ctl, &request);
@@ -306,11 +308,11 @@ static void exec_recover(void) {
 
 int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
         if (!(ctl->opt.given & OPT_YES)) {
-                ctl_fail(ctl, "this makes this host the only voter of a new generation of its cluster. What "
-                              "only the other voters "
-                              "knew is lost, and they must never come back with their old log. Stop "
-                              "argosyd.service here, make "
-                              "sure that the others are gone for good, then say --yes");
+                ctl_fail(ctl, "this makes this host the only voter of a new generation of its cluster; what "
+                              "only the other "
+                              "voters knew is lost. Make sure that they are gone for good, stop "
+                              "argosyd.socket and "
+                              "argosyd.service here, and say --yes");
                 return EXIT_USAGE;
         }
         fflush(ctl->out);

@@ -117,7 +117,7 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
                 if (r < 0)
                         break;
                 warn_stale(ctl, response);
-                if (response->status == 0 && *response->message)
+                if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
                         ctl_warn(ctl, "%s", response->message);
                 last = response->final;
                 r = f(ctl, response, userdata);

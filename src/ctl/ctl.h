@@ -56,6 +56,7 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
 // see it. Returns an exit code.
 // -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
 enum { CALL_STATUS = 2, CALL_ONCE = 4 };
+enum { CALL_NOTE = 8 }; // for both: messages of success are no warnings but for `f`
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
 
 // Between two tries of something that the daemon or its leader was not there for. Zero-initialised: none

@@ -7,14 +7,13 @@
 
 #define AT(type, member) offsetof(Argosy__Response__##type, member)
 
-// A prefix of a content's hash is enough for people.
 static const Field of_units[] = {
         {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitRow, unit), true, true},
         {"node", "machine", "NODE", FIELD_STRING, AT(UnitRow, node), true, true},
         {"load", NULL, "LOAD", FIELD_STRING, AT(UnitRow, load), true, false},
         {"active", NULL, "ACTIVE", FIELD_STRING, AT(UnitRow, active), true, false},
         {"sub", NULL, "SUB", FIELD_STRING, AT(UnitRow, sub), true, false},
-        {"rev", "hash", "REV", FIELD_STRING, AT(UnitRow, spec), false, false},
+        {"rev", "hash", "REV", FIELD_HASH, AT(UnitRow, spec), false, false},
         {"drift", NULL, "DRIFT", FIELD_BOOL, AT(UnitRow, drift), false, false},
         {"stale", NULL, "STALE", FIELD_BOOL, AT(UnitRow, file_stale), false, false},
         {"error", NULL, "ERROR", FIELD_STRING, AT(UnitRow, error), false, true},
@@ -22,7 +21,7 @@ static const Field of_units[] = {
 };
 static const Field of_unit_files[] = {
         {"unit", NULL, "UNIT", FIELD_STRING, AT(UnitFileRow, unit), true, true},
-        {"rev", "hash", "REV", FIELD_STRING, AT(UnitFileRow, rev), true, false},
+        {"rev", "hash", "REV", FIELD_HASH, AT(UnitFileRow, rev), true, false},
         {"desired", "dstate", "DESIRED", FIELD_STRING, AT(UnitFileRow, desired), true, false},
         {"state", NULL, "STATE", FIELD_STRING, AT(UnitFileRow, state), true, false},
         {"node", "target", "NODE", FIELD_STRING, AT(UnitFileRow, node), true, true},
@@ -33,7 +32,7 @@ static const Field of_nodes[] = {
         {"node", "machine", "NODE", FIELD_STRING, AT(NodeRow, node), true, true},
         {"address", "ip", "ADDRESS", FIELD_STRING, AT(NodeRow, address), true, false},
         {"state", NULL, "STATE", FIELD_STRING, AT(NodeRow, state), true, false},
-        {"role", NULL, "ROLE", FIELD_STRING, AT(NodeRow, role), true, false},
+        {"role", NULL, "ROLE", FIELD_ROLE, AT(NodeRow, role), true, false},
         {"units", NULL, "UNITS", FIELD_U32, AT(NodeRow, units), true, false},
         {"labels", "metadata", "LABELS", FIELD_LABELS, 0, true, true},
         {"leader", NULL, "LEADER", FIELD_BOOL, AT(NodeRow, leader), false, false},
@@ -146,6 +145,10 @@ int field_append(const Field *f, const void *row, Buf *out) {
         switch (f->type) {
         case FIELD_STRING:
                 return buf_printf(out, "%s", field_string(f, row));
+        case FIELD_HASH:
+                return buf_printf(out, "%.*s", HASH_SHOWN, field_string(f, row));
+        case FIELD_ROLE:
+                return buf_printf(out, "%s", node->leader ? "leader" : node->role);
         case FIELD_BOOL:
                 return buf_printf(out, "%s", *(const protobuf_c_boolean *) at(f, row) ? "yes" : "no");
         case FIELD_U32:
@@ -165,6 +168,8 @@ void field_json(const Field *f, const void *row, Json *j) {
         json_key(j, f->name);
         switch (f->type) {
         case FIELD_STRING:
+        case FIELD_HASH:
+        case FIELD_ROLE:
                 json_string(j, field_string(f, row));
                 break;
         case FIELD_BOOL:

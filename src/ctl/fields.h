@@ -8,7 +8,14 @@
 #include "json.h"
 #include "table.h"
 
-typedef enum FieldType { FIELD_STRING, FIELD_BOOL, FIELD_U32, FIELD_LABELS } FieldType;
+typedef enum FieldType {
+        FIELD_STRING,
+        FIELD_HASH, // a string of which people see the first digits only
+        FIELD_ROLE, // of a node; people see who leads, JSON has that apart
+        FIELD_BOOL,
+        FIELD_U32,
+        FIELD_LABELS,
+} FieldType;
 
 typedef struct Field {
         const char *name;  // as in --fields and JSON
@@ -29,7 +36,7 @@ typedef struct FieldList {
 
 extern const FieldList unit_fields, unit_file_fields, node_fields;
 
-enum { FIELDS_MAX = 16 };
+enum { FIELDS_MAX = 16, HASH_SHOWN = 7 };
 
 // Reads a --fields value; NULL: those shown by default (or, for `all`, every one). Names may repeat. -EINVAL
 // and a sentence in `why`.

@@ -24,19 +24,21 @@ static int print_lines(Ctl *ctl, const Argosy__Response__Journal *j) {
 }
 
 typedef struct Reader {
-        bool cut;    // the leader, or the way to the node, went away while lines were coming
+        bool began;  // lines have come, now or on an earlier connection
+        bool any;    // lines have come on this one
+        bool cut;    // the leader, or the node, went away while lines were coming
         bool failed; // something else, and it was said what
-        bool any;    // lines have come
 } Reader;
 
 static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Reader *reader = userdata;
 
-        if (r->status == ECONNRESET && (ctl->opt.given & OPT_FOLLOW)) {
+        if (r->final && reader->began && (ctl->opt.given & OPT_FOLLOW) &&
+            (r->status == ECONNRESET || r->status == EHOSTUNREACH)) {
                 reader->cut = true;
                 return 0;
         }
-        if (r->status != 0) {
+        if (r->status != 0) { // one of several nodes, or all
                 ctl_fail(ctl, "%s", status_text(r->status, r->message));
                 reader->failed = true;
                 return 0;
@@ -45,34 +47,39 @@ static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         if (!(ctl->opt.given & OPT_FOLLOW))
                 pager_open(ctl);
-        reader->any = true;
+        reader->began = reader->any = true;
         return print_lines(ctl, r->journal);
 }
 
-// Goes on over restarts of argosyd and changes of the leader. Lines that were written in between are not
-// printed, and that is said.
+// Goes on over restarts of argosyd, changes of the leader and moves of the unit. Lines that were written in
+// between are not printed, and that is said.
 static int follow(Ctl *ctl, Argosy__Request *request) {
         Patience patience = {};
+        Reader reader = {};
 
         for (;;) {
-                Reader reader = {};
-                int r = ctl_call(ctl, request, CALL_PATIENT, on_journal, &reader);
+                int r;
 
-                if (reader.failed)
-                        return EXIT_FAILED;
+                reader.any = reader.cut = false;
+                r = ctl_call(ctl, request, CALL_PATIENT, on_journal, &reader);
                 if (r == -ECANCELED || (r == 0 && !reader.cut))
-                        return EXIT_OK;
+                        return reader.failed ? EXIT_FAILED : EXIT_OK;
+                if (r == -ENOMEM)
+                        return ctl_oom(ctl);
                 if (r < 0 && !client_is_lost(&ctl->client, r))
-                        return r == -ENOMEM ? ctl_oom(ctl) : ctl_fail(ctl, "%s", ctl->client.why);
+                        return ctl_fail(ctl, "%s", ctl->client.why);
                 if (reader.any)
                         patience = (Patience){};
-                if (!patience.told)
+                if (reader.began && !patience.told)
                         ctl_warn(ctl,
                                  "the connection to the unit's node was lost; lines may be missing here");
                 patience.told = true;
-                request->journal->lines = 0;
+                if (reader.began)
+                        request->journal->lines = 0;
                 if (!ctl_try_again(ctl, &patience, &r))
-                        return ctl_fail(ctl, "%s", ctl->client.why);
+                        return ctl_fail(ctl, "%s",
+                                        r < 0 ? ctl->client.why
+                                              : "the unit is on no node that can be reached");
         }
 }
 

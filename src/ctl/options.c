@@ -26,7 +26,7 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 return 0;
         case OPT_TTL:
                 if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > TTL_SEC_MAX)
-                        return bad(why, info->name, value, "a time span between 1s and a year");
+                        return bad(why, info->name, value, "a time span between 1s and 30 days");
                 o->ttl_sec = (uint32_t) (n / USEC_PER_SEC);
                 return 0;
         case OPT_JSON:

@@ -9,7 +9,7 @@
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
-enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 365 * 86400 };
+enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 30 * 86400 };
 
 typedef struct CtlOptions {
         unsigned given;      // Option bits

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "ctl.h"
+#include "fields.h"
 #include "status-text.h"
 #include "str.h"
 
@@ -179,8 +180,8 @@ static void put_placement(StatusText *t) {
         put_label(t, "Desired");
         put_clean(t, *s->desired ? s->desired : "-");
         if (t->error == 0)
-                t->error = buf_printf(t->out, " (revision %" PRIu64 "%s%s)", s->revision,
-                                      *s->row->spec ? ", file " : "", s->row->spec);
+                t->error = buf_printf(t->out, " (revision %" PRIu64 "%s%.*s)", s->revision,
+                                      *s->row->spec ? ", file " : "", HASH_SHOWN, s->row->spec);
         put(t, "\n");
         if (s->row->drift) {
                 put_label(t, "Drift");

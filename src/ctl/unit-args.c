@@ -226,3 +226,37 @@ int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd,
                 (void) buf_printf(why, "'%s' is not a range like {1..100} or {a,b}", word);
         return r;
 }
+
+// Adds the file of that name, unless it is there or there is none.
+static int note_file(const UnitArgs *a, const char *name, Map *noted, const UnitArgsFile **files,
+                     size_t *n) {
+        UnitArgsFile *f = map_find_str(&a->files_by_name, name);
+
+        if (!f || map_find_str(noted, f->name))
+                return 0;
+        files[(*n)++] = f;
+        return map_add_str(noted, f->name, f);
+}
+
+int unit_args_files_of(const UnitArgs *a, char *const *names, size_t n_names, const UnitArgsFile ***ret,
+                       size_t *ret_n) {
+        _cleanup_free_ const UnitArgsFile **files = calloc(a->n_files + 1, sizeof(*files));
+        _cleanup_(map_done) Map noted = {};
+        size_t n = 0;
+        int r = files ? 0 : -ENOMEM;
+
+        for (size_t i = 0; i < n_names && r == 0; i++) {
+                _cleanup_free_ char *template = NULL;
+
+                r = note_file(a, names[i], &noted, files, &n);
+                if (r < 0 || unit_name_kind(names[i], NULL) != UNIT_NAME_INSTANCE)
+                        continue;
+                template = unit_name_template(names[i]);
+                r = template ? note_file(a, template, &noted, files, &n) : -ENOMEM;
+        }
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(files);
+        *ret_n = n;
+        return 0;
+}

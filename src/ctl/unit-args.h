@@ -50,4 +50,9 @@ void unit_args_done(UnitArgs *a);
 // says, with a sentence appended to `why`; -ENOMEM. *a stays valid, but is not to be used after an error.
 int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why);
 
+// The files that were found for some of the names, each once. The array is the caller's, the files are
+// borrowed. 0 or -ENOMEM.
+int unit_args_files_of(const UnitArgs *a, char *const *names, size_t n, const UnitArgsFile ***ret,
+                       size_t *ret_n);
+
 bool unit_arg_is_glob(const char *word);

@@ -419,6 +419,8 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .port = (uint16_t) d->config.port,
                 .labels = (const Argosy__Label *const *) d->config.labels,
                 .n_labels = d->config.n_labels,
+                .nodes = d->peers->nodes,
+                .n_nodes = d->peers->n_nodes,
         };
 
         return agent_new(&config, &agent_ops, d, &d->agent, ret_why);

@@ -23,7 +23,6 @@ typedef struct Evaluation {
 } Evaluation;
 
 int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
-        _cleanup_buf_ Buf text = {0};
         char reason[512];
         va_list ap;
 

@@ -195,10 +195,11 @@ void raft_disk_init(RaftStore *s) {
 
 // ---- watchdog
 
-static bool disk_is_full(const RaftStore *s) {
+bool raft_disk_is_full(const RaftStore *s) {
         struct statvfs v;
 
-        return statvfs(s->dir, &v) == 0 && (uint64_t) v.f_bavail * v.f_frsize < SEGMENT_ROOM_BYTES;
+        return statvfs(s->dir, &v) == 0 && ((uint64_t) v.f_bavail * v.f_frsize < SEGMENT_ROOM_BYTES ||
+                                            (v.f_files > 0 && v.f_favail == 0));
 }
 
 void raft_disk_look(RaftStore *s, uint64_t now_ms) {
@@ -208,7 +209,7 @@ void raft_disk_look(RaftStore *s, uint64_t now_ms) {
 
         if (!progress_is_stuck(&s->disk_progress, s->raft.last_stored, target, now_ms))
                 return;
-        if (!disk_is_full(s))
+        if (!raft_disk_is_full(s))
                 raft_store_fatal(s, "the disk has written nothing for %d s although the log waits for it",
                                  STORE_STUCK_MS / 1000);
         if (!s->full_disk_logged)

@@ -389,12 +389,16 @@ static bool is_damage(int raft_error, const char *message) {
 }
 
 static int explain(RaftStore *s, int raft_error, const char *message, char **ret_why) {
-        int error = s->open_error
-                            ?: is_damage(raft_error, message) ? -EBADMSG
-                                                              : raft_store_errno(raft_error);
+        int error = s->open_error;
 
+        if (error == 0)
+                error = is_damage(raft_error, message) ? -EBADMSG : raft_store_errno(raft_error);
+        if (error == -EIO && raft_disk_is_full(s))
+                error = -ENOSPC; // libraft does not tell the two apart everywhere
         if (s->open_why)
                 message = s->open_why;
+        else if (error == -ENOSPC)
+                message = "no space left on the disk";
         else if (!*message)
                 message = raft_strerror(raft_error);
         if (error == -EBADMSG)

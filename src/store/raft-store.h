@@ -117,5 +117,6 @@ void raft_store_look_at_members(RaftStore *s, uint64_t now_ms);
 // raft-disk.c
 // Between raft_uv_init() and raft_init().
 void raft_disk_init(RaftStore *s);
+bool raft_disk_is_full(const RaftStore *s);
 // Ends the process when entries wait for the disk for too long.
 void raft_disk_look(RaftStore *s, uint64_t now_ms);

@@ -41,5 +41,5 @@ StoreCluster *store_cluster_of(size_t n);
 StoreNode *store_cluster_leader(StoreCluster *c);
 // Waits until all open stores have the same history as `n`.
 void store_cluster_agree(StoreCluster *c, const StoreNode *n);
-// Submits `count` batches of `len` bytes one after the other at the leader.
+// Submits batches of `len` bytes one after the other at the leader until it has applied `count` more.
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len);

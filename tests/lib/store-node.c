@@ -93,8 +93,8 @@ void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_wh
                 .dir = n->dir,
                 .raft_id = n->raft_id,
                 .bootstrap = bootstrap,
-                .election_ms = n->election_ms ?: 150,
-                .heartbeat_ms = n->heartbeat_ms ?: 30,
+                .election_ms = n->election_ms ?: 300,
+                .heartbeat_ms = n->heartbeat_ms ?: 60,
                 .tls = n->tls,
         };
         _cleanup_free_ char *why = NULL;

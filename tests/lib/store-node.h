@@ -17,7 +17,7 @@ struct StoreNode {
         uv_loop_t *loop;
         char dir[512];
         uint32_t raft_id;
-        unsigned election_ms, heartbeat_ms; // 0: 150 and 30
+        unsigned election_ms, heartbeat_ms; // 0: 300 and 60
         TlsContext *tls;
         bool (*resolve)(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
                         void *cluster);

@@ -332,6 +332,40 @@ static void a_change_without_a_leader_fails(void **state) {
         assert_string_equal(o.err, "argosyctl: stop: no leader can be reached for 10 s\n");
 }
 
+static void wants_less(FakeDaemon *d) {
+        Argosy__Request *q;
+        uint8_t id[16];
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 3);
+        memcpy(id, d->memory, sizeof(id));
+        done(q);
+        reply_error(d, E2BIG, "too much for one entry", false);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 1 && streq(q->change->names[0], "a.service"));
+        assert(memcmp(id, q->change->id.data, sizeof(id)) !=
+               0); // the log would take it for the one that it refused
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 1}));
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 2 && streq(q->change->names[1], "c.service"));
+        done(q);
+        reply_change(d, RESULTS({"b.service", .revision = 2}, {"c.service", .revision = 2}));
+        expect_wait(d, ARGOSY__VERB__VERB_STOP,
+                    RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
+                            {"c.service", .revision = 2}));
+        reply_progress(d, RESULTS({"a.service"}, {"b.service"}, {"c.service"}), true);
+        fake_expect_end(d);
+}
+
+static void what_is_too_much_at_once_goes_in_parts(void **state) {
+        _cleanup_outcome_ Outcome o = run(wants_less, "stop a b c");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
 static void stops_locally(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -650,6 +684,7 @@ int main(void) {
                 cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
                 cmocka_unit_test(no_block_and_submit_do_not_wait),
                 cmocka_unit_test(a_change_without_a_leader_fails),
+                cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
                 cmocka_unit_test(stop_local_needs_no_leader),
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
                 cmocka_unit_test(a_list_for_programs_is_bare),

@@ -79,16 +79,18 @@ static void values_come_from_the_row(void **state) {
         b.key = (char *) "rack", b.value = (char *) "a";
         row.node = (char *) "n1";
         row.units = 12;
+        row.role = (char *) "voter";
+        row.role = (char *) "voter";
         row.leader = true;
         row.labels = labels;
         row.n_labels = 2;
-        n = select_fields(&node_fields, "node,units,leader,labels,state", false, fields);
+        n = select_fields(&node_fields, "node,units,role,leader,labels,state", false, fields);
         for (size_t i = 0; i < n; i++) {
                 assert_int_equal(field_append(fields[i], &row, &text), 0);
                 assert_int_equal(buf_append(&text, "|", 1), 0);
         }
         got = buf_take_string(&text);
-        assert_string_equal(got, "n1|12|yes|disk=ssd,rack=a||");
+        assert_string_equal(got, "n1|12|leader|yes|disk=ssd,rack=a||");
 
         j.f = open_memstream(&json, &size);
         json_begin(&j, '{');
@@ -96,10 +98,9 @@ static void values_come_from_the_row(void **state) {
                 field_json(fields[i], &row, &j);
         json_end(&j, '}');
         fclose(j.f);
-        assert_string_equal(
-                json,
-                "{\"node\":\"n1\",\"units\":12,\"leader\":true,\"labels\":{\"disk\":\"ssd\",\"rack\":\"a\"},"
-                "\"state\":\"\"}");
+        assert_string_equal(json, "{\"node\":\"n1\",\"units\":12,\"role\":\"voter\",\"leader\":true,"
+                                  "\"labels\":{\"disk\":\"ssd\",\"rack\":\"a\"},"
+                                  "\"state\":\"\"}");
 }
 
 static void trouble_has_a_colour(void **state) {

@@ -52,7 +52,7 @@ static void a_running_service_looks_as_in_systemctl(void **state) {
 
         init(&e, "web.service", "active", "running");
         e.row.node = (char *) "n2";
-        e.row.spec = (char *) "1f2e3d4c";
+        e.row.spec = (char *) "1f2e3d4c5b6a79881f2e3d4c5b6a7988";
         set(&e, "Description", "Example web server");
         set(&e, "FragmentPath", "/run/systemd/system/web.service");
         set(&e, "ActiveEnterTimestamp", "Thu 2025-11-20 10:00:00 UTC");
@@ -70,7 +70,7 @@ static void a_running_service_looks_as_in_systemctl(void **state) {
                    "     Loaded: loaded (/run/systemd/system/web.service)\n"
                    "     Active: active (running) since Thu 2025-11-20 10:00:00 UTC; 5min 5s ago\n"
                    "       Node: n2\n"
-                   "    Desired: launched (revision 12, file 1f2e3d4c)\n"
+                   "    Desired: launched (revision 12, file 1f2e3d4)\n"
                    "   Main PID: 4711\n"
                    "      Tasks: 3 (limit: 4915)\n"
                    "     Memory: 4.5M\n"

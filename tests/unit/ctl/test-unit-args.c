@@ -162,6 +162,20 @@ static void a_file_that_is_too_large_is_refused(void **state) {
         refuse(f, &a, "big", -EFBIG, "big.service is larger than 256 KiB");
 }
 
+static void each_part_of_a_request_takes_its_files_along(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        _cleanup_free_ const UnitArgsFile **files = NULL, **fewer = NULL;
+        size_t n;
+
+        take(*state, &a, "web@{7..9}");
+        take(*state, &a, "db");
+        assert_int_equal(unit_args_files_of(&a, a.names, a.n_names, &files, &n), 0);
+        assert_int_equal(n, 3); // web@7, the template, db
+        assert_int_equal(unit_args_files_of(&a, a.names + 1, 2, &fewer, &n), 0);
+        assert_int_equal(n, 1);
+        assert_string_equal(fewer[0]->name, "web@.service");
+}
+
 static void without_files_a_directory_is_cut_off(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
         _cleanup_buf_ Buf why = {};
@@ -189,6 +203,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_directory_is_no_unit_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_words_are_refused_with_a_reason, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_is_too_large_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(each_part_of_a_request_takes_its_files_along, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(without_files_a_directory_is_cut_off, setup, teardown),
         };
 

@@ -77,8 +77,7 @@ static void the_same_demand_has_the_same_key_however_it_is_written(void **state)
         static const char *const texts[] = {
                 "[X-Fleet]\nMachineMetadata=a=1\nMachineMetadata=b=2\nMachineMetadata=a=3\n",
                 "[X-Argosy]\nMachineMetadata= b=2  'a=3'\ta=1 a=1\n",
-                "[X-Fleet]\nX-ConditionMachineMetadata=\"a=3\" "
-                "\"b=2\"\n[X-Argosy]\nMachineMetadata=a=\"1\"\n",
+                "[X-Fleet]\nX-ConditionMachineMetadata='a=3' 'b=2'\n[X-Argosy]\nMachineMetadata=a=\"1\"\n",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++)
@@ -155,6 +154,7 @@ static void what_an_instance_makes_of_an_option_is_checked_for_that_instance(voi
         _cleanup_free_ char *why = NULL;
         UnitOptions *bad = NULL;
 
+        assert_string_equal(good->key, "rack=a/b\n");
         assert_int_equal(unit_file_expand(f, "web@.service", "web@.service", &bad, &why), -EINVAL);
         assert_null(bad);
         assert_non_null(strstr(why, "web@.service:3: MachineMetadata=rack= is not KEY=VALUE"));

@@ -189,6 +189,24 @@ static void a_server_that_does_not_answer_is_not_promoted(void **state) {
         store_cluster_free(c);
 }
 
+// Without pre-vote a member that hears nobody raises its term again and again, and disturbs the others when
+// it is back.
+static void guard_6_a_lonely_member_does_not_raise_its_term(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *lonely = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        StoreStats before, after;
+
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c, leader);
+        store_stats(lonely->store, &before);
+        store_node_close(leader);
+        store_run_for(&c->loop, 2000); // three elections at least
+        store_stats(lonely->store, &after);
+        assert_int_equal(after.term, before.term);
+        store_cluster_free(c);
+}
+
 // ---- who is talked to
 
 static void a_server_with_another_key_is_not_talked_to(void **state) {
@@ -246,6 +264,7 @@ int main(void) {
                 cmocka_unit_test(a_leader_may_remove_itself),
                 cmocka_unit_test(leadership_is_handed_over),
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
+                cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
                 cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),
         };

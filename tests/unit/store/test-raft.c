@@ -13,6 +13,7 @@
 #include "buf.h"
 #include "fileio.h"
 #include "macro.h"
+#include "raft-store.h"
 #include "store-node.h"
 #include "str.h"
 
@@ -223,6 +224,18 @@ static void guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start(void
         assert_true(hash_equal(&f->node.chain, &chain));
 }
 
+static void guard_6_segments_are_big_and_many_entries_are_in_flight(void **state) {
+        Fixture *f = *state;
+        struct stat st;
+        char path[1024];
+
+        open_leader(f);
+        assert_true(find_file(f->node.dir, "open-", "none", path, sizeof(path)));
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, 8 * 1024 * 1024); // below 4 MiB libraft says "no space" for ever
+        assert_int_equal(raft_store(f->node.store)->raft.max_inflight_entries, STORE_PENDING_MAX);
+}
+
 static void damage(const char *path, off_t at) {
         int fd = open(path, O_RDWR | O_CLOEXEC);
         uint8_t byte;
@@ -379,6 +392,7 @@ int main(void) {
                 TEST(barriers_of_one_turn_share_one_entry),
                 TEST(closing_answers_everything),
                 TEST(guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start),
+                TEST(guard_6_segments_are_big_and_many_entries_are_in_flight),
                 TEST(guard_2_a_damaged_snapshot_is_refused),
                 TEST(guard_5_a_damaged_log_is_refused),
                 TEST(a_truncated_log_is_refused),

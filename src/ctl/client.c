@@ -218,7 +218,7 @@ int client_receive(Client *c, uint64_t deadline_us, Argosy__Response **ret) {
                 if (r < 0)
                         return fail(c, r, r == -EINTR ? "interrupted" : strerror(-r));
                 if (r == 0)
-                        return fail(c, -ETIMEDOUT, "argosyd did not answer in time");
+                        return fail(c, -ETIMEDOUT, "no answer in time, perhaps for want of a leader");
                 p = buf_reserve(&c->in, READ_CHUNK);
                 if (!p)
                         return fail(c, -ENOMEM, strerror(ENOMEM));

@@ -88,10 +88,13 @@ static void warn_stale(Ctl *ctl, const Argosy__Response *r) {
                          (const char *) age.data);
 }
 
+// The daemon gives up looking for a leader when we do; what it then says is worth a moment more.
 static uint64_t answer_deadline(const Ctl *ctl, unsigned flags) {
         uint64_t until = clock_boot_us() + ANSWER_SEC * USEC_PER_SEC;
 
-        return flags & CALL_PATIENT ? ctl->deadline_us : MIN_OF(ctl->deadline_us, until);
+        if ((flags & CALL_PATIENT) || ctl->deadline_us == CLIENT_NEVER)
+                return flags & CALL_PATIENT ? ctl->deadline_us : until;
+        return MIN_OF(ctl->deadline_us + ANSWER_GRACE_MS * USEC_PER_MSEC, until);
 }
 
 // The daemon's patience with a missing leader ends with ours.

@@ -19,8 +19,9 @@ enum { // exit codes; systemctl's where it has one
 };
 
 enum {
-        ANSWER_SEC = 90,    // longest silence of a daemon that is not asked to wait for anything
-        RECONNECT_SEC = 60, // how long a lost daemon may be away until the command gives up
+        ANSWER_SEC = 90,        // longest silence of a daemon that is not asked to wait for anything
+        ANSWER_GRACE_MS = 1000, // how long after --timeout an answer is still taken
+        RECONNECT_SEC = 60,     // how long a lost daemon may be away until the command gives up
 };
 
 struct Ctl {

@@ -169,8 +169,10 @@ void field_json(const Field *f, const void *row, Json *j) {
         switch (f->type) {
         case FIELD_STRING:
         case FIELD_HASH:
-        case FIELD_ROLE:
                 json_string(j, field_string(f, row));
+                break;
+        case FIELD_ROLE:
+                json_string(j, node->leader ? "leader" : node->role);
                 break;
         case FIELD_BOOL:
                 json_bool(j, *(const protobuf_c_boolean *) at(f, row));

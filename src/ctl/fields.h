@@ -11,7 +11,7 @@
 typedef enum FieldType {
         FIELD_STRING,
         FIELD_HASH, // a string of which people see the first digits only
-        FIELD_ROLE, // of a node; people see who leads, JSON has that apart
+        FIELD_ROLE, // of a node: that it leads says more than that it votes
         FIELD_BOOL,
         FIELD_U32,
         FIELD_LABELS,

@@ -3,6 +3,7 @@
 // Whole commands against a daemon that plays a script: what is asked, what is printed, and how it exits.
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -366,6 +367,26 @@ static void what_is_too_much_at_once_goes_in_parts(void **state) {
         assert_string_equal(o.err, "");
 }
 
+static void answers_at_the_last_moment(FakeDaemon *d) {
+        struct timespec t = {};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        t.tv_nsec = (long) (q->timeout_ms + 50) * 1000000; // as long as it was told to look, and a little
+        done(q);
+        nanosleep(&t, NULL);
+        reply_error(d, ETIMEDOUT, "no leader can be reached", false);
+        fake_expect_end(d);
+}
+
+static void the_daemons_reason_is_waited_for(void **state) {
+        _cleanup_outcome_ Outcome o = run(answers_at_the_last_moment, "stop --timeout=100ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop: no leader can be reached\n");
+}
+
 static void stops_locally(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -685,6 +706,7 @@ int main(void) {
                 cmocka_unit_test(no_block_and_submit_do_not_wait),
                 cmocka_unit_test(a_change_without_a_leader_fails),
                 cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
+                cmocka_unit_test(the_daemons_reason_is_waited_for),
                 cmocka_unit_test(stop_local_needs_no_leader),
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
                 cmocka_unit_test(a_list_for_programs_is_bare),

@@ -98,7 +98,7 @@ static void values_come_from_the_row(void **state) {
                 field_json(fields[i], &row, &j);
         json_end(&j, '}');
         fclose(j.f);
-        assert_string_equal(json, "{\"node\":\"n1\",\"units\":12,\"role\":\"voter\",\"leader\":true,"
+        assert_string_equal(json, "{\"node\":\"n1\",\"units\":12,\"role\":\"leader\",\"leader\":true,"
                                   "\"labels\":{\"disk\":\"ssd\",\"rack\":\"a\"},"
                                   "\"state\":\"\"}");
 }

@@ -3,15 +3,16 @@
 
 // One connection to one systemd manager over its private socket: what its units are doing, and orders to it.
 //
-// The cache is fed by signals (PropertiesChanged of watched units, UnitNew, UnitRemoved); what a signal says is what was true when it was sent,
-// so messages applied in their order never go backwards. One ListUnits at connect and after each gap (reload, re-exec, reconnect, signals
-// found missing) makes it true again. A slow rolling ListUnitsByNames over watched, loaded units finds signals that systemd dropped.
-// A name that is not loaded is never queried, since that would make systemd load it, drop it and tell everybody.
+// The cache is fed by signals (PropertiesChanged of watched units, UnitNew, UnitRemoved); what a signal says
+// is what was true when it was sent, so messages applied in their order never go backwards. One ListUnits at
+// connect and after each gap (reload, re-exec, reconnect, signals found missing) makes it true again. A slow
+// rolling ListUnitsByNames over watched, loaded units finds signals that systemd dropped. A name that is not
+// loaded is never queried, since that would make systemd load it, drop it and tell everybody.
 //
-// Only units that were watched are reported. No callback is ever called from inside one of these functions, all come from the loop. In one turn of
-// the loop they come in this order: unit_changed and unit_unloaded of each unit that changed; reloaded; synced; then the ends of jobs,
-// loads, reloads and inspections. Changes of one unit within a turn are one unit_changed. Every function may be called from
-// every callback.
+// Only units that were watched are reported. No callback is ever called from inside one of these functions,
+// all come from the loop. In one turn of the loop they come in this order: unit_changed and unit_unloaded of
+// each unit that changed; reloaded; synced; then the ends of jobs, loads, reloads and inspections. Changes
+// of one unit within a turn are one unit_changed. Every function may be called from every callback.
 //
 // The connection is made again by itself for ever, after 20 ms, then twice as long each time up to a second.
 
@@ -24,60 +25,77 @@
 typedef struct SystemdManager SystemdManager;
 
 enum {
-        SYSTEMD_JOBS_MAX = 8,            // jobs in flight; a slot is free again at the unit's first transition or after SYSTEMD_JOB_SLOT_MS
+        SYSTEMD_JOBS_MAX = 8, // jobs in flight; a slot is free again at the unit's first transition or after
+                              // SYSTEMD_JOB_SLOT_MS
         SYSTEMD_JOB_SLOT_MS = 100,
-        SYSTEMD_UNFINISHED_MAX = 256,    // jobs whose end we still wait for
-        SYSTEMD_READ_BUDGET = 32,        // messages per turn of the loop
-        SYSTEMD_CHECK_CHUNK = 100,       // names per ListUnitsByNames
-        SYSTEMD_QUERIES_MAX = 64,        // questions about single units in flight
-        SYSTEMD_ROWS_PER_TURN = 1000,    // rows of a ListUnits reply taken in per turn of the loop, about 1 us each
-        SYSTEMD_SETTLE_MS = 100,         // how long the end of a job waits for its unit's change before it asks
+        SYSTEMD_UNFINISHED_MAX = 256, // jobs whose end we still wait for
+        SYSTEMD_READ_BUDGET = 32,     // messages per turn of the loop
+        SYSTEMD_CHECK_CHUNK = 100,    // names per ListUnitsByNames
+        SYSTEMD_QUERIES_MAX = 64,     // questions about single units in flight
+        SYSTEMD_ROWS_PER_TURN =
+                1000,            // rows of a ListUnits reply taken in per turn of the loop, about 1 us each
+        SYSTEMD_SETTLE_MS = 100, // how long the end of a job waits for its unit's change before it asks
         SYSTEMD_CHECK_PERIOD_S = 600,
 };
 
 typedef struct UnitRuntime {
-        Argosy__LoadState load;      // as far as known: systemd does not tell when it changes, every resync and check does
-        Argosy__ActiveState active;  // UNKNOWN: just watched, the answer is under way
+        Argosy__LoadState
+                load; // as far as known: systemd does not tell when it changes, every resync and check does
+        Argosy__ActiveState active; // UNKNOWN: just watched, the answer is under way
         char sub[24];
-        char result[24];             // last Result seen, empty if none
-        uint8_t invocation_id[16];   // of the last run seen; zero if none
-        uint64_t since_us;           // wall clock of the last change of `active`, 0: before we looked
-        bool loaded;                 // in systemd's memory (else load=STUB or what was known last, active=inactive)
+        char result[24];           // last Result seen, empty if none
+        uint8_t invocation_id[16]; // of the last run seen; zero if none
+        uint64_t since_us;         // wall clock of the last change of `active`, 0: before we looked
+        bool loaded; // in systemd's memory (else load=STUB or what was known last, active=inactive)
 } UnitRuntime;
 
 typedef enum SystemdJobResult {
-        SYSTEMD_JOB_DONE, SYSTEMD_JOB_CANCELED, SYSTEMD_JOB_TIMEOUT, SYSTEMD_JOB_FAILED, SYSTEMD_JOB_DEPENDENCY, SYSTEMD_JOB_SKIPPED,
-        SYSTEMD_JOB_REFUSED,  // systemd did not accept it: see error text
-        SYSTEMD_JOB_LOST,     // the connection broke; look at the unit's state after `synced`
+        SYSTEMD_JOB_DONE,
+        SYSTEMD_JOB_CANCELED,
+        SYSTEMD_JOB_TIMEOUT,
+        SYSTEMD_JOB_FAILED,
+        SYSTEMD_JOB_DEPENDENCY,
+        SYSTEMD_JOB_SKIPPED,
+        SYSTEMD_JOB_REFUSED, // systemd did not accept it: see error text
+        SYSTEMD_JOB_LOST,    // the connection broke; look at the unit's state after `synced`
 } SystemdJobResult;
 
-typedef enum SystemdJobKind { SYSTEMD_START, SYSTEMD_STOP, SYSTEMD_RESTART, SYSTEMD_RESET_FAILED } SystemdJobKind;
+typedef enum SystemdJobKind {
+        SYSTEMD_START,
+        SYSTEMD_STOP,
+        SYSTEMD_RESTART,
+        SYSTEMD_RESET_FAILED
+} SystemdJobKind;
 
 typedef struct SystemdOps {
         void (*unit_changed)(const char *name, const UnitRuntime *now, void *userdata);
         // A watched unit has left systemd's memory, whatever it is now: the next use reads its files.
         void (*unit_unloaded)(const char *name, void *userdata);
-        // May be NULL. Somebody made systemd read all unit files again (reload, re-exec). What was written before `since_us` (boot time) was read for
-        // certain; what was written later maybe not.
+        // May be NULL. Somebody made systemd read all unit files again (reload, re-exec). What was written
+        // before `since_us` (boot time) was read for certain; what was written later maybe not.
         void (*reloaded)(uint64_t since_us, void *userdata);
-        // The whole cache is true now: after connect and after each gap, once all unit_changed for it were called.
+        // The whole cache is true now: after connect and after each gap, once all unit_changed for it were
+        // called.
         void (*synced)(void *userdata);
         void (*disconnected)(const char *why, void *userdata); // once per loss; it reconnects by itself
-        void (*stopping)(void *userdata);                      // the machine (or user session) is shutting down; once
+        void (*stopping)(void *userdata); // the machine (or user session) is shutting down; once
 } SystemdOps;
 
 typedef struct SystemdConfig {
         uv_loop_t *loop;
-        const char *socket_path;   // NULL: /run/systemd/private
-        uint64_t check_period_us;  // rolling check: one full round in this time; 0: SYSTEMD_CHECK_PERIOD_S
-        // NULL, or called instead of connecting to socket_path: a connected stream socket that the manager will own, or negative errno.
+        const char *socket_path;  // NULL: /run/systemd/private
+        uint64_t check_period_us; // rolling check: one full round in this time; 0: SYSTEMD_CHECK_PERIOD_S
+        // NULL, or called instead of connecting to socket_path: a connected stream socket that the manager
+        // will own, or negative errno.
         int (*open_socket)(void *userdata);
         void *open_userdata;
 } SystemdConfig;
 
 // Connects from the loop, not before it returns. `config` and `ops` are copied, strings too.
-int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata, SystemdManager **ret);
-// Every job, load, reload and inspection that is not done yet gets its callback (JOB_LOST, -ECANCELED) from the loop, then `closed`; nothing else.
+int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata,
+                        SystemdManager **ret);
+// Every job, load, reload and inspection that is not done yet gets its callback (JOB_LOST, -ECANCELED) from
+// the loop, then `closed`; nothing else.
 void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), void *userdata);
 bool systemd_manager_is_synced(const SystemdManager *m);
 // From the `stopping` callback on.
@@ -89,36 +107,43 @@ void systemd_manager_unwatch(SystemdManager *m, const char *name);
 // NULL if not watched. Valid until the loop runs on or the unit is unwatched.
 const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name);
 
-// Queued; at most SYSTEMD_JOBS_MAX are in flight, and none while the cache is not true. `done` fires exactly once, with systemd's text or why it
-// failed in `error` (never NULL, empty if it went well).
+// Queued; at most SYSTEMD_JOBS_MAX are in flight, and none while the cache is not true. `done` fires exactly
+// once, with systemd's text or why it failed in `error` (never NULL, empty if it went well).
 //   When it fires the cache shows what the job did: the unit's change is delivered before, or was asked for.
-//   START of a one-shot ends when that has finished. A unit that ends at once after a good start gives DONE: look at its state.
-//   RESET_FAILED is a call, not a job. A unit that is not loaded counts as DONE for it and for STOP.
-//   A job survives a lost connection: if it is still running after the reconnect it goes on. LOST comes after `synced`: look at the unit's state.
-typedef void (*SystemdJobDone)(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error, void *userdata);
-int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done, void *userdata);
+//   START of a one-shot ends when that has finished. A unit that ends at once after a good start gives DONE:
+//   look at its state. RESET_FAILED is a call, not a job. A unit that is not loaded counts as DONE for it
+//   and for STOP. A job survives a lost connection: if it is still running after the reconnect it goes on.
+//   LOST comes after `synced`: look at the unit's state.
+typedef void (*SystemdJobDone)(const char *name, SystemdJobKind kind, SystemdJobResult result,
+                               const char *error, void *userdata);
+int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
+                        void *userdata);
 
-// Makes systemd read the files of these units, in chunks of SYSTEMD_CHECK_CHUNK. `each` fires once per name: its load state and, unless that is LOADED,
-// systemd's reason. Asked again after a lost connection; LOAD_UNKNOWN only on close or if systemd refuses the question.
+// Makes systemd read the files of these units, in chunks of SYSTEMD_CHECK_CHUNK. `each` fires once per name:
+// its load state and, unless that is LOADED, systemd's reason. Asked again after a lost connection;
+// LOAD_UNKNOWN only on close or if systemd refuses the question.
 typedef void (*SystemdLoaded)(const char *name, Argosy__LoadState load, const char *error, void *userdata);
-int systemd_manager_load(SystemdManager *m, const char *const *names, size_t n, SystemdLoaded each, void *userdata);
+int systemd_manager_load(SystemdManager *m, const char *const *names, size_t n, SystemdLoaded each,
+                         void *userdata);
 
 // One daemon-reload for all who ask until it begins. `done` comes after the `synced` that follows it.
 typedef void (*SystemdReloaded)(int error, void *userdata);
 int systemd_manager_reload(SystemdManager *m, SystemdReloaded done, void *userdata);
 
-// The properties of one unit, for `status`; not for hot paths (up to 1.5 ms of systemd). Named and printed as `systemctl show` does; those
-// that are lists of structures (ExecStart= and the like) are left out. Valid during the call; NULL and 0 on error (-ECONNRESET: connection lost).
-typedef void (*SystemdInspected)(int error, Argosy__Response__Property *const *properties, size_t n, void *userdata);
+// The properties of one unit, for `status`; not for hot paths (up to 1.5 ms of systemd). Named and printed
+// as `systemctl show` does; those that are lists of structures (ExecStart= and the like) are left out. Valid
+// during the call; NULL and 0 on error (-ECONNRESET: connection lost).
+typedef void (*SystemdInspected)(int error, Argosy__Response__Property *const *properties, size_t n,
+                                 void *userdata);
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata);
 
 typedef struct SystemdStats {
-        uint64_t calls;          // made to systemd
-        uint64_t signals;        // received
-        uint64_t resyncs;        // finished
-        uint64_t check_rounds;   // of the rolling check
-        uint64_t discrepancies;  // found by it: a change that no signal told
-        uint64_t jobs;           // started
+        uint64_t calls;         // made to systemd
+        uint64_t signals;       // received
+        uint64_t resyncs;       // finished
+        uint64_t check_rounds;  // of the rolling check
+        uint64_t discrepancies; // found by it: a change that no signal told
+        uint64_t jobs;          // started
         uint64_t connects;
 } SystemdStats;
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The unit files and drop-ins that argosy writes for one systemd manager, in batches by rename, so that PID 1 finds them without a
-// reload: after each batch the directory's mtime is set strictly increasing (kernels before 6.13 tick at about 4 ms).
+// The unit files and drop-ins that argosy writes for one systemd manager, in batches by rename, so that PID
+// 1 finds them without a reload: after each batch the directory's mtime is set strictly increasing (kernels
+// before 6.13 tick at about 4 ms).
 //
 //   DIR/web.service                          content of the spec
 //   DIR/web@.service                         content of the template's spec
-//   DIR/web@2.service                        file of its own for an instance whose revision is not the one in web@.service: a hard
+//   DIR/web@2.service                        file of its own for an instance whose revision is not the one
+//   in web@.service: a hard
 //                                            link to what web@.service was before, or the content
 //   DIR/web.service.d/50-argosy.conf         After=argosy.target, and Slice= where the unit is spread
-//   DIR/web@.service.d/50-argosy.conf        After=argosy.target for all instances; an instance has one of its own only for Slice=
+//   DIR/web@.service.d/50-argosy.conf        After=argosy.target for all instances; an instance has one of
+//   its own only for Slice=
 //
 // Files of ours are known from the ledger, never guessed from names. Nothing here is synced: DIR is in /run.
 
@@ -22,43 +25,51 @@ typedef struct UnitDir UnitDir;
 enum { UNIT_DIR_SLICE_SIZE = 32 }; // with the NUL
 
 typedef struct UnitDirItem {
-        const char *name;       // a plain name or an instance, not a template
-        bool remove;            // then only `name` counts
-        bool from_template;     // `content` is that of the template
+        const char *name;   // a plain name or an instance, not a template
+        bool remove;        // then only `name` counts
+        bool from_template; // `content` is that of the template
         const void *content;
         size_t len;
-        Hash spec;              // of `content`
-        const char *slice;      // NULL: none of ours
-        int error;              // out: 0 or negative errno of this item
+        Hash spec;         // of `content`
+        const char *slice; // NULL: none of ours
+        int error;         // out: 0 or negative errno of this item
 } UnitDirItem;
 
-// dir: e.g. /run/systemd/system; made if missing (not its parents). foreign_dirs: NULL-terminated, searched by unit_dir_foreign();
-// NULL: those of the system manager (man systemd.unit, "Unit File Load Path"). Both are copied.
+// dir: e.g. /run/systemd/system; made if missing (not its parents). foreign_dirs: NULL-terminated, searched
+// by unit_dir_foreign(); NULL: those of the system manager (man systemd.unit, "Unit File Load Path"). Both
+// are copied.
 int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret);
 // Forgets; the files stay. Takes NULL, returns NULL.
 UnitDir *unit_dir_free(UnitDir *d);
 DEFINE_CLEANUP(UnitDir *, unit_dir_free)
 
-// Tells what is ours already (from the ledger after a restart). 0: the files are as told. 1: they are not (crash in the middle of a batch,
-// somebody removed or changed them): apply the unit again. Reads one small file for each unit or template. Negative errno: nothing adopted.
+// Tells what is ours already (from the ledger after a restart). 0: the files are as told. 1: they are not
+// (crash in the middle of a batch, somebody removed or changed them): apply the unit again. Reads one small
+// file for each unit or template. Negative errno: nothing adopted.
 int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash *spec, const char *slice);
-// Looks again: 0 as written, 1 not (the next unit_dir_apply() of this unit writes all of it), -ENOENT: not ours.
+// Looks again: 0 as written, 1 not (the next unit_dir_apply() of this unit writes all of it), -ENOENT: not
+// ours.
 int unit_dir_check(UnitDir *d, const char *name);
-// Whether `name` is ours, and with which spec (*ret_spec may be NULL; zero if the files are known to be wrong).
+// Whether `name` is ours, and with which spec (*ret_spec may be NULL; zero if the files are known to be
+// wrong).
 bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec);
 
-// Writes or removes all items, then advances the directory's mtime once. Errors are per item; the others are done.
-// A name may occur once in a batch (else -EINVAL for the second). -EEXIST: a file or link of that name (or of its template's) in DIR is
-// not ours; it is left alone. A unit whose spec and slice are what they were costs nothing. Removal of a name that is not ours is a success.
+// Writes or removes all items, then advances the directory's mtime once. Errors are per item; the others are
+// done. A name may occur once in a batch (else -EINVAL for the second). -EEXIST: a file or link of that name
+// (or of its template's) in DIR is not ours; it is left alone. A unit whose spec and slice are what they
+// were costs nothing. Removal of a name that is not ours is a success.
 //
-// Takes about 50 us per item on the calling thread, so pass at most UNIT_DIR_BATCH of them per turn of a loop.
+// Takes about 50 us per item on the calling thread, so pass at most UNIT_DIR_BATCH of them per turn of a
+// loop.
 //
-// Order within a batch, so that a crash at any point leaves nothing that starts with a wrong content or without its settings: drop-ins;
-// units' own files; links that keep the old revision for instances which still have it; templates; own files that are now the same as
-// the template; removals, each unit file before its drop-in. If instances of one batch differ in spec, the last one names the template.
+// Order within a batch, so that a crash at any point leaves nothing that starts with a wrong content or
+// without its settings: drop-ins; units' own files; links that keep the old revision for instances which
+// still have it; templates; own files that are now the same as the template; removals, each unit file before
+// its drop-in. If instances of one batch differ in spec, the last one names the template.
 void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n);
 enum { UNIT_DIR_BATCH = 100 };
 
-// Where systemd would find a file, link or mask of that name, or for an instance of its template, that is not ours: its path (malloc'd), or
-// NULL (also when out of memory). For a unit of ours: what shadows or has replaced its file. Drop-ins of others are not foreign names.
+// Where systemd would find a file, link or mask of that name, or for an instance of its template, that is
+// not ours: its path (malloc'd), or NULL (also when out of memory). For a unit of ours: what shadows or has
+// replaced its file. Drop-ins of others are not foreign names.
 char *unit_dir_foreign(UnitDir *d, const char *name);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// sd-bus says before each poll what it waits for (sd_bus_get_events) and until when (sd_bus_get_timeout): a
+// prepare handle asks. A timeout of 0 means that messages sit in sd-bus's own queue, where the socket's
+// readiness does not show them.
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "bus-link.h"
+#include "clock.h"
+#include "systemd-manager.h"
+#include "uvx.h"
+
+enum { LINK_HANDLES = 3 };
+
+struct BusLink {
+        sd_bus *bus;
+        uv_poll_t poll;
+        uv_prepare_t prepare;
+        uv_timer_t timer;
+        int n_handles; // initialised and not yet closed
+        int events;    // that `poll` waits for
+        int error;
+        bool paused, dead; // dead: broken or closed, nothing is processed any more
+        uint64_t drained_us;
+        BusLinkOps ops;
+        void *userdata;
+};
+
+static void on_handle_closed(uv_handle_t *h) {
+        BusLink *l = h->data;
+
+        if (--l->n_handles > 0)
+                return;
+        if (l->ops.closed)
+                l->ops.closed(l->userdata);
+        free(l);
+}
+
+static void break_link(BusLink *l, int error) {
+        l->dead = true;
+        uv_poll_stop(&l->poll);
+        uv_prepare_stop(&l->prepare);
+        uv_timer_stop(&l->timer);
+        l->ops.broken(error, l->userdata);
+}
+
+// A lost connection first shows as a bus that is not open. Processed any further it would call every handler
+// with an error that systemd never sent, and close the descriptor under the loop's feet.
+static void note_loss(BusLink *l) {
+        if (sd_bus_is_open(l->bus) <= 0)
+                bus_link_fail(l, -ECONNRESET);
+}
+
+static void process(BusLink *l) {
+        int r = 0;
+
+        note_loss(l);
+        for (int i = 0; i < SYSTEMD_READ_BUDGET && !l->paused && l->error == 0; i++) {
+                r = sd_bus_process(l->bus, NULL);
+                if (r <= 0)
+                        break;
+                note_loss(l);
+        }
+        if (r == 0 && !l->paused)
+                l->drained_us = clock_boot_us();
+        if (r < 0 && l->error == 0)
+                l->error = r;
+        l->ops.turn(l->userdata); // may close us; the memory stays until the loop closes the handles
+        if (!l->dead && l->error < 0)
+                break_link(l, l->error);
+}
+
+static void on_poll(uv_poll_t *h, int status, int events) {
+        BusLink *l = h->data;
+
+        if (status < 0)
+                bus_link_fail(l, uvx_errno(status));
+        process(l);
+}
+
+static void on_timer(uv_timer_t *h) {
+        process(h->data);
+}
+
+static void want_events(BusLink *l, int events) {
+        if (events == l->events)
+                return;
+        l->events = events;
+        if (events)
+                uv_poll_start(&l->poll, events, on_poll);
+        else
+                uv_poll_stop(&l->poll);
+}
+
+static void on_prepare(uv_prepare_t *h) {
+        BusLink *l = h->data;
+        uint64_t until_us, now_us;
+        int r = sd_bus_get_events(l->bus);
+
+        note_loss(l);
+        if (r < 0)
+                bus_link_fail(l, r);
+        if (l->error < 0) {
+                uv_timer_start(&l->timer, on_timer, 0, 0);
+                return;
+        }
+        if (l->paused)
+                r &= ~POLLIN;
+        want_events(l, (r & POLLIN ? UV_READABLE : 0) | (r & POLLOUT ? UV_WRITABLE : 0));
+        r = sd_bus_get_timeout(l->bus, &until_us);
+        if (r <= 0 || until_us == UINT64_MAX || l->paused) {
+                uv_timer_stop(&l->timer);
+                return;
+        }
+        now_us = uv_hrtime() / 1000; // the same clock as sd-bus's: CLOCK_MONOTONIC
+        uv_timer_start(&l->timer, on_timer, until_us > now_us ? (until_us - now_us) / 1000 + 1 : 0, 0);
+}
+
+static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        BusLink *l = userdata;
+        uint8_t type;
+        int r;
+
+        if (l->error < 0)
+                return 1;
+        r = sd_bus_message_get_type(message, &type);
+        if (r >= 0 && (type == SD_BUS_MESSAGE_METHOD_RETURN || type == SD_BUS_MESSAGE_METHOD_ERROR))
+                return 0;
+        if (r >= 0)
+                r = l->ops.message(message, l->userdata);
+        if (r < 0)
+                bus_link_fail(l, r);
+        return type == SD_BUS_MESSAGE_SIGNAL; // method calls of the peer get sd-bus's own refusal
+}
+
+static int open_bus(BusLink *l, int fd) {
+        sd_bus *bus;
+        int r;
+
+        r = sd_bus_new(&bus);
+        if (r < 0) {
+                close(fd);
+                return r;
+        }
+        r = sd_bus_set_fd(bus, fd, fd);
+        if (r < 0)
+                close(fd);
+        if (r >= 0)
+                r = sd_bus_add_filter(bus, NULL, on_message, l);
+        if (r >= 0)
+                r = sd_bus_start(bus);
+        if (r < 0) {
+                sd_bus_close_unref(bus);
+                return r;
+        }
+        l->bus = bus;
+        return 0;
+}
+
+static void *init_handle(BusLink *l, uv_handle_t *h, int r) {
+        if (r < 0)
+                return NULL;
+        h->data = l;
+        l->n_handles++;
+        return h;
+}
+
+int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata, BusLink **ret) {
+        BusLink *l = calloc(1, sizeof(*l));
+        int r;
+
+        if (!l) {
+                close(fd);
+                return -ENOMEM;
+        }
+        *l = (BusLink){.ops = *ops, .userdata = userdata, .drained_us = clock_boot_us()};
+        r = open_bus(l, fd);
+        if (r < 0) {
+                free(l);
+                return r;
+        }
+        r = uvx_errno(uv_poll_init(loop, &l->poll, sd_bus_get_fd(l->bus)));
+        if (r < 0) {
+                sd_bus_close_unref(l->bus);
+                free(l);
+                return r;
+        }
+        init_handle(l, (uv_handle_t *) &l->poll, 0);
+        init_handle(l, (uv_handle_t *) &l->prepare,
+                    uv_prepare_init(loop, &l->prepare)); // these two cannot fail
+        init_handle(l, (uv_handle_t *) &l->timer, uv_timer_init(loop, &l->timer));
+        assert(l->n_handles == LINK_HANDLES);
+        uv_prepare_start(&l->prepare, on_prepare);
+        *ret = l;
+        return 0;
+}
+
+void bus_link_close(BusLink *l) {
+        l->dead = true;
+        uv_close((uv_handle_t *) &l->poll, on_handle_closed);
+        uv_close((uv_handle_t *) &l->prepare, on_handle_closed);
+        uv_close((uv_handle_t *) &l->timer, on_handle_closed);
+        l->bus = sd_bus_close_unref(l->bus); // behind uv_close(): the loop must forget the descriptor first
+}
+
+sd_bus *bus_link_bus(BusLink *l) {
+        return l->bus;
+}
+
+void bus_link_fail(BusLink *l, int error) {
+        if (l->error == 0)
+                l->error = error;
+}
+
+void bus_link_pause(BusLink *l, bool pause) {
+        l->paused = pause;
+}
+
+uint64_t bus_link_drained_us(const BusLink *l) {
+        return l->drained_us;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One sd-bus connection under the loop. It lives from a connected socket to the first error and is then
+// replaced by a new one. Messages are taken in bursts of SYSTEMD_READ_BUDGET per turn of the loop.
+
+#include <stdbool.h>
+#include <systemd/sd-bus.h>
+#include <uv.h>
+
+#include "macro.h"
+
+typedef struct BusLink BusLink;
+
+typedef struct BusLinkOps {
+        // Every incoming message that is not a reply, from inside sd-bus: must not close the link. Negative
+        // errno breaks the link with it.
+        int (*message)(sd_bus_message *message, void *userdata);
+        // After each burst. May close the link.
+        void (*turn)(void *userdata);
+        // The connection is lost; last callback, the owner closes the link (now or later).
+        void (*broken)(int error, void *userdata);
+        // The handles are closed, the memory goes after this returns.
+        void (*closed)(void *userdata);
+} BusLinkOps;
+
+// Owns `fd` after success and after failure. Calls may be queued at once, they go out when the peer has
+// accepted us.
+int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata, BusLink **ret);
+// Drops the connection with all calls under way: their handlers are not called. Never from inside `message`
+// or a reply handler.
+void bus_link_close(BusLink *l);
+sd_bus *bus_link_bus(BusLink *l);
+// A reply handler found nonsense: the link breaks at the end of the burst.
+void bus_link_fail(BusLink *l, int error);
+// While paused nothing is read, from the message after the present one on.
+void bus_link_pause(BusLink *l, bool pause);
+// Boot time at which everything that had arrived until then was processed.
+uint64_t bus_link_drained_us(const BusLink *l);

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The job window.
+//
+//   QUEUED --slot free--> SENT --reply--> RUNNING --JobRemoved--> SETTLING --unit's change--> FINISHED
+//   --done--> freed
+//
+// A slot is free again at the unit's first change, after SYSTEMD_JOB_SLOT_MS, or when the job ends, so that
+// one slow start does not stall the others; SYSTEMD_UNFINISHED_MAX bounds those that still run.
+//
+// systemd may send the end of a job before the change of its unit. The job then waits until what we know of
+// the unit can be its end (job_is_settled()); if nothing comes for SYSTEMD_SETTLE_MS the unit is asked. So
+// nobody is told "started" while the cache says otherwise.
+//
+// A lost connection makes SENT and RUNNING jobs orphans. The next ListUnits names the jobs that systemd
+// still has; the others are LOST.
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "str.h"
+#include "systemd-manager-private.h"
+
+static const char *const job_methods[] = {
+        [SYSTEMD_START] = "StartUnit",
+        [SYSTEMD_STOP] = "StopUnit",
+        [SYSTEMD_RESTART] = "RestartUnit",
+        [SYSTEMD_RESET_FAILED] = "ResetFailedUnit",
+};
+
+static void job_free(Job *j) {
+        list_unlink(&j->link);
+        free(j->error);
+        free(j);
+}
+
+int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
+                        void *userdata) {
+        size_t len = strlen(name);
+        Job *j;
+
+        if (m->closing != OPEN)
+                return -ESHUTDOWN;
+        if (len > UNIT_NAME_MAX)
+                return -EINVAL;
+        j = calloc(1, sizeof(*j) + len + 1);
+        if (!j)
+                return -ENOMEM;
+        *j = (Job){.manager = m, .kind = kind, .state = JOB_QUEUED, .done = done, .userdata = userdata};
+        memcpy(j->name, name, len);
+        list_append(&m->jobs_queued, &j->link);
+        drain_mark(&m->drain);
+        return 0;
+}
+
+static void release_slot(SystemdManager *m, Job *j) {
+        if (!j->slot)
+                return;
+        j->slot = false;
+        m->n_slots--;
+}
+
+// `error` may be NULL.
+static void finish(SystemdManager *m, Job *j, SystemdJobResult result, const char *error) {
+        release_slot(m, j);
+        m->n_settling -= j->state == JOB_SETTLING;
+        m->n_active -= j->state != JOB_QUEUED;
+        j->state = JOB_FINISHED;
+        j->result = result;
+        if (error && *error && !j->error)
+                j->error = strdup(error);
+        list_unlink(&j->link);
+        list_append(&m->jobs_finished, &j->link);
+}
+
+// systemd says that the job has ended.
+static void settle(SystemdManager *m, Job *j, const char *word) {
+        const Watched *w = manager_find(m, j->name);
+        const char *reason = job_result_reason(word);
+        SystemdJobResult result = job_result_from_string(word);
+
+        if (!w || !w->known) {
+                finish(m, j, result, reason);
+                return;
+        }
+        release_slot(m, j);
+        j->error = *reason ? strdup(reason) : NULL;
+        j->result = result;
+        j->state = JOB_SETTLING; // even if it is settled: the unit's change is told first
+        m->n_settling++;
+        j->deadline_ms = uv_now(m->loop) + SYSTEMD_SETTLE_MS;
+        manager_arm_tick(m, j->deadline_ms);
+}
+
+void manager_jobs_settle(SystemdManager *m) {
+        if (m->n_settling == 0)
+                return;
+        list_foreach_safe (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+                const Watched *w;
+
+                if (j->state != JOB_SETTLING)
+                        continue;
+                w = manager_find(m, j->name);
+                if (w && w->want) // more about it is under way
+                        continue;
+                if (!w || job_is_settled(j->kind, j->result, j->before, &w->runtime) || j->verifying)
+                        finish(m, j, j->result, NULL);
+        }
+}
+
+// ---- talking to systemd
+
+static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
+        Job *j = userdata;
+        SystemdManager *m = j->manager;
+        const sd_bus_error *error = sd_bus_message_get_error(reply);
+        const char *path;
+        int r;
+
+        if (error) {
+                bool gone = sd_bus_error_has_name(error, SYSTEMD_NO_SUCH_UNIT) &&
+                            (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);
+
+                finish(m, j, gone ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED, gone ? NULL : error->message ?: error->name);
+                return 1;
+        }
+        if (j->kind == SYSTEMD_RESET_FAILED) {
+                finish(m, j, SYSTEMD_JOB_DONE, NULL);
+                return 1;
+        }
+        r = sd_bus_message_read(reply, "o", &path);
+        if (r < 0 || !job_path_decode(path, &j->id)) {
+                finish(m, j, SYSTEMD_JOB_REFUSED, "systemd gave an answer that is not understood");
+                manager_fail(m, r < 0 ? r : -EBADMSG);
+                return 1;
+        }
+        j->state = JOB_RUNNING;
+        if (j->early_id == j->id)
+                settle(m, j, j->early_word);
+        return 1;
+}
+
+static int new_job_call(SystemdManager *m, const Job *j, sd_bus_message **ret) {
+        sd_bus_message *call;
+        int r;
+
+        r = manager_new_call(m, job_methods[j->kind], &call);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "s", j->name);
+        if (r >= 0 && j->kind != SYSTEMD_RESET_FAILED)
+                r = sd_bus_message_append(call, "s", "replace");
+        if (r < 0) {
+                sd_bus_message_unref(call);
+                return r;
+        }
+        *ret = call;
+        return 0;
+}
+
+static int send_job(SystemdManager *m, Job *j, sd_bus_message *call) {
+        const Watched *w = manager_find(m, j->name);
+        int r = manager_send(m, call, on_job_reply, j);
+
+        if (r < 0)
+                return r;
+        if (w)
+                memcpy(j->before, w->runtime.invocation_id, sizeof(j->before));
+        j->state = JOB_SENT;
+        j->slot = true;
+        j->deadline_ms = uv_now(m->loop) + SYSTEMD_JOB_SLOT_MS;
+        m->n_active++;
+        m->n_slots++;
+        m->stats.jobs++;
+        list_unlink(&j->link);
+        list_append(&m->jobs_active, &j->link);
+        manager_arm_tick(m, j->deadline_ms);
+        return 0;
+}
+
+void manager_pump_jobs(SystemdManager *m) {
+        while (m->n_slots < SYSTEMD_JOBS_MAX && m->n_active < SYSTEMD_UNFINISHED_MAX &&
+               !list_is_empty(&m->jobs_queued)) {
+                Job *j = CONTAINER_OF(m->jobs_queued.next, Job, link);
+                sd_bus_message *call;
+                int r = new_job_call(m, j, &call);
+
+                if (r < 0) { // a name that cannot even be said
+                        finish(m, j, SYSTEMD_JOB_REFUSED, strerror(-r));
+                        drain_mark(&m->drain);
+                        continue;
+                }
+                r = send_job(m, j, call);
+                if (r < 0) { // stays queued for the next connection
+                        manager_fail(m, r);
+                        return;
+                }
+        }
+}
+
+// ---- what the signals say
+
+void manager_jobs_removed(SystemdManager *m, uint32_t id, const char *unit, const char *word) {
+        list_foreach_safe (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->state == JOB_RUNNING && j->id == id)
+                        settle(m, j, word);
+                else if (j->state == JOB_SENT && streq(j->name, unit)) {
+                        j->early_id = id;
+                        snprintf(j->early_word, sizeof(j->early_word), "%s", word);
+                }
+        }
+}
+
+void manager_jobs_transition(SystemdManager *m, const Watched *w) {
+        if (m->n_slots == 0)
+                return;
+        list_foreach (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->slot && j->state == JOB_RUNNING && streq(j->name, w->name))
+                        release_slot(m, j);
+        }
+}
+
+void manager_jobs_found(SystemdManager *m, uint32_t id) {
+        list_foreach (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->state == JOB_ORPHAN && j->id == id)
+                        j->state = JOB_RUNNING;
+        }
+}
+
+// ---- time, gaps and the end
+
+void manager_jobs_tick(SystemdManager *m, uint64_t now_ms) {
+        uint64_t next = UINT64_MAX;
+
+        list_foreach (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+                Watched *w;
+
+                if ((!j->slot && j->state != JOB_SETTLING) || j->verifying)
+                        continue;
+                if (j->deadline_ms > now_ms) {
+                        next = MIN_OF(next, j->deadline_ms);
+                        continue;
+                }
+                if (j->slot)
+                        release_slot(m, j);
+                else if (m->synced) {
+                        j->verifying = true;
+                        w = manager_find(m, j->name);
+                        if (w)
+                                manager_want(m, w, WANT_STATE);
+                }
+        }
+        if (next != UINT64_MAX)
+                manager_arm_tick(m, next);
+}
+
+void manager_jobs_lost(SystemdManager *m) {
+        list_foreach (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+
+                release_slot(m, j);
+                if (j->state == JOB_SENT || j->state == JOB_RUNNING)
+                        j->state = JOB_ORPHAN;
+        }
+}
+
+// After the sync: the state of every unit is true, so what was settling is settled, and systemd has
+// forgotten the orphans that it did not name.
+void manager_jobs_synced(SystemdManager *m) {
+        list_foreach_safe (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->state == JOB_SETTLING)
+                        finish(m, j, j->result, NULL);
+                else if (j->state == JOB_ORPHAN)
+                        finish(m, j, SYSTEMD_JOB_LOST, "the connection to systemd was lost meanwhile");
+        }
+}
+
+void manager_jobs_tell(SystemdManager *m) {
+        ListNode now;
+
+        list_init(&now);
+        list_splice(&now, &m->jobs_finished);
+        while (!list_is_empty(&now) && m->closing == OPEN) {
+                Job *j = CONTAINER_OF(now.next, Job, link);
+
+                list_unlink(&j->link);
+                j->done(j->name, j->kind, j->result, j->error ?: "", j->userdata);
+                job_free(j);
+        }
+        list_splice(&m->jobs_finished, &now);
+}
+
+static void abandon(SystemdManager *m, ListNode *list) {
+        while (!list_is_empty(list)) {
+                Job *j = CONTAINER_OF(list->next, Job, link);
+                bool finished = j->state == JOB_FINISHED;
+
+                list_unlink(&j->link);
+                j->done(j->name, j->kind, finished ? j->result : SYSTEMD_JOB_LOST,
+                        j->error
+                                ?: finished ? ""
+                                            : "the connection to systemd was closed",
+                        j->userdata);
+                job_free(j);
+        }
+}
+
+void manager_jobs_abandon(SystemdManager *m) {
+        abandon(m, &m->jobs_finished);
+        abandon(m, &m->jobs_active);
+        abandon(m, &m->jobs_queued);
+}

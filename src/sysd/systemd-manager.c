@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The connection and its signals. See the private header for the other facets and for the order of a turn.
+//
+// Life of a connection: on_retry() connects -> Subscribe, ListUnits (sync) -> synced -> signals for ever ->
+// on_broken() -> on_retry(). Everything that was asked and not answered is asked again or answered with its
+// loss, see manager_disconnect().
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "systemd-manager-private.h"
+
+enum { RETRY_MAX_MS = 1000, MANAGER_HANDLES = 4 };
+
+// ---- calls
+
+int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata) {
+        int r = sd_bus_call_async(bus_link_bus(m->link), NULL, call, handler, userdata, UINT64_MAX);
+
+        sd_bus_message_unref(call);
+        m->stats.calls += r >= 0;
+        return r < 0 ? r : 0;
+}
+
+int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret) {
+        return sd_bus_message_new_method_call(bus_link_bus(m->link), ret, SYSTEMD_NAME, SYSTEMD_PATH,
+                                              SYSTEMD_MANAGER, member);
+}
+
+int manager_new_property_call(SystemdManager *m, const char *unit, const char *interface,
+                              const char *property, sd_bus_message **ret) {
+        _cleanup_free_ char *path = unit ? unit_path_encode(unit) : strdup(SYSTEMD_PATH);
+        sd_bus_message *call;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = sd_bus_message_new_method_call(bus_link_bus(m->link), &call, SYSTEMD_NAME, path,
+                                           "org.freedesktop.DBus.Properties", property ? "Get" : "GetAll");
+        if (r < 0)
+                return r;
+        r = property ? sd_bus_message_append(call, "ss", interface, property)
+                     : sd_bus_message_append(call, "s", interface);
+        if (r < 0) {
+                sd_bus_message_unref(call);
+                return r;
+        }
+        *ret = call;
+        return 0;
+}
+
+void manager_fail(SystemdManager *m, int error) {
+        if (m->link)
+                bus_link_fail(m->link, error);
+}
+
+// ---- units
+
+Watched *manager_find(const SystemdManager *m, const char *name) {
+        return map_find_str(&m->units, name);
+}
+
+static void mark_dirty(SystemdManager *m, Watched *w) {
+        if (!list_is_linked(&w->dirty))
+                list_append(&m->dirty, &w->dirty);
+}
+
+void manager_set_known(SystemdManager *m, Watched *w) {
+        if (w->known)
+                return;
+        w->known = w->changed = true;
+        mark_dirty(m, w);
+}
+
+static void note_change(SystemdManager *m, Watched *w, bool changed) {
+        if (!changed)
+                return;
+        w->changed = true;
+        mark_dirty(m, w);
+        manager_jobs_transition(m, w);
+}
+
+bool manager_apply(SystemdManager *m, Watched *w, const UnitFacts *facts) {
+        bool changed = unit_runtime_apply(&w->runtime, facts, clock_wall_us());
+
+        note_change(m, w, changed);
+        return changed;
+}
+
+void manager_apply_unloaded(SystemdManager *m, Watched *w) {
+        if (w->runtime.loaded) {
+                w->unloaded = true;
+                mark_dirty(m, w);
+        }
+        note_change(m, w, unit_runtime_unload(&w->runtime, clock_wall_us()));
+}
+
+int systemd_manager_watch(SystemdManager *m, const char *name) {
+        size_t len = strlen(name);
+        Watched *w;
+        int r;
+
+        if (manager_find(m, name))
+                return 0;
+        if (len > UNIT_NAME_MAX)
+                return -EINVAL;
+        w = calloc(1, sizeof(*w) + len + 1);
+        if (!w)
+                return -ENOMEM;
+        memcpy(w->name, name, len);
+        unit_runtime_init(&w->runtime);
+        list_init(&w->ring);
+        list_init(&w->dirty);
+        list_init(&w->fetch);
+        list_init(&w->suspect);
+        r = map_add_str(&m->units, w->name, w);
+        if (r < 0) {
+                free(w);
+                return r;
+        }
+        w->checked = m->check_round; // its turn comes in the next round
+        list_append(&m->ring, &w->ring);
+        if (m->link)
+                manager_want(m, w, WANT_LOADED);
+        drain_mark(&m->drain);
+        return 0;
+}
+
+void systemd_manager_unwatch(SystemdManager *m, const char *name) {
+        Watched *w = map_take_str(&m->units, name);
+
+        if (!w)
+                return;
+        list_unlink(&w->ring);
+        list_unlink(&w->dirty);
+        list_unlink(&w->fetch);
+        list_unlink(&w->suspect);
+        free(w);
+}
+
+const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name) {
+        const Watched *w = manager_find(m, name);
+
+        return w ? &w->runtime : NULL;
+}
+
+// ---- signals
+
+static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
+        char name[UNIT_NAME_MAX + 1];
+        UnitFacts facts;
+        Watched *w;
+        int r;
+
+        if (!unit_path_decode(sd_bus_message_get_path(message), name))
+                return 0;
+        w = manager_find(m, name);
+        if (!w)
+                return 0;
+        r = message_read_changes(message, &facts);
+        if (r < 0)
+                return r;
+        list_unlink(&w->suspect);
+        if (facts.has)
+                manager_apply(m, w, &facts);
+        if (facts.has & UNIT_FACT_ACTIVE)
+                manager_set_known(m, w);
+        return 0;
+}
+
+// While systemd reloads, it announces the removal and return of everything: those mean nothing.
+static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
+        const char *name;
+        Watched *w;
+        int r = sd_bus_message_read(message, "s", &name);
+
+        if (r < 0 || m->reloading)
+                return r;
+        w = manager_find(m, name);
+        if (w && w->known)
+                note_change(m, w, unit_runtime_load(&w->runtime));
+        return 0;
+}
+
+static int on_unit_removed(SystemdManager *m, sd_bus_message *message) {
+        const char *name;
+        Watched *w;
+        int r = sd_bus_message_read(message, "s", &name);
+
+        if (r < 0 || m->reloading)
+                return r;
+        w = manager_find(m, name);
+        if (!w)
+                return 0;
+        list_unlink(&w->suspect);
+        manager_apply_unloaded(m, w);
+        manager_set_known(m, w);
+        return 0;
+}
+
+static int on_job_removed(SystemdManager *m, sd_bus_message *message) {
+        const char *unit, *word;
+        uint32_t id;
+        int r = sd_bus_message_read(message, "uoss", &id, NULL, &unit, &word);
+
+        if (r >= 0)
+                manager_jobs_removed(m, id, unit, word);
+        return r;
+}
+
+// Every way to end the machine or the session goes through a job for shutdown.target. Its type is not in the
+// signal; the manager's state is clear.
+static int on_job_new(SystemdManager *m, sd_bus_message *message) {
+        const char *unit;
+        int r = sd_bus_message_read(message, "uos", NULL, NULL, &unit);
+
+        if (r >= 0 && streq(unit, "shutdown.target"))
+                manager_ask_stopping(m);
+        return r;
+}
+
+static int on_reloading(SystemdManager *m, sd_bus_message *message) {
+        int begins, r = sd_bus_message_read(message, "b", &begins);
+
+        if (r < 0)
+                return r;
+        if (begins && !m->reloading)
+                m->reload_since_us = bus_link_drained_us(m->link);
+        if (!begins && m->reloading) {
+                m->announce_reloaded = true;
+                manager_sync(m, false);
+        }
+        m->reloading = begins;
+        return 0;
+}
+
+static const struct {
+        const char *interface, *member;
+        int (*on)(SystemdManager *m, sd_bus_message *message);
+} signals[] = {
+        {"org.freedesktop.DBus.Properties", "PropertiesChanged", on_properties_changed},
+        {SYSTEMD_MANAGER, "UnitNew", on_unit_new},
+        {SYSTEMD_MANAGER, "UnitRemoved", on_unit_removed},
+        {SYSTEMD_MANAGER, "JobRemoved", on_job_removed},
+        {SYSTEMD_MANAGER, "JobNew", on_job_new},
+        {SYSTEMD_MANAGER, "Reloading", on_reloading},
+};
+
+static int on_message(sd_bus_message *message, void *userdata) {
+        SystemdManager *m = userdata;
+        const char *interface = sd_bus_message_get_interface(message),
+                   *member = sd_bus_message_get_member(message);
+
+        if (!interface || !member)
+                return 0;
+        m->stats.signals++;
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++)
+                if (streq(member, signals[i].member) && streq(interface, signals[i].interface))
+                        return signals[i].on(m, message);
+        return 0;
+}
+
+// ---- connection
+
+static int connect_unix(const char *path) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        int fd, r;
+
+        if (strlen(path) >= sizeof(a.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(a.sun_path, path);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (struct sockaddr *) &a, sizeof(a)) <
+            0) { // at once for unix sockets; EAGAIN: too many are waiting there
+                r = -errno;
+                close(fd);
+                return r;
+        }
+        return fd;
+}
+
+static void on_retry(uv_timer_t *timer);
+
+static void retry_later(SystemdManager *m) {
+        uv_timer_start(&m->retry, on_retry, m->retry_ms, 0);
+        m->retry_ms = MIN_OF(m->retry_ms * 2, (uint64_t) RETRY_MAX_MS);
+}
+
+static void manager_disconnect(SystemdManager *m) {
+        bus_link_close(m->link);
+        m->link = NULL;
+        manager_sync_lost(m);
+        manager_jobs_lost(m);
+        manager_calls_lost(m);
+        if (m->reloading) { // a re-exec: it reads all files too
+                m->reloading = false;
+                m->announce_reloaded = true;
+        }
+}
+
+static void on_broken(int error, void *userdata) {
+        SystemdManager *m = userdata;
+
+        log_notice("Lost the connection to systemd: %s. Connecting again.", strerror(-error));
+        manager_disconnect(m);
+        retry_later(m);
+        drain_mark(&m->drain);
+        m->ops.disconnected(strerror(-error), m->userdata);
+}
+
+static void on_turn(void *userdata) {
+        manager_flush(userdata);
+}
+
+static void manager_unref(SystemdManager *m);
+
+static void on_link_closed(void *userdata) {
+        manager_unref(userdata);
+}
+
+static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        if (sd_bus_message_is_method_error(reply, NULL))
+                manager_fail(userdata, -sd_bus_message_get_errno(reply));
+        return 1;
+}
+
+static int subscribe(SystemdManager *m) {
+        sd_bus_message *call;
+        int r = manager_new_call(m, "Subscribe", &call);
+
+        return r < 0 ? r : manager_send(m, call, on_subscribed, m);
+}
+
+static int manager_connect(SystemdManager *m) {
+        static const BusLinkOps ops = {
+                .message = on_message,
+                .turn = on_turn,
+                .broken = on_broken,
+                .closed = on_link_closed,
+        };
+        int fd, r;
+
+        fd = m->open_socket ? m->open_socket(m->open_userdata) : connect_unix(m->socket_path);
+        if (fd < 0)
+                return fd;
+        r = bus_link_new(m->loop, fd, &ops, m, &m->link);
+        if (r < 0)
+                return r;
+        m->n_handles++;
+        m->stats.connects++;
+        r = subscribe(m);
+        if (r < 0)
+                manager_fail(m, r);
+        manager_sync(m, true);
+        manager_ask_stopping(m);
+        return 0;
+}
+
+static void on_retry(uv_timer_t *timer) {
+        SystemdManager *m = timer->data;
+        int r = manager_connect(m);
+
+        if (r < 0) {
+                log_debug("Cannot connect to systemd: %s.", strerror(-r));
+                retry_later(m);
+        }
+}
+
+// ---- the turn of the loop
+
+static void tell_units(SystemdManager *m) {
+        ListNode now;
+
+        list_init(&now);
+        list_splice(&now, &m->dirty);
+        while (!list_is_empty(&now) && m->closing == OPEN) {
+                Watched *w = CONTAINER_OF(now.next, Watched, dirty);
+                bool changed = w->changed && w->known, unloaded = w->unloaded && w->known;
+                char name[UNIT_NAME_MAX + 1];
+
+                list_unlink(&w->dirty);
+                if (w->want && m->link) { // more about it is under way: told once, complete
+                        list_append(&m->dirty, &w->dirty);
+                        continue;
+                }
+                w->changed = w->unloaded = false;
+                strcpy(name, w->name);
+                if (changed)
+                        m->ops.unit_changed(name, &w->runtime, m->userdata);
+                if (unloaded && m->closing == OPEN && manager_find(m, name))
+                        m->ops.unit_unloaded(name, m->userdata);
+        }
+        if (!list_is_empty(&now)) // closed meanwhile: put them back where unwatching finds a valid list
+                list_splice(&m->dirty, &now);
+}
+
+static void tell_gaps(SystemdManager *m) {
+        if (m->announce_stopping && m->closing == OPEN) {
+                m->announce_stopping = false;
+                m->stopping = true;
+                m->ops.stopping(m->userdata);
+        }
+        if (!m->announce_synced)
+                return;
+        m->announce_synced = false;
+        if (m->announce_reloaded && m->closing == OPEN) {
+                m->announce_reloaded = false;
+                if (m->ops.reloaded)
+                        m->ops.reloaded(m->reload_since_us, m->userdata);
+        }
+        if (m->closing == OPEN)
+                m->ops.synced(m->userdata);
+}
+
+static void pump(SystemdManager *m) {
+        if (!m->link || m->closing != OPEN)
+                return;
+        manager_pump_queries(m);
+        if (m->synced) {
+                manager_pump_jobs(m);
+                manager_pump_calls(m);
+        }
+}
+
+void manager_flush(SystemdManager *m) {
+        if (m->closing != OPEN)
+                return;
+        manager_pump_queries(m);
+        manager_sync_step(m);
+        tell_units(m);
+        tell_gaps(m);
+        manager_jobs_settle(m);
+        manager_jobs_tell(m);
+        manager_calls_tell(m);
+        pump(m);
+}
+
+static void on_drain(void *userdata) {
+        manager_flush(userdata);
+}
+
+static void on_tick(uv_timer_t *timer) {
+        SystemdManager *m = timer->data;
+
+        manager_jobs_tick(m, uv_now(m->loop));
+        manager_flush(m);
+}
+
+void manager_arm_tick(SystemdManager *m, uint64_t deadline_ms) {
+        uint64_t now = uv_now(m->loop), delay = deadline_ms > now ? deadline_ms - now : 0;
+
+        if (uv_is_active((uv_handle_t *) &m->tick) && uv_timer_get_due_in(&m->tick) <= delay)
+                return;
+        uv_timer_start(&m->tick, on_tick, delay, 0);
+}
+
+// ---- the object
+
+static void manager_free(SystemdManager *m) {
+        map_done_with(&m->units, free);
+        free(m->socket_path);
+        free(m);
+}
+
+static void manager_unref(SystemdManager *m) {
+        if (--m->n_handles > 0)
+                return;
+        if (m->closed)
+                m->closed(m->closed_userdata);
+        manager_free(m);
+}
+
+static void on_handle_closed(uv_handle_t *h) {
+        manager_unref(h->data);
+}
+
+static void on_drain_closed(uv_handle_t *h) {
+        manager_unref(CONTAINER_OF(h, SystemdManager, drain.idle));
+}
+
+static void init_lists(SystemdManager *m) {
+        ListNode *const lists[] = {
+                &m->ring,
+                &m->dirty,
+                &m->fetch,
+                &m->suspects,
+                &m->queries,
+                &m->jobs_queued,
+                &m->jobs_active,
+                &m->jobs_finished,
+                &m->loads_waiting,
+                &m->loads_sent,
+                &m->loads_finished,
+                &m->reloads_waiting,
+                &m->reloads_running,
+                &m->reloads_finished,
+                &m->inspections_waiting,
+                &m->inspections_sent,
+                &m->inspections_finished,
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                list_init(lists[i]);
+}
+
+static int init_timer(SystemdManager *m, uv_timer_t *timer) {
+        int r = uvx_errno(uv_timer_init(m->loop, timer));
+
+        timer->data = m;
+        m->n_handles++;
+        return r;
+}
+
+int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata,
+                        SystemdManager **ret) {
+        SystemdManager *m = calloc(1, sizeof(*m));
+
+        if (!m)
+                return -ENOMEM;
+        *m = (SystemdManager){
+                .loop = config->loop,
+                .socket_path = strdup(config->socket_path ?: "/run/systemd/private"),
+                .open_socket = config->open_socket,
+                .open_userdata = config->open_userdata,
+                .check_period_us = config->check_period_us ?: SYSTEMD_CHECK_PERIOD_S * UINT64_C(1000000),
+                .ops = *ops,
+                .userdata = userdata,
+                .retry_ms = RETRY_MIN_MS,
+        };
+        if (!m->socket_path) {
+                free(m);
+                return -ENOMEM;
+        }
+        init_lists(m);
+        init_timer(m, &m->retry); // initialising timers and idle handles cannot fail
+        init_timer(m, &m->tick);
+        init_timer(m, &m->check);
+        drain_init(&m->drain, m->loop, on_drain, m);
+        m->n_handles++;
+        assert(m->n_handles == MANAGER_HANDLES);
+        uv_timer_start(&m->retry, on_retry, 0, 0);
+        *ret = m;
+        return 0;
+}
+
+static void on_close(void *userdata) {
+        SystemdManager *m = userdata;
+
+        manager_jobs_abandon(m);
+        manager_calls_abandon(m);
+        m->closing = CLOSED;
+        drain_close(&m->drain, on_drain_closed);
+}
+
+void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), void *userdata) {
+        assert(m->closing == OPEN);
+        m->closing = CLOSING;
+        m->closed = closed;
+        m->closed_userdata = userdata;
+        uv_close((uv_handle_t *) &m->retry, on_handle_closed);
+        uv_close((uv_handle_t *) &m->tick, on_handle_closed);
+        uv_close((uv_handle_t *) &m->check, on_handle_closed);
+        if (m->link)
+                manager_disconnect(m);
+        m->drain.run = on_close; // the callbacks that are still owed come from the loop
+        drain_mark(&m->drain);
+}
+
+bool systemd_manager_is_synced(const SystemdManager *m) {
+        return m->synced;
+}
+
+bool systemd_manager_is_stopping(const SystemdManager *m) {
+        return m->stopping;
+}
+
+void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret) {
+        *ret = m->stats;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <stdio.h>
+
+#include "unit-runtime.h"
+
+void unit_runtime_init(UnitRuntime *rt) {
+        *rt = (UnitRuntime){.load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
+                            .active = ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN};
+}
+
+static bool is_down(Argosy__ActiveState s) {
+        return s == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE || s == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+}
+
+static bool is_up(Argosy__ActiveState s) {
+        return s == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || s == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+               s == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
+}
+
+// systemd's own stamp of the moment, if the message has it.
+static uint64_t since(const UnitFacts *f, uint64_t wall_us) {
+        uint64_t at = 0;
+
+        if (is_up(f->active))
+                at = f->times[UNIT_TIME_ACTIVE_ENTER];
+        else if (is_down(f->active))
+                at = f->times[UNIT_TIME_INACTIVE_ENTER];
+        else if (f->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING)
+                at = f->times[UNIT_TIME_INACTIVE_EXIT];
+        else if (f->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
+                at = f->times[UNIT_TIME_ACTIVE_EXIT];
+        return at ?: wall_us;
+}
+
+static bool set_word(char *field, size_t size, const char *word) {
+        char fitted[32];
+
+        snprintf(fitted, MIN_OF(sizeof(fitted), size), "%s", word);
+        if (streq(field, fitted))
+                return false;
+        strcpy(field, fitted);
+        return true;
+}
+
+static bool set_load(UnitRuntime *rt, Argosy__LoadState load) {
+        bool changed = rt->load != load;
+
+        rt->load = load;
+        return changed;
+}
+
+static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
+        Argosy__ActiveState before = rt->active;
+
+        if (before == f->active)
+                return false;
+        rt->active = f->active;
+        rt->since_us = before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ? since(f, 0) : since(f, wall_us);
+        // systemd says nothing when a unit's load state changes, but what can be started was loaded.
+        if (!(f->has & UNIT_FACT_LOAD) && !is_down(f->active) &&
+            (is_down(before) || before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN))
+                set_load(rt, ARGOSY__LOAD_STATE__LOAD_LOADED);
+        return true;
+}
+
+bool unit_runtime_load(UnitRuntime *rt) {
+        bool changed = !rt->loaded;
+
+        rt->loaded = true;
+        return changed;
+}
+
+bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
+        bool changed = unit_runtime_load(rt);
+
+        if (f->has & UNIT_FACT_LOAD)
+                changed |= set_load(rt, f->load);
+        if (f->has & UNIT_FACT_ACTIVE)
+                changed |= set_active(rt, f, wall_us);
+        if (f->has & UNIT_FACT_SUB)
+                changed |= set_word(rt->sub, sizeof(rt->sub), f->sub);
+        if (f->has & UNIT_FACT_RESULT)
+                changed |= set_word(rt->result, sizeof(rt->result), f->result);
+        if (f->has & UNIT_FACT_INVOCATION) {
+                changed |= memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
+                memcpy(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id));
+        }
+        return changed;
+}
+
+bool unit_runtime_unload(UnitRuntime *rt, uint64_t wall_us) {
+        const UnitFacts dead = {
+                .has = UNIT_FACT_ACTIVE | UNIT_FACT_SUB,
+                .active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+                .sub = "dead",
+        };
+        bool changed = rt->loaded;
+
+        changed |= set_active(rt, &dead, wall_us);
+        changed |= set_word(rt->sub, sizeof(rt->sub), dead.sub);
+        if (rt->load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN)
+                changed |= set_load(rt, ARGOSY__LOAD_STATE__LOAD_STUB);
+        rt->loaded = false;
+        return changed;
+}
+
+// ---- jobs
+
+// man 5 org.freedesktop.systemd1, JobRemoved
+static const struct {
+        const char *word;
+        SystemdJobResult result;
+        const char *reason;
+} job_results[] = {
+        {"done", SYSTEMD_JOB_DONE, ""},
+        {"canceled", SYSTEMD_JOB_CANCELED, "canceled by another request"},
+        {"collected", SYSTEMD_JOB_CANCELED, "dropped by systemd, since nothing needed it any more"},
+        {"timeout", SYSTEMD_JOB_TIMEOUT, "timed out"},
+        {"failed", SYSTEMD_JOB_FAILED, "failed"},
+        {"assert", SYSTEMD_JOB_FAILED, "an Assert...= of the unit does not hold"},
+        {"unsupported", SYSTEMD_JOB_FAILED, "this system does not support units of that type"},
+        {"dependency", SYSTEMD_JOB_DEPENDENCY, "a unit that it depends on failed"},
+        {"skipped", SYSTEMD_JOB_SKIPPED, "skipped, since it does not apply to the unit's present state"},
+        {"once", SYSTEMD_JOB_SKIPPED, "the unit is started only once per boot and already was"},
+};
+
+SystemdJobResult job_result_from_string(const char *word) {
+        for (size_t i = 0; i < ELEMENTSOF(job_results); i++)
+                if (streq(word, job_results[i].word))
+                        return job_results[i].result;
+        return SYSTEMD_JOB_FAILED;
+}
+
+const char *job_result_reason(const char *word) {
+        for (size_t i = 0; i < ELEMENTSOF(job_results); i++)
+                if (streq(word, job_results[i].word))
+                        return job_results[i].reason;
+        return "ended in a way that this version does not know";
+}
+
+// A start has been carried out if the unit is up, or if it was up meanwhile (a new run) and has come to rest
+// or waits to be restarted.
+static bool start_is_settled(SystemdJobKind kind, const uint8_t before[16], const UnitRuntime *now) {
+        bool new_run = memcmp(before, now->invocation_id, 16) != 0;
+
+        if (is_up(now->active))
+                return new_run || kind == SYSTEMD_START; // which does nothing to a unit that is up
+        if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING)
+                return new_run && streq(now->sub, "auto-restart");
+        return new_run;
+}
+
+bool job_is_settled(SystemdJobKind kind, SystemdJobResult result, const uint8_t before[16],
+                    const UnitRuntime *now) {
+        if (kind == SYSTEMD_RESET_FAILED || !now->loaded)
+                return true;
+        switch (result) {
+        case SYSTEMD_JOB_DONE:
+                return kind == SYSTEMD_STOP ? is_down(now->active) : start_is_settled(kind, before, now);
+        case SYSTEMD_JOB_FAILED:
+                if (kind == SYSTEMD_STOP)
+                        return is_down(now->active);
+                return now->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
+                       (!is_up(now->active) && start_is_settled(kind, before, now));
+        default:
+                return true; // the job ended for reasons outside of the unit, which may be in any state
+        }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A systemd manager for tests: the peer of a private-socket connection, on the test's own loop, without
+// processes.
+//
+// It answers Subscribe, ListUnits, ListUnitsByNames, GetUnit, LoadUnit, StartUnit, StopUnit, RestartUnit,
+// ResetFailedUnit, Reload, Get and GetAll as systemd 252 does, and tells of every change by the signals that
+// systemd sends, in its order: a type's PropertiesChanged, then the unit's, then JobRemoved. Units that are
+// inactive and have no job leave memory at once (UnitRemoved) unless they are pinned. The test may change
+// units behind everyone's back, lose signals, swap their order, cut the connection and stop answering.
+//
+// A unit can be loaded if it was declared with fake_systemd_add(), or if its file (or its template's) is in
+// the directory given.
+
+#include <stdbool.h>
+#include <uv.h>
+
+typedef struct FakeSystemd FakeSystemd;
+
+typedef enum FakeBehaviour {
+        FAKE_RUNS,        // a start makes it active
+        FAKE_ENDS,        // a one-shot: activating, then inactive, result success
+        FAKE_FAILS,       // a start fails, result exit-code
+        FAKE_EXITS,       // the start succeeds and the unit ends at once (Type=simple, exit 0)
+        FAKE_HANGS,       // starting, stopping and ending wait for fake_systemd_finish()
+        FAKE_REFUSES,     // StartUnit is answered with an error
+        FAKE_BAD_SETTING, // its file does not load
+} FakeBehaviour;
+
+// dir: where unit files are, NULL: nowhere.
+FakeSystemd *fake_systemd_new(uv_loop_t *loop, const char *dir);
+// Closes its handles and runs the loop until they are gone.
+void fake_systemd_free(FakeSystemd *f);
+// A new connection; for SystemdConfig.open_socket with the FakeSystemd as userdata. The one before is cut.
+int fake_systemd_open(void *fake);
+
+void fake_systemd_add(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
+// Sets how a unit behaves without making it exist.
+void fake_systemd_behave(FakeSystemd *f, const char *name, FakeBehaviour behaviour);
+void fake_systemd_remove(FakeSystemd *f, const char *name); // its declaration; what runs, runs on
+void fake_systemd_pin(FakeSystemd *f, const char *name, bool pinned);
+// Changes the unit as by somebody else; a new run gets a new invocation id. Loads it if necessary.
+void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, const char *sub,
+                      const char *result);
+// Ends the job of a unit that hangs: "done", "failed", "timeout", "canceled", ...
+void fake_systemd_finish(FakeSystemd *f, const char *name, const char *result);
+// NULL if it is not in memory.
+const char *fake_systemd_active(FakeSystemd *f, const char *name);
+bool fake_systemd_has_job(FakeSystemd *f, const char *name);
+
+// Signals of units that are sent while this is on are lost for ever.
+void fake_systemd_lose_signals(FakeSystemd *f, bool lose);
+// Only JobNew and JobRemoved are sent while this is on, the changes of units are lost.
+void fake_systemd_only_jobs(FakeSystemd *f, bool only);
+// JobRemoved is sent before the PropertiesChanged of the same change.
+void fake_systemd_job_first(FakeSystemd *f, bool first);
+// The end of a job is announced before the reply to the call that made it.
+void fake_systemd_end_before_reply(FakeSystemd *f, bool early);
+// Nothing is read or answered.
+void fake_systemd_stall(FakeSystemd *f, bool stall);
+void fake_systemd_cut(FakeSystemd *f);
+// Cuts the connection after so many more messages have been sent; -1: never.
+void fake_systemd_cut_after(FakeSystemd *f, int n_messages);
+// New connections are refused while this is on.
+void fake_systemd_refuse(FakeSystemd *f, bool refuse);
+
+// daemon-reload by somebody else, in two halves; what happens between them is up to the test.
+void fake_systemd_reload_begin(FakeSystemd *f);
+void fake_systemd_reload_end(FakeSystemd *f);
+// daemon-reexec: Reloading(true), UnitRemoved of all, and the connection is gone. Units and jobs stay.
+void fake_systemd_reexec(FakeSystemd *f);
+// The machine begins to shut down.
+void fake_systemd_shutdown(FakeSystemd *f);
+
+// How often that method was called, since the beginning.
+unsigned fake_systemd_calls(FakeSystemd *f, const char *member);
+// Most jobs that were ever unfinished at a time.
+unsigned fake_systemd_jobs_peak(FakeSystemd *f);

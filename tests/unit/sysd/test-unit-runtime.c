@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "../../../src/sysd/unit-runtime.h"
+
+#define LOAD(x) ARGOSY__LOAD_STATE__LOAD_##x
+#define ACTIVE(x) ARGOSY__ACTIVE_STATE__ACTIVE_##x
+
+static UnitRuntime fresh(void) {
+        UnitRuntime rt;
+
+        unit_runtime_init(&rt);
+        return rt;
+}
+
+static UnitFacts state(Argosy__ActiveState active, const char *sub) {
+        return (UnitFacts){.has = UNIT_FACT_ACTIVE | UNIT_FACT_SUB, .active = active, .sub = sub};
+}
+
+static void a_unit_that_goes_up_was_loaded(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts f = state(ACTIVE(ACTIVATING), "start");
+
+        unit_runtime_unload(&rt, 5);
+        assert_int_equal(rt.load, LOAD(STUB));
+        assert_true(unit_runtime_apply(&rt, &f, 10));
+        assert_true(rt.loaded);
+        assert_int_equal(rt.load, LOAD(LOADED));
+        assert_string_equal(rt.sub, "start");
+        assert_int_equal(rt.since_us, 10);
+}
+
+static void a_lost_file_stays_lost_while_the_unit_goes_down(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts row = state(ACTIVE(ACTIVE), "running"), down = state(ACTIVE(DEACTIVATING), "stop");
+
+        row.has |= UNIT_FACT_LOAD;
+        row.load = LOAD(NOT_FOUND);
+        unit_runtime_apply(&rt, &row, 1);
+        unit_runtime_apply(&rt, &down, 2);
+        assert_int_equal(rt.load, LOAD(NOT_FOUND));
+}
+
+static void the_same_again_is_no_change(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts f = state(ACTIVE(ACTIVE), "running");
+
+        assert_true(unit_runtime_apply(&rt, &f, 1));
+        assert_false(unit_runtime_apply(&rt, &f, 2));
+        assert_true(unit_runtime_unload(&rt, 3));
+        assert_false(unit_runtime_unload(&rt, 4));
+        assert_int_equal(rt.since_us, 3);
+}
+
+static void the_time_is_systemds_if_it_says_one(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts f = state(ACTIVE(INACTIVE), "dead");
+
+        unit_runtime_apply(&rt, &f, 7);
+        assert_int_equal(rt.since_us, 0); // found so, since when is not known
+        f = state(ACTIVE(ACTIVE), "running");
+        f.times[UNIT_TIME_ACTIVE_ENTER] = 1234;
+        unit_runtime_apply(&rt, &f, 5000);
+        assert_int_equal(rt.since_us, 1234);
+        f = state(ACTIVE(ACTIVE), "exited");
+        unit_runtime_apply(&rt, &f, 6000);
+        assert_int_equal(rt.since_us, 1234);
+        f = state(ACTIVE(FAILED), "failed");
+        f.times[UNIT_TIME_ACTIVE_EXIT] = 1300;
+        f.times[UNIT_TIME_INACTIVE_ENTER] = 1400;
+        unit_runtime_apply(&rt, &f, 7000);
+        assert_int_equal(rt.since_us, 1400);
+}
+
+static void long_words_are_cut_and_stay_equal(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts f = state(ACTIVE(ACTIVE), "a-sub-state-of-more-than-twenty-four-bytes");
+
+        assert_true(unit_runtime_apply(&rt, &f, 1));
+        assert_int_equal(strlen(rt.sub), sizeof(rt.sub) - 1);
+        assert_false(unit_runtime_apply(&rt, &f, 2));
+}
+
+static void results_and_runs_are_kept_after_unloading(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts f = state(ACTIVE(ACTIVE), "running");
+
+        f.has |= UNIT_FACT_RESULT | UNIT_FACT_INVOCATION;
+        f.result = "success";
+        memset(f.invocation_id, 7, 16);
+        unit_runtime_apply(&rt, &f, 1);
+        unit_runtime_unload(&rt, 2);
+        assert_false(rt.loaded);
+        assert_string_equal(rt.result, "success");
+        assert_int_equal(rt.invocation_id[15], 7);
+        assert_string_equal(rt.sub, "dead");
+}
+
+static void words_of_job_results(void **s) {
+        assert_int_equal(job_result_from_string("done"), SYSTEMD_JOB_DONE);
+        assert_int_equal(job_result_from_string("collected"), SYSTEMD_JOB_CANCELED);
+        assert_int_equal(job_result_from_string("dependency"), SYSTEMD_JOB_DEPENDENCY);
+        assert_int_equal(job_result_from_string("a-new-word"), SYSTEMD_JOB_FAILED);
+        assert_string_equal(job_result_reason("done"), "");
+        assert_true(strlen(job_result_reason("a-new-word")) > 0);
+}
+
+typedef struct SettleCase {
+        SystemdJobKind kind;
+        SystemdJobResult result;
+        Argosy__ActiveState active;
+        const char *sub;
+        bool new_run, unloaded;
+        bool settled;
+        const char *what;
+} SettleCase;
+
+static const SettleCase settle_cases[] = {
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(ACTIVE), "running", true, false, true, "started"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(ACTIVE), "running", false, false, true, "was up already"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(INACTIVE), "dead", false, false, false,
+         "its change is still to come"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(ACTIVATING), "start", true, false, false,
+         "so is its last one"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(ACTIVATING), "auto-restart", true, false, true,
+         "ended, to be restarted"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(INACTIVE), "dead", true, false, true,
+         "a one-shot that has run"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(FAILED), "failed", false, false, false,
+         "the failure of the run before"},
+        {SYSTEMD_START, SYSTEMD_JOB_DONE, ACTIVE(INACTIVE), "dead", false, true, true, "has left memory"},
+        {SYSTEMD_START, SYSTEMD_JOB_FAILED, ACTIVE(ACTIVATING), "start", true, false, false,
+         "will be failed in a moment"},
+        {SYSTEMD_START, SYSTEMD_JOB_FAILED, ACTIVE(FAILED), "failed", true, false, true, "failed"},
+        {SYSTEMD_START, SYSTEMD_JOB_FAILED, ACTIVE(ACTIVE), "running", true, false, false, "cannot be"},
+        {SYSTEMD_START, SYSTEMD_JOB_CANCELED, ACTIVE(ACTIVATING), "start", true, false, true, "any state"},
+        {SYSTEMD_STOP, SYSTEMD_JOB_DONE, ACTIVE(ACTIVE), "running", false, false, false,
+         "its change is still to come"},
+        {SYSTEMD_STOP, SYSTEMD_JOB_DONE, ACTIVE(DEACTIVATING), "stop", false, false, false,
+         "so is its last one"},
+        {SYSTEMD_STOP, SYSTEMD_JOB_DONE, ACTIVE(INACTIVE), "dead", false, false, true, "stopped"},
+        {SYSTEMD_STOP, SYSTEMD_JOB_DONE, ACTIVE(FAILED), "failed", false, false, true, "stopped, badly"},
+        {SYSTEMD_RESTART, SYSTEMD_JOB_DONE, ACTIVE(INACTIVE), "dead", false, false, false, "in the middle"},
+        {SYSTEMD_RESTART, SYSTEMD_JOB_DONE, ACTIVE(ACTIVE), "running", true, false, true, "restarted"},
+        {SYSTEMD_RESTART, SYSTEMD_JOB_DONE, ACTIVE(ACTIVE), "running", false, false, false,
+         "still the old run"},
+};
+
+static void jobs_wait_for_the_change_of_their_unit(void **s) {
+        const uint8_t before[16] = {1};
+
+        for (size_t i = 0; i < ELEMENTSOF(settle_cases); i++) {
+                const SettleCase *c = &settle_cases[i];
+                UnitRuntime rt = {
+                        .loaded = !c->unloaded, .active = c->active, .invocation_id = {c->new_run ? 2 : 1}};
+
+                snprintf(rt.sub, sizeof(rt.sub), "%s", c->sub);
+                if (job_is_settled(c->kind, c->result, before, &rt) != c->settled)
+                        fail_msg("case %zu: %s", i, c->what);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_unit_that_goes_up_was_loaded),
+                cmocka_unit_test(a_lost_file_stays_lost_while_the_unit_goes_down),
+                cmocka_unit_test(the_same_again_is_no_change),
+                cmocka_unit_test(the_time_is_systemds_if_it_says_one),
+                cmocka_unit_test(long_words_are_cut_and_stay_equal),
+                cmocka_unit_test(results_and_runs_are_kept_after_unloading),
+                cmocka_unit_test(words_of_job_results),
+                cmocka_unit_test(jobs_wait_for_the_change_of_their_unit),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -121,6 +121,7 @@ enum {
         LISTENER_HANDSHAKES_MAX = 64, // at a time
         LISTENER_STREAMS_MAX = 4096,  // at a time, those that were taken included
         LISTENER_ACCEPTS_PER_TURN = 16,
+        LISTENER_STEPS_PER_TURN = 6, // of handshakes; each about half a millisecond
         LISTENER_EVICT_MS = 1000, // with all handshakes taken, one older than this gives way
         LISTENER_PAUSE_MS = 100,  // after running out of descriptors or memory
 };

@@ -10,6 +10,10 @@
 //              it is LISTENER_EVICT_MS old, so that connections that say nothing cannot keep others out.
 //   taken      somebody owns the stream. Counted only.
 //
+// Handshakes are arithmetic, about half a millisecond a step: LISTENER_STEPS_PER_TURN of them are done in
+// one turn of the loop, the others wait in line. So a hundred hosts that all come back at once do not hold
+// up what else the loop does.
+//
 // A closed listener stays until its greeting streams are gone; entries of taken streams then belong to
 // nobody and free themselves.
 #include <errno.h>
@@ -34,14 +38,17 @@ struct Listener {
         TlsContext *tls;
         const ListenerOps *ops;
         void *userdata;
-        ListNode greeting, taken;
+        Drain drain; // the next turn's handshake steps
+        ListNode greeting, taken, in_line;
         size_t n_greeting, n_taken;
+        unsigned n_steps; // in this turn
         unsigned n_handles;
         bool closing, short_of_resources;
 };
 
 typedef struct Conn {
         ListNode link;
+        ListNode line;      // in Listener.in_line, waiting to go on with its handshake
         Listener *listener; // NULL: closed since
         Stream *stream;
         uint64_t since_ms;
@@ -67,6 +74,7 @@ static void on_stream_gone(void *data) {
         Listener *l = c->listener;
 
         list_unlink(&c->link);
+        list_unlink(&c->line);
         if (l) {
                 (*(c->taken ? &l->n_taken : &l->n_greeting))--;
                 update(l);
@@ -76,6 +84,39 @@ static void on_stream_gone(void *data) {
 }
 
 // ---- streams on their way in
+
+static bool may_shake(void *data) {
+        Conn *c = data;
+        Listener *l = c->listener;
+
+        if (!l || l->closing)
+                return true;
+        drain_mark(&l->drain);
+        if (l->n_steps < LISTENER_STEPS_PER_TURN && list_is_empty(&l->in_line)) {
+                l->n_steps++;
+                return true;
+        }
+        list_append(&l->in_line, &c->line);
+        return false;
+}
+
+static const StreamHooks hooks = {.may_shake = may_shake, .on_free = on_stream_gone};
+
+static void on_drain(void *userdata) {
+        Listener *l = userdata;
+
+        for (l->n_steps = 0; l->n_steps < LISTENER_STEPS_PER_TURN && !list_is_empty(&l->in_line);
+             l->n_steps++) {
+                Conn *c = CONTAINER_OF(l->in_line.next, Conn, line);
+
+                list_unlink(&c->line);
+                stream_handshake_on(c->stream);
+                if (l->closing)
+                        return;
+        }
+        if (l->n_steps > 0)
+                drain_mark(&l->drain);
+}
 
 static void hand_over(Conn *c) {
         Listener *l = c->listener;
@@ -122,7 +163,8 @@ static int admit(Listener *l, int fd, const struct sockaddr_storage *from) {
                 free(c);
                 return r;
         }
-        stream_set_on_free(c->stream, on_stream_gone, c);
+        list_init(&c->line);
+        stream_set_hooks(c->stream, &hooks, c);
         list_append(&l->greeting, &c->link);
         l->n_greeting++;
         if (!l->tls)
@@ -231,13 +273,15 @@ static int listener_new(uv_loop_t *loop, int fd, uint16_t port, TlsContext *tls,
         if (!l)
                 return -ENOMEM;
         *l = (Listener){
-                .loop = loop, .fd = fd, .port = port, .ops = ops, .userdata = userdata, .n_handles = 2};
+                .loop = loop, .fd = fd, .port = port, .ops = ops, .userdata = userdata, .n_handles = 3};
         list_init(&l->greeting);
         list_init(&l->taken);
+        list_init(&l->in_line);
         r = uvx_errno(uv_poll_init(loop, &l->poll, fd)); // makes it non-blocking
         if (r < 0)
                 return r;
-        (void) uv_timer_init(loop, &l->timer); // cannot fail
+        (void) uv_timer_init(loop, &l->timer); // neither can fail
+        (void) drain_init(&l->drain, loop, on_drain, l);
         l->poll.data = l->timer.data = l;
         l->tls = tls ? tls_context_ref(tls) : NULL;
         update(l);
@@ -362,6 +406,13 @@ static void on_handle_closed(uv_handle_t *handle) {
         maybe_free(l);
 }
 
+static void on_drain_closed(uv_handle_t *handle) {
+        Listener *l = CONTAINER_OF((uv_idle_t *) handle, Listener, drain.idle);
+
+        l->n_handles--;
+        maybe_free(l);
+}
+
 void listener_close(Listener *l) {
         if (l->closing)
                 return;
@@ -369,6 +420,7 @@ void listener_close(Listener *l) {
         uv_poll_stop(&l->poll);
         uv_close((uv_handle_t *) &l->poll, on_handle_closed);
         uv_close((uv_handle_t *) &l->timer, on_handle_closed);
+        drain_close(&l->drain, on_drain_closed);
         close(l->fd);
         list_foreach_safe (n, &l->greeting)
                 stream_close(CONTAINER_OF(n, Conn, link)->stream, 0, false);

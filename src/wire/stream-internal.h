@@ -28,6 +28,14 @@ typedef enum StreamState {
         STREAM_CLOSED,    // handles are closing
 } StreamState;
 
+// What the listener wants to know of its streams.
+typedef struct StreamHooks {
+        // Bytes for the handshake are here. False: not now; reading stops until stream_handshake_on().
+        bool (*may_shake)(void *data);
+        // The stream's memory goes, behind `closed`.
+        void (*on_free)(void *data);
+} StreamHooks;
+
 struct Stream {
         union {
                 uv_handle_t handle;
@@ -50,8 +58,8 @@ struct Stream {
 
         const StreamOps *ops;
         void *userdata;
-        void (*on_free)(void *data); // the listener's books
-        void *on_free_data;
+        const StreamHooks *hooks; // the listener's; NULL: dialled
+        void *hooks_data;
 
         TlsSession *tls; // NULL: plain
         bool has_expect_pin;
@@ -73,8 +81,9 @@ struct Stream {
 // stream is open at once (no `opened`).
 int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *from, TlsContext *tls,
                         const StreamOps *ops, void *userdata, Stream **ret);
-// Called when the stream's memory goes, behind `closed`.
-void stream_set_on_free(Stream *s, void (*on_free)(void *data), void *data);
+void stream_set_hooks(Stream *s, const StreamHooks *hooks, void *data);
+// After may_shake() said no.
+void stream_handshake_on(Stream *s);
 
 // stream.c
 // The stream failed: closes it with this error and a text, unless it is closing already. `tell_peer`: flush

@@ -33,8 +33,8 @@ static void on_handle_closed(uv_handle_t *handle) {
                 return;
         if (s->ops)
                 s->ops->closed(s, s->error, s->userdata);
-        if (s->on_free)
-                s->on_free(s->on_free_data);
+        if (s->hooks)
+                s->hooks->on_free(s->hooks_data);
         tls_session_free(s->tls);
         buf_done(&s->wire_in);
         buf_done(&s->plain_in);
@@ -181,6 +181,14 @@ static void on_read_end(Stream *s, int error) {
                 deliver(s);
 }
 
+// What was read goes as far as it can.
+static void take_in(Stream *s) {
+        if (s->tls)
+                stream_tls_step(s);
+        if (s->state == STREAM_OPEN)
+                deliver(s);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
         Stream *s = stream->data;
 
@@ -194,10 +202,18 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
                 stream_fail(s, -ENOMEM, false, "out of memory");
                 return;
         }
-        if (s->tls)
-                stream_tls_step(s);
-        if (s->state == STREAM_OPEN)
-                deliver(s);
+        if (s->state == STREAM_HANDSHAKING && s->hooks && !s->hooks->may_shake(s->hooks_data)) {
+                uv_read_stop(&s->stream);
+                return;
+        }
+        take_in(s);
+}
+
+void stream_handshake_on(Stream *s) {
+        if (s->state != STREAM_HANDSHAKING)
+                return;
+        start_reading(s);
+        take_in(s);
 }
 
 static void start_reading(Stream *s) {
@@ -442,9 +458,9 @@ int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *
         return 0;
 }
 
-void stream_set_on_free(Stream *s, void (*on_free)(void *data), void *data) {
-        s->on_free = on_free;
-        s->on_free_data = data;
+void stream_set_hooks(Stream *s, const StreamHooks *hooks, void *data) {
+        s->hooks = hooks;
+        s->hooks_data = data;
 }
 
 void stream_set_owner(Stream *s, const StreamOps *ops, void *userdata) {

@@ -18,7 +18,7 @@ static Listener *listener;
 static bool listener_gone;
 static unsigned n_accepted, n_refused, n_paused;
 static char refused_why[200];
-static Stream *taken[8];
+static Stream *taken[64];
 static bool take;
 
 static void on_taken_closed(Stream *s, int error, void *userdata) {
@@ -223,6 +223,31 @@ static void a_silent_crowd_cannot_keep_members_out(void **state) {
                 close(fds[i]);
 }
 
+// After a voter's restart everybody dials it at once; the loop has other things to do as well.
+static void a_crowd_of_members_gets_in_a_few_at_a_time(void **state) {
+        enum { MEMBERS = 40 };
+        Visit v[MEMBERS] = {};
+        Stream *s[MEMBERS];
+        unsigned before;
+
+        for (int i = 0; i < MEMBERS; i++)
+                assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(listener), member_tls[1],
+                                             ALPN_MESH, &member[0].pin, &visit_ops, &v[i], &s[i]),
+                                 0);
+        while (n_accepted < MEMBERS) {
+                before = n_accepted;
+                uv_run(&test_loop, UV_RUN_ONCE);
+                assert_true(n_accepted - before <= LISTENER_STEPS_PER_TURN);
+        }
+        for (int i = 0; i < MEMBERS; i++) {
+                loop_until(v[i].echoed);
+                stream_close(s[i], 0, false);
+        }
+        for (int i = 0; i < MEMBERS; i++)
+                loop_until(v[i].closed);
+        assert_int_equal(n_refused, 0);
+}
+
 static void running_out_of_descriptors_is_a_pause(void **state) {
         struct rlimit before, none;
         int fd = visit(), high = dup(fd);
@@ -313,6 +338,7 @@ int main(void) {
                 LOOP_TEST(visitors_who_leave_at_once_are_no_news),
                 LOOP_TEST(half_open_connections_end_in_time),
                 LOOP_TEST(a_silent_crowd_cannot_keep_members_out),
+                LOOP_TEST(a_crowd_of_members_gets_in_a_few_at_a_time),
                 LOOP_TEST(running_out_of_descriptors_is_a_pause),
                 LOOP_TEST(streams_that_nobody_takes_are_closed),
                 LOOP_TEST(closing_ends_handshakes_and_leaves_taken_streams),

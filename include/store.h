@@ -59,8 +59,8 @@ typedef struct StoreOps {
         int (*restore)(const uint8_t *data, size_t len, void *userdata);
         // Something of role, term or leader changed. The first call comes in the first turn of the loop.
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);
-        // The log cannot go on (disk failure, corruption met at run time). The process must exit at once with this message;
-        // if it returns, the store does abort().
+        // The log cannot go on (disk failure, corruption met at run time): say so. When this returns, the store ends the process with
+        // _exit(EXIT_FAILURE).
         void (*fatal)(const char *why, void *userdata);
         // Where the server of this raft id can be reached now, and its key. False: unknown (tried again later).
         bool (*resolve)(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin, void *userdata);

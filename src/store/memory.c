@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "list.h"
 #include "store-impl.h"
@@ -60,7 +61,7 @@ static void op_finish(MemoryStore *m, Op *op) {
                 if (!lost && op->kind == OP_BATCH &&
                     m->store.ops->apply(index, op->data, op->len, m->store.userdata) < 0) {
                         m->store.ops->fatal("a committed batch could not be applied", m->store.userdata);
-                        abort();
+                        _exit(EXIT_FAILURE);
                 }
                 op->done(lost ? STORE_UNKNOWN : STORE_COMMITTED, index, op->userdata);
                 break;

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fileio.h"
 #include "install-marker.h"
@@ -40,9 +41,12 @@ enum {
         CATCH_UP_ROUND_MS = 30 * 1000,  // one round of a new member, which may contain a snapshot
 };
 
-#define WAY_OUT                                                                                         \
-        "Remove this host from the cluster and join again, or if it is the only one left, restore the " \
-        "directory from a backup."
+// clang-format off
+#define WAY_OUT                                                                                                        \
+        "Remove this host from the cluster on another one ('argosyctl cluster remove') and join again; if no other "   \
+        "voter is left, restore the directory from a backup, or recover on a host whose log is whole "                 \
+        "('argosyctl cluster recover')."
+// clang-format on
 
 void raft_store_fatal(RaftStore *s, const char *format, ...) {
         char why[512];
@@ -52,7 +56,7 @@ void raft_store_fatal(RaftStore *s, const char *format, ...) {
         vsnprintf(why, sizeof(why), format, ap);
         va_end(ap);
         s->store.ops->fatal(why, s->store.userdata);
-        abort();
+        _exit(EXIT_FAILURE); // at once: libraft is in a state from which it would only crash or lie
 }
 
 int raft_store_errno(int raft_error) {

@@ -132,7 +132,7 @@ void transport_accept(Transport *t, Stream *stream, uint32_t raft_id) {
         char address[TRANSPORT_ADDRESS_SIZE];
         uv_stream_t *pipe;
 
-        if (t->closing || !t->accept) {
+        if (t->closing || !t->accept || raft_id == 0) {
                 abandon(stream);
                 return;
         }

@@ -17,6 +17,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         StoreNode *n = userdata;
         _cleanup_buf_ Buf b = {};
 
+        assert_false(n->calling);
         assert_true(index > n->last_index);
         n->last_index = index;
         n->n_applied++;
@@ -30,6 +31,7 @@ static int on_snapshot(Buf *ret, void *userdata) {
         StoreNode *n = userdata;
         uint8_t *filler;
 
+        assert_false(n->calling);
         n->n_snapshots++;
         assert_int_equal(buf_append(ret, &n->n_applied, sizeof(n->n_applied)), 0);
         assert_int_equal(buf_append(ret, n->chain.bytes, HASH_SIZE), 0);
@@ -54,6 +56,7 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
 static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         StoreNode *n = userdata;
 
+        assert_false(n->calling);
         n->role = role;
         n->leader = leader;
         n->n_roles++;
@@ -200,7 +203,10 @@ static bool is_answered(void *userdata) {
 StoreAnswer store_node_submit(StoreNode *n, const void *data, size_t len) {
         StoreAnswer a = {};
 
+        n->calling = true;
         assert_int_equal(store_submit(n->store, data, len, store_on_done, &a), 0);
+        n->calling = false;
+        assert_int_equal(a.n, 0);
         store_run_until(n->loop, is_answered, &a, 10000, "answer to a batch");
         assert_int_equal(a.n, 1);
         return a;

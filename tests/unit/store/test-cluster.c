@@ -78,6 +78,23 @@ static void a_member_that_was_away_gets_a_snapshot(void **state) {
         store_cluster_free(c);
 }
 
+// More than fits between the two sides of a bridge at a time, in both directions of it.
+static void a_big_state_goes_to_new_members(void **state) {
+        StoreCluster *c = store_cluster_new();
+
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
+                c->servers[i].node.filler = 20 * 1024 * 1024;
+        store_cluster_bootstrap(c);
+        store_cluster_write(c, 40, 1000 * 1000);
+        assert_true(c->servers[0].node.n_snapshots > 0);
+        for (size_t i = 1; i < 3; i++) {
+                store_cluster_add(c, i);
+                store_cluster_agree(c, store_cluster_leader(c));
+                assert_int_equal(c->servers[i].node.n_restores, 1);
+        }
+        store_cluster_free(c);
+}
+
 static bool has_given_up(void *userdata) {
         return ((StoreNode *) userdata)->role == STORE_FOLLOWER ||
                ((StoreNode *) userdata)->role == STORE_CANDIDATE;
@@ -229,26 +246,54 @@ static void on_plain(uv_stream_t *server, int status) {
         ++*(unsigned *) server->data;
 }
 
-// One forged frame could end all elections for good.
-static void guard_7_nothing_is_sent_in_the_clear(void **state) {
-        StoreCluster *c = store_cluster_of(2);
+// A listener that knows no TLS and never says anything. *ret_connections counts.
+static uint16_t listen_plain(StoreCluster *c, uv_tcp_t *ret, unsigned *ret_connections) {
         struct sockaddr_in sa;
+        int len = sizeof(sa);
+
+        uv_tcp_init(&c->loop, ret);
+        ret->data = ret_connections;
+        uv_ip4_addr("127.0.0.1", 0, &sa);
+        assert_int_equal(uv_tcp_bind(ret, (struct sockaddr *) &sa, 0), 0);
+        assert_int_equal(uv_listen((uv_stream_t *) ret, 10, on_plain), 0);
+        assert_int_equal(uv_tcp_getsockname(ret, (struct sockaddr *) &sa, &len), 0);
+        return ntohs(sa.sin_port);
+}
+
+static bool has_connection(void *userdata) {
+        return *(unsigned *) userdata > 0;
+}
+
+static void a_dial_on_its_way_does_not_hold_up_the_close(void **state) {
+        StoreCluster *c = store_cluster_of(2);
         unsigned n_plain = 0;
         uv_tcp_t plain;
-        int len = sizeof(sa);
+        uint64_t begin;
 
         store_node_close(&c->servers[0].node);
         store_node_close(&c->servers[1].node);
-        uv_tcp_init(&c->loop, &plain);
-        plain.data = &n_plain;
-        uv_ip4_addr("127.0.0.1", 0, &sa);
-        assert_int_equal(uv_tcp_bind(&plain, (struct sockaddr *) &sa, 0), 0);
-        assert_int_equal(uv_listen((uv_stream_t *) &plain, 10, on_plain), 0);
-        assert_int_equal(uv_tcp_getsockname(&plain, (struct sockaddr *) &sa, &len), 0);
-        c->servers[1].port = ntohs(sa.sin_port);
+        c->servers[1].port = listen_plain(c, &plain, &n_plain);
+        store_node_open(&c->servers[0].node, false, NULL, NULL);
+        store_run_until(&c->loop, has_connection, &n_plain, 5000, "a dial");
+        begin = uv_now(&c->loop);
+        store_node_close(&c->servers[0].node);
+        assert_in_range(uv_now(&c->loop) - begin, 0, 2000); // the handshake alone would take 5 s
+        uv_close((uv_handle_t *) &plain, NULL);
+        store_cluster_free(c);
+}
+
+// One forged frame could end all elections for good.
+static void guard_7_nothing_is_sent_in_the_clear(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        unsigned n_plain = 0;
+        uv_tcp_t plain;
+
+        store_node_close(&c->servers[0].node);
+        store_node_close(&c->servers[1].node);
+        c->servers[1].port = listen_plain(c, &plain, &n_plain);
         c->servers[0].node.tls = NULL;
         store_node_open(&c->servers[0].node, false, NULL, NULL);
-        store_run_for(&c->loop, 1000); // several elections
+        store_run_for(&c->loop, 1500); // two elections
         assert_int_equal(n_plain, 0);
         uv_close((uv_handle_t *) &plain, NULL);
         store_cluster_free(c);
@@ -259,6 +304,7 @@ int main(void) {
                 cmocka_unit_test(three_members_have_one_history),
                 cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
+                cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
                 cmocka_unit_test(a_member_is_removed),
                 cmocka_unit_test(a_leader_may_remove_itself),
@@ -266,6 +312,7 @@ int main(void) {
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),
                 cmocka_unit_test(guard_6_a_lonely_member_does_not_raise_its_term),
                 cmocka_unit_test(a_server_with_another_key_is_not_talked_to),
+                cmocka_unit_test(a_dial_on_its_way_does_not_hold_up_the_close),
                 cmocka_unit_test(guard_7_nothing_is_sent_in_the_clear),
         };
 

@@ -56,10 +56,11 @@ static void print_refusals(Ctl *ctl, const Argosy__Response__UnitResult *u) {
         for (size_t i = 0; i < show; i++) {
                 _cleanup_buf_ Buf line = {};
 
-                if (buf_printf(&line, "  %s: ", u->refusals[i]->node) < 0 ||
+                if (text_append_clean(&line, u->refusals[i]->node, false) < 0 ||
+                    buf_append(&line, ": ", 2) < 0 ||
                     text_append_clean(&line, u->refusals[i]->reason, false) < 0)
                         return;
-                fprintf(ctl->err, "%.*s\n", (int) line.len, (const char *) line.data);
+                fprintf(ctl->err, "  %.*s\n", (int) line.len, (const char *) line.data);
         }
         if (show < u->n_refusals)
                 fprintf(ctl->err, "  and %zu more nodes\n", u->n_refusals - show);
@@ -107,6 +108,8 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
 }
 
 static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
+        if (*u->message || u->n_refusals > 0)
+                progress_clear(c->ctl, &c->progress);
         if (u->status == 0 && *u->message)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
         if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
@@ -162,7 +165,8 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
         request.change = change;
         do {
                 r = ctl_call(ctl, &request, 0, on_change, c);
-        } while (r < 0 && client_is_lost(&ctl->client, r) && ctl_try_again(ctl, &patience, &r));
+        } while (r < 0 && !c->answered && client_is_lost(&ctl->client, r) &&
+                 ctl_try_again(ctl, &patience, &r));
 
         if (r == -EINTR) {
                 ctl_fail(ctl,
@@ -171,7 +175,7 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
         }
         if (r == -ENOMEM)
                 return ctl_oom(ctl);
-        if (r < 0)
+        if (r < 0 && !c->answered)
                 return ctl_fail(ctl, "%s%s", ctl->client.why,
                                 patience.lost_us || r == -ETIMEDOUT
                                         ? "; the cluster may have taken the request or not"
@@ -190,13 +194,13 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
 static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Change *c = userdata;
 
-        if (r->status != 0) {
+        if (r && r->status != 0) {
                 note_status(c, r);
                 return 0;
         }
-        if (r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
+        if (r && r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
                 return 0;
-        for (size_t i = 0; i < r->progress->n_done; i++) {
+        for (size_t i = 0; r && i < r->progress->n_done; i++) {
                 const Argosy__Response__UnitResult *u = r->progress->done[i];
 
                 if (!wait_set_finish(&c->waiting, u->name, u->status != 0))
@@ -222,7 +226,7 @@ static int wait_once(Change *c) {
         request.wait = &wait;
         c->status = 0;
         c->no_leader = false;
-        return ctl_call(c->ctl, &request, CALL_PATIENT, on_progress, c);
+        return ctl_call(c->ctl, &request, CALL_PATIENT | (c->ctl->err_tty ? CALL_TICK : 0), on_progress, c);
 }
 
 // What is said when we stop waiting although the cluster has not finished.

@@ -107,6 +107,24 @@ static uint32_t timeout_ms_left(const Ctl *ctl) {
         return left == 0 ? 1 : left > UINT32_MAX ? UINT32_MAX : (uint32_t) left;
 }
 
+static int receive(Ctl *ctl, unsigned flags, ResponseFn f, void *userdata, Argosy__Response **ret) {
+        uint64_t deadline_us = answer_deadline(ctl, flags);
+        int r;
+
+        for (;;) {
+                uint64_t tick_us = clock_boot_us() + TICK_MS * USEC_PER_MSEC;
+
+                if (!(flags & CALL_TICK) || tick_us >= deadline_us)
+                        return client_receive(&ctl->client, deadline_us, ret);
+                r = client_receive(&ctl->client, tick_us, ret);
+                if (r != -ETIMEDOUT)
+                        return r;
+                r = f(ctl, NULL, userdata);
+                if (r < 0)
+                        return r;
+        }
+}
+
 int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
         int r;
 
@@ -116,7 +134,7 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
                 Argosy__Response *response;
                 bool last;
 
-                r = client_receive(&ctl->client, answer_deadline(ctl, flags), &response);
+                r = receive(ctl, flags, f, userdata, &response);
                 if (r < 0)
                         break;
                 warn_stale(ctl, response);

@@ -19,7 +19,8 @@ enum { // exit codes; systemctl's where it has one
 };
 
 enum {
-        ANSWER_SEC = 90,        // longest silence of a daemon that is not asked to wait for anything
+        ANSWER_SEC = 90, // longest silence of a daemon that is not asked to wait for anything
+        TICK_MS = 500,
         ANSWER_GRACE_MS = 1000, // how long after --timeout an answer is still taken
         RECONNECT_SEC = 60,     // how long a lost daemon may be away until the command gives up
 };
@@ -57,7 +58,10 @@ int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, v
 // see it. Returns an exit code.
 // -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
 enum { CALL_STATUS = 2, CALL_ONCE = 4 };
-enum { CALL_NOTE = 8 }; // for both: messages of success are no warnings but for `f`
+enum {
+        CALL_NOTE = 8,  // for both: messages of success are no warnings but for `f`
+        CALL_TICK = 16, // ctl_call(): while nothing comes, `f` is called with NULL every TICK_MS
+};
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
 
 // Between two tries of something that the daemon or its leader was not there for. Zero-initialised: none

@@ -106,27 +106,31 @@ void pager_close(Ctl *ctl) {
         ctl->pager = 0;
 }
 
-int progress_format(const char *verb, size_t done, size_t failed, size_t total, unsigned width, Buf *out) {
+int progress_format(const ProgressState *s, unsigned width, Buf *out) {
         char tail[96], bar[BAR_MAX + 1];
         size_t fixed, size, filled;
+        int n;
 
-        snprintf(tail, sizeof(tail), " %zu/%zu%s", done, total, failed ? "" : "");
-        if (failed > 0)
-                snprintf(tail + strlen(tail), sizeof(tail) - strlen(tail), ", %zu failed", failed);
-        fixed = strlen(verb) + strlen(tail) + 3; // blank and brackets
-        if (total < 2 || width < fixed + 5)
-                return buf_printf(out, "%s%s", verb, tail);
+        n = snprintf(tail, sizeof(tail), " %zu/%zu", s->done, s->total);
+        if (s->failed > 0)
+                n += snprintf(tail + n, sizeof(tail) - (size_t) n, ", %zu failed", s->failed);
+        if (s->seconds > 0)
+                n += snprintf(tail + n, sizeof(tail) - (size_t) n, " (%us)", s->seconds);
+        fixed = strlen(s->verb) + (size_t) n + 3; // blank and brackets
+        if (s->total < 2 || width < fixed + 5)
+                return buf_printf(out, "%s%s", s->verb, tail);
         size = MIN_OF((size_t) width - fixed - 1, (size_t) BAR_MAX);
-        filled = size * done / total;
+        filled = size * s->done / s->total;
         memset(bar, ' ', size);
         memset(bar, '=', filled);
         if (filled < size)
                 bar[filled] = '>';
         bar[size] = 0;
-        return buf_printf(out, "%s [%s]%s", verb, bar, tail);
+        return buf_printf(out, "%s [%s]%s", s->verb, bar, tail);
 }
 
 void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t total) {
+        ProgressState state = {p->verb, done, failed, total, 0};
         _cleanup_buf_ Buf line = {};
         uint64_t now = clock_boot_us();
 
@@ -137,7 +141,8 @@ void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t tot
         if (now < p->begun_us + PROGRESS_AFTER_MS * USEC_PER_MSEC ||
             (p->drawn_us > 0 && now < p->drawn_us + PROGRESS_EVERY_MS * USEC_PER_MSEC && done < total))
                 return;
-        if (progress_format(p->verb, done, failed, total, width_of(STDERR_FILENO), &line) < 0)
+        state.seconds = (unsigned) ((now - p->begun_us) / USEC_PER_SEC);
+        if (progress_format(&state, width_of(STDERR_FILENO), &line) < 0)
                 return;
         p->drawn_us = now;
         fprintf(ctl->err, "\r%.*s\x1b[K", (int) line.len, (const char *) line.data);

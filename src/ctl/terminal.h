@@ -22,4 +22,9 @@ typedef struct Progress {
 void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t total);
 void progress_clear(Ctl *ctl, Progress *p);
 // The line's text, for at most `width` columns. Pure.
-int progress_format(const char *verb, size_t done, size_t failed, size_t total, unsigned width, Buf *out);
+typedef struct ProgressState {
+        const char *verb;
+        size_t done, failed, total; // failed ones are also done
+        unsigned seconds;           // since the wait began
+} ProgressState;
+int progress_format(const ProgressState *s, unsigned width, Buf *out);

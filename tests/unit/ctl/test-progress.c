@@ -3,24 +3,24 @@
 
 #include "terminal.h"
 
-static void expect(const char *verb, size_t done, size_t failed, size_t total, unsigned width,
-                   const char *text) {
+static void expect(ProgressState s, unsigned width, const char *text) {
         _cleanup_buf_ Buf b = {};
         _cleanup_free_ char *got = NULL;
 
-        assert_int_equal(progress_format(verb, done, failed, total, width, &b), 0);
+        assert_int_equal(progress_format(&s, width, &b), 0);
         got = buf_take_string(&b);
         assert_string_equal(got, text);
         assert_true(width < 20 || strlen(got) < width);
 }
 
 static void the_bar_fits_the_terminal(void **state) {
-        expect("start", 0, 0, 100, 80, "start [>                             ] 0/100");
-        expect("start", 50, 0, 100, 80, "start [===============>              ] 50/100");
-        expect("start", 100, 2, 100, 80, "start [==============================] 100/100, 2 failed");
-        expect("start", 5, 0, 10, 24, "start [=====>    ] 5/10");
-        expect("start", 5, 0, 10, 10, "start 5/10");
-        expect("stop", 0, 0, 1, 80, "stop 0/1");
+        expect((ProgressState){"start", 0, 0, 100, 0}, 80, "start [>                             ] 0/100");
+        expect((ProgressState){"start", 50, 0, 100, 0}, 80, "start [===============>              ] 50/100");
+        expect((ProgressState){"start", 100, 2, 100, 12}, 80,
+               "start [==============================] 100/100, 2 failed (12s)");
+        expect((ProgressState){"start", 5, 0, 10, 0}, 24, "start [=====>    ] 5/10");
+        expect((ProgressState){"start", 5, 0, 10, 0}, 10, "start 5/10");
+        expect((ProgressState){"stop", 0, 0, 1, 3}, 80, "stop 0/1 (3s)");
 }
 
 int main(void) {

@@ -679,6 +679,7 @@ static void looked_back(AgentUnit *u, int found) {
         // twice.
         u->held.pending = false;
         u->held.interrupted = found < 0;
+        u->parsed = true; // or what is said below would be followed by a parse that went well
         (void) ledger_put(u->node->ledger, &u->held);
         agent_step_done(u, NULL);
         if (found < 0) {

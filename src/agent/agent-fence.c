@@ -75,7 +75,8 @@ void agent_on_orders(Agent *a, const Argosy__ToHost *m) {
         int r;
 
         if (fence_compare(&fence, &a->fence_queued) < 0) {
-                if (a->n_refused++ == 0 || log_get_level() >= LOG_DEBUG)
+                a->n_refused++;
+                if (!a->refusal_logged)
                         log_warning("Refused orders of generation %llu, term %llu, index %llu: this host "
                                     "has obeyed %llu, %llu, %llu.",
                                     (unsigned long long) fence.generation, (unsigned long long) fence.term,
@@ -83,6 +84,7 @@ void agent_on_orders(Agent *a, const Argosy__ToHost *m) {
                                     (unsigned long long) a->fence_queued.generation,
                                     (unsigned long long) a->fence_queued.term,
                                     (unsigned long long) a->fence_queued.index);
+                a->refusal_logged = true;
                 return;
         }
         r = batch_queue(a, &fence, m);

@@ -94,9 +94,11 @@ typedef struct AgentNode {
         Map units;     // name -> AgentUnit
         Slices slices; // of the held units
         ListNode dirty, waiting, calls;
-        ListNode writes; // AgentFileItem: to be written or removed by the next batch
-        bool writing;    // a batch is with the pool; it alone uses `dir`
-        bool synced;     // the manager's state was complete once
+        ListNode writes;     // AgentFileItem: to be written or removed by the next batch
+        bool writing;        // a batch is with the pool; it alone uses `dir`
+        char *shutdown_mark; // path: systemd stops or has stopped all units, whatever the ledger says
+        bool units_were_stopped;
+        bool synced; // the manager's state was complete once
         bool stopping;
         uint64_t last_step;
 } AgentNode;
@@ -135,6 +137,7 @@ typedef struct Agent {
         uint32_t lease_ms, beat_ms;
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
+        bool refusal_logged;    // of this leader
         uint64_t n_refused;     // messages older than the fence
 
         Map calls; // number -> Call

@@ -72,7 +72,7 @@ static void attach(Agent *a) {
         r = send_attach(a, held, n_held);
         agent_reports_free(held, n_held);
         a->attach_sent = r >= 0;
-        a->attach_wanted = false;
+        a->attach_wanted = r < 0; // tried again at attach_retry_us, or with the next leader
 }
 
 static bool is_ready(const Agent *a) {
@@ -159,6 +159,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         a->attach_sent = false;
         a->attach_wanted = leader != 0;
         a->attach_retry_us = 0;
+        a->refusal_logged = false;
         set_attached(a, false);
         agent_remote_calls_drop(a);
         drain_mark(&a->drain);

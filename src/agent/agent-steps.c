@@ -8,10 +8,12 @@
 // changes nothing.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "agent-private.h"
 #include "clock.h"
+#include "fileio.h"
 #include "log.h"
 #include "unit-state.h"
 
@@ -449,6 +451,10 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         note_judgement(u, &res);
         if (res.fulfilled)
                 note_fulfilled(u);
+        if (res.joined) {
+                u->held.start_rev = u->wanted.start_rev;
+                put_record(u);
+        }
         if (res.settled)
                 note_settled(u);
         if (res.refused) {
@@ -631,6 +637,8 @@ static void on_stopping(void *userdata) {
         if (node->stopping)
                 return;
         node->stopping = true;
+        (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
+                            0); // matters after a soft-reboot only
         agent_say_goodbye(a, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, true);
         if (a->ops.stopping)
                 a->ops.stopping(a->userdata);

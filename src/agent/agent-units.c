@@ -5,11 +5,15 @@
 // After a restart of argosyd nothing of the specs is in memory; their contents are read back from the unit
 // files, checked against the record's hash. A unit whose files are not as recorded is held without a spec:
 // the leader is told so, sends the spec again, and the file is written again.
+//
+// A soft-reboot stops all units but keeps /run, and with it the ledger. So a shutdown leaves a mark beside
+// the ledger; who finds it takes what was launched for not launched, as after a reboot.
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent-private.h"
 #include "fileio.h"
@@ -185,13 +189,17 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
         if (r < 0)
                 return r;
         r = unit_dir_adopt(node->dir, record->name, record->from_template, &record->spec, record->slice);
-        if (r < 0)
-                return r;
+        if (r == -ENOMEM)
+                return r; // any other reason: its files do not count as ours, and are written again
         u->has_held = true;
         u->held = *record;
         u->held.name = u->name;
         u->held_spec = read_back(node, record);
         u->file_present = r == 0 && u->held_spec;
+        if (node->units_were_stopped && !record->done && !record->failed) {
+                u->held.target = ARGOSY__TARGET__TARGET_INACTIVE; // as after a reboot
+                u->held.pending = false;
+        }
         u->answered = record->revision;
         u->parsed = record->revision > 0;
         u->unwatched = true;
@@ -200,7 +208,21 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
 }
 
 int agent_node_adopt(AgentNode *node, const char *ledger_path) {
-        return ledger_open(ledger_path, adopt_record, node, &node->ledger);
+        int r;
+
+        node->units_were_stopped = access(node->shutdown_mark, F_OK) == 0;
+        r = ledger_open(ledger_path, adopt_record, node, &node->ledger);
+        if (r < 0 || !node->units_were_stopped)
+                return r;
+        map_foreach (slot, &node->units) {
+                r = ledger_put(node->ledger, &((AgentUnit *) slot->value)->held);
+                if (r < 0)
+                        return r;
+        }
+        r = ledger_flush(node->ledger);
+        if (r >= 0 && unlink(node->shutdown_mark) < 0)
+                r = -errno;
+        return r;
 }
 
 // ---- from the leader
@@ -289,6 +311,12 @@ static PlanWanted decode(const Argosy__UnitOrder *o, const Hash *spec) {
         };
 }
 
+static bool is_runnable_name(const char *name) {
+        UnitNameKind kind = unit_name_kind(name, NULL);
+
+        return (kind == UNIT_NAME_PLAIN || kind == UNIT_NAME_INSTANCE) && !unit_name_is_reserved(name);
+}
+
 // 0; -ENOENT: its spec was never sent; -EINVAL: not an order that this host can carry out.
 static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel) {
         AgentNode *node = node_by_number(a, o->node);
@@ -312,7 +340,7 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
                 unwant(u, o->revision);
                 return 0;
         }
-        if (unit_name_kind(o->name, NULL) == UNIT_NAME_INVALID || unit_name_is_reserved(o->name))
+        if (!is_runnable_name(o->name))
                 return -EINVAL;
         r = spec_from_parcel(a, parcel, &hash, o->name, &spec);
         if (r < 0)

@@ -192,7 +192,8 @@ static int open_node(Agent *a, AgentNode *node, const AgentConfig *config, char 
         int r;
 
         node->dir_path = strdup(config->unit_dir);
-        if (!ledger_path || !node->dir_path)
+        node->shutdown_mark = str_printf("%s/shutdown", config->runtime_dir);
+        if (!ledger_path || !node->dir_path || !node->shutdown_mark)
                 return complain(-ENOMEM, ret_why, "out of memory");
         r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
         if (r < 0)
@@ -293,6 +294,7 @@ static void agent_free(Agent *a) {
                 ledger_close(node->ledger);
                 unit_dir_free(node->dir);
                 free(node->dir_path);
+                free(node->shutdown_mark);
         }
         agent_fence_drop(a);
         agent_local_units_drop(a);

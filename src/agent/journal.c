@@ -7,9 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
-#include <systemd/sd-messages.h>
 #include <time.h>
 
 #include "journal.h"
@@ -350,81 +348,4 @@ void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void
         r->closed = closed;
         r->closed_data = userdata;
         close_step(r);
-}
-
-// ---- a run that nobody watched
-
-static int match_boot(sd_journal *j) {
-        char text[SD_ID128_STRING_MAX];
-        sd_id128_t id;
-        int r;
-
-        r = sd_id128_get_boot(&id);
-        return r < 0 ? r : match(j, "_BOOT_ID", sd_id128_to_string(id, text));
-}
-
-static int match_starts(sd_journal *j, const char *unit) {
-        int r;
-
-        r = match_boot(j);
-        if (r >= 0)
-                r = match(j, "_PID", "1");
-        if (r >= 0)
-                r = match(j, "UNIT", unit);
-        if (r >= 0)
-                r = match(j, "MESSAGE_ID", SD_MESSAGE_UNIT_STARTING_STR);
-        return r;
-}
-
-static bool is_other_invocation(sd_journal *j, const uint8_t before[16]) {
-        char text[256];
-        sd_id128_t id;
-
-        field(j, "INVOCATION_ID", "", text);
-        if (sd_id128_from_string(text, &id) < 0)
-                return true;
-        return memcmp(id.bytes, before, 16) != 0;
-}
-
-// A journal that holds nothing at all of this boot proves nothing.
-static int journal_is_kept(sd_journal *j) {
-        int r;
-
-        r = match_boot(j);
-        if (r >= 0)
-                r = sd_journal_seek_head(j);
-        if (r >= 0)
-                r = sd_journal_next(j);
-        sd_journal_flush_matches(j);
-        return r == 0 ? -ENODATA : r;
-}
-
-static int find_start(sd_journal *j, const char *unit, uint64_t since_us, const uint8_t before[16]) {
-        int r;
-
-        r = journal_is_kept(j);
-        if (r >= 0)
-                r = match_starts(j, unit);
-        if (r >= 0)
-                r = sd_journal_seek_realtime_usec(j, since_us);
-        while (r >= 0 && (r = sd_journal_next(j)) > 0) {
-                uint64_t at_us = 0;
-
-                if (sd_journal_get_realtime_usec(j, &at_us) >= 0 && at_us >= since_us &&
-                    is_other_invocation(j, before))
-                        return 1;
-        }
-        return r;
-}
-
-int journal_find_start(const char *unit, uint64_t since_us, const uint8_t before[16]) {
-        sd_journal *j = NULL;
-        int r;
-
-        r = sd_journal_open(&j, SD_JOURNAL_LOCAL_ONLY);
-        if (r < 0)
-                return r;
-        r = find_start(j, unit, since_us, before);
-        sd_journal_close(j);
-        return r;
 }

@@ -235,13 +235,17 @@ static void plan_loaded(const PlanInput *in, Phase phase, PlanResult *res) {
                 settle(in, res);
 }
 
-// A step under way is waited for, but a stop overtakes a start: systemd cancels the start.
+// A step under way is waited for, but a stop overtakes a start: systemd cancels the start. Another start of
+// the same content joins it, as with systemctl: a one-shot that is started twice while it runs has run once.
 static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         const PlanWanted *w = in->wanted;
         bool starting = in->busy == PLAN_START || in->busy == PLAN_RESTART;
 
-        if (starting && w && (w->remove || must_stop(in)))
+        if (starting && (w->remove || must_stop(in)))
                 res->step = PLAN_STOP;
+        else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
+                 hash_equal(&w->spec, &in->held->spec))
+                res->joined = true;
 }
 
 PlanResult plan_unit(const PlanInput *in) {

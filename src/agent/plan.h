@@ -92,6 +92,7 @@ typedef struct PlanResult {
         uint64_t wait_until_us;
         bool owe_run;   // with PLAN_STOP: record `pending` first, the unit is to come back with new content
         bool fulfilled; // the pending run was seen: record that
+        bool joined;    // a start that was asked for meanwhile is the one under way: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)
         bool drift;

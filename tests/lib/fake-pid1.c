@@ -496,6 +496,10 @@ void pid1_shut_down(FakePid1 *p) {
         drain_mark(&p->manager->drain);
 }
 
+void pid1_boot(FakePid1 *p) {
+        p->stopping = false;
+}
+
 unsigned pid1_runs(FakePid1 *p, const char *name) {
         return unit_get(p, name)->runs;
 }

@@ -25,6 +25,7 @@ void pid1_stop(FakePid1 *p, const char *name);
 void pid1_finish(FakePid1 *p, const char *name, bool well); // the main process ends
 void pid1_pin(FakePid1 *p, const char *name);               // stays in memory when inactive
 void pid1_shut_down(FakePid1 *p);
+void pid1_boot(FakePid1 *p);                       // again, in the same memory
 unsigned pid1_runs(FakePid1 *p, const char *name); // how often it was started
 bool pid1_is_active(FakePid1 *p, const char *name);
 const char *pid1_content(FakePid1 *p,

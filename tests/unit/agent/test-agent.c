@@ -10,6 +10,7 @@
 #include "fake-pid1.h"
 #include "fence.h"
 #include "hash.h"
+#include "journal.h"
 #include "list.h"
 #include "log.h"
 #include "map.h"
@@ -952,6 +953,117 @@ static void the_leader_gets_the_status_of_a_unit(void **state) {
         assert_string_equal(response->status_reply->properties[0]->key, "Id");
 }
 
+// Takes the place of the one that reads the journal.
+static int journal_says;
+static unsigned n_looks;
+
+int journal_find_start(const char *unit, uint64_t since_us, const uint8_t before[16]) {
+        assert_string_equal(unit, "job.service");
+        assert_true(since_us > 0 && since_us <= clock_wall_us());
+        n_looks++;
+        return journal_says;
+}
+
+static Order crash_around_a_oneshot(void) {
+        Order o = {.name = "job.service", .content = job, .revision = 5, .start = 5};
+
+        n_looks = 0;
+        meet_leader(NULL, 0);
+        pid1_hold_jobs(w.pid1, true);
+        send_order(o);
+        loop_until(pid1_n_held(w.pid1) == 1);
+        agent_down();
+        return o;
+}
+
+static void a_oneshot_that_ran_unseen_is_not_run_again(void **state) {
+        Order o = crash_around_a_oneshot();
+
+        pid1_hold_jobs(w.pid1, false);
+        pid1_start(w.pid1, "job.service"); // systemd had heard of it after all
+        pid1_finish(w.pid1, "job.service", true);
+        agent_up();
+        journal_says = 1;
+        meet_leader(&o, 1);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
+        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        assert_int_equal(n_looks, 1);
+}
+
+static void a_oneshot_that_was_not_started_is_started(void **state) {
+        Order o = crash_around_a_oneshot();
+
+        pid1_hold_jobs(w.pid1, false);
+        agent_up();
+        journal_says = 0;
+        meet_leader(&o, 1);
+        loop_until(pid1_runs(w.pid1, "job.service") == 1);
+        pid1_finish(w.pid1, "job.service", true);
+        loop_until(answered("job.service", 5));
+        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+}
+
+static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
+        Order o = crash_around_a_oneshot();
+
+        pid1_hold_jobs(w.pid1, false);
+        agent_up();
+        journal_says = -ENODATA;
+        meet_leader(&o, 1);
+        loop_until(answered("job.service", 5));
+        assert_int_equal(pid1_runs(w.pid1, "job.service"), 0);
+        assert_null(report_of("job.service")->outcome);
+        assert_non_null(strstr(report_of("job.service")->error, "cannot tell whether it ran"));
+        o.revision = o.start = 6;
+        send_order(o);
+        loop_until(pid1_runs(w.pid1, "job.service") == 1);
+}
+
+static void a_second_start_of_a_running_oneshot_joins_the_first(void **state) {
+        Order o = {.name = "job.service", .content = job, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(pid1_runs(w.pid1, "job.service") == 1);
+        o.revision = o.start = 6;
+        send_order(o);
+        send_order((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
+        loop_until(answered("proof.service", 7));
+        pid1_finish(w.pid1, "job.service", true);
+        loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->start_rev, 6);
+        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+}
+
+static void a_soft_reboot_starts_what_was_launched_again(void **state) {
+        Order orders[] = {{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                          {.name = "job.service", .content = job, .revision = 6, .start = 6}};
+
+        meet_leader(NULL, 0);
+        send_orders(orders, 2);
+        loop_until(answered("web.service", 5) && pid1_runs(w.pid1, "job.service") == 1);
+        pid1_finish(w.pid1, "job.service", true);
+        loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
+        pid1_shut_down(w.pid1);
+        loop_until(w.stopping);
+        pid1_stop(w.pid1, "web.service");
+        agent_down();
+        pid1_boot(w.pid1); // with /run as it was
+        agent_up();
+        meet_leader(orders, 2);
+        loop_until(pid1_is_active(w.pid1, "web.service"));
+        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        agent_down(); // and only once
+        pid1_stop(w.pid1, "web.service");
+        agent_up();
+        meet_leader(orders, 2);
+        loop_until(w.attach->attach->n_held == 2);
+        send_order((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
+        loop_until(answered("proof.service", 7));
+        assert_int_equal(pid1_runs(w.pid1, "web.service"), 2);
+}
+
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
 
 int main(void) {
@@ -982,6 +1094,11 @@ int main(void) {
                 WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),
                 WORLD_TEST(a_name_that_is_active_without_a_file_is_refused),
                 WORLD_TEST(beyond_200_units_new_ones_get_slices),
+                WORLD_TEST(a_oneshot_that_ran_unseen_is_not_run_again),
+                WORLD_TEST(a_oneshot_that_was_not_started_is_started),
+                WORLD_TEST(a_oneshot_of_which_nobody_knows_waits_for_a_decision),
+                WORLD_TEST(a_second_start_of_a_running_oneshot_joins_the_first),
+                WORLD_TEST(a_soft_reboot_starts_what_was_launched_again),
                 WORLD_TEST(leaving_the_cluster_leaves_no_trace),
                 WORLD_TEST(local_units_are_listed_and_stopped_without_a_leader),
                 WORLD_TEST(the_leader_gets_the_status_of_a_unit),

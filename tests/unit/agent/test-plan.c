@@ -32,7 +32,7 @@ typedef struct Row {
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, fulfilled, settled, answered, drift, file_stale, refused;
+        bool owe_run, joined, fulfilled, settled, answered, drift, file_stale, refused;
         Argosy__Outcome__Kind outcome;
 } Row;
 
@@ -123,6 +123,7 @@ static void check_row(const Row *row) {
         if (res.field != row->field) \
         fail_msg("%s: " #field " is %i", row->story, (int) res.field)
         CHECK(owe_run);
+        CHECK(joined);
         CHECK(fulfilled);
         CHECK(settled);
         CHECK(drift);
@@ -183,6 +184,10 @@ static void a_start_is_a_number(void **state) {
                 {"systemd restarts it by its own rules", .is = AUTO_RESTART, .settled = true},
                 {"an older start number asks for nothing", .start = 6, .is = GONE, .settled = true,
                  .drift = true},
+                {"a start while it is being started is the same start", .start = 8, .is = STARTING,
+                 .busy = PLAN_START, .joined = true},
+                {"but not if new content came with it", .start = 8, .new_content = true, .is = STARTING,
+                 .busy = PLAN_START},
                 {"launched again after it was only loaded", .was_loaded_only = true, .is = GONE,
                  .step = PLAN_START},
         };

@@ -137,7 +137,5 @@ UnitEntry *cluster_state_next_dirty(ClusterState *s);
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);
-// True once after hosts, tokens or the cluster record changed since the last call.
-bool cluster_state_take_hosts_changed(ClusterState *s);
-// The revision of the last such change, for whoever else wants to compare.
+// The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the value that it has seen.
 uint64_t cluster_state_hosts_revision(const ClusterState *s);

@@ -93,6 +93,7 @@ static void publish_voters(Daemon *d) {
                 pointers[n] = &voters[n];
                 n++;
         }
+        d->hosts_revision = cluster_state_hosts_revision(d->state);
         if (n == 0)
                 return; // before the first batch
         (void) mesh_set_voters(d->mesh, peers, n);
@@ -112,7 +113,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         argosy__log_batch__free_unpacked(batch, NULL);
         if (r < 0)
                 return r;
-        if (cluster_state_take_hosts_changed(d->state))
+        if (d->hosts_revision != cluster_state_hosts_revision(d->state))
                 publish_voters(d);
         leader_on_applied(d->leader, index);
         return 0;
@@ -131,7 +132,6 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
         r = cluster_state_restore(d->state, data, len);
         if (r < 0)
                 return r;
-        (void) cluster_state_take_hosts_changed(d->state);
         publish_voters(d);
         return 0;
 }
@@ -407,6 +407,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         };
         int r;
 
+        d->hosts_revision = 0;
         d->state = leader.state = cluster_state_new();
         if (!d->state)
                 return -ENOMEM;

@@ -57,6 +57,7 @@ typedef struct Daemon {
         Store *store;
         ClusterState *state;
         Leader *leader;
+        uint64_t hosts_revision; // of the voters that were published
         uint64_t store_term;
         StoreRole store_role;
         bool leading;        // told to mesh, agent and leader

@@ -10,7 +10,6 @@
 #include "message.h"
 
 static void hosts_changed(ClusterState *s) {
-        s->hosts_changed = true;
         s->hosts_revision = ++s->revision;
 }
 

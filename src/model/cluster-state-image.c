@@ -265,7 +265,6 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
         state_init_lists(
                 s); // their heads have moved; of the three only the global units can have members here
         list_splice(&s->globals, &fresh->globals);
-        s->hosts_changed = true;
         free(TAKE_PTR(fresh)); // hollow now
         return 0;
 }

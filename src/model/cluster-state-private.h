@@ -49,7 +49,6 @@ struct ClusterState {
         Map applied_by_id;
 
         ListNode dirty;
-        bool hosts_changed;
 };
 
 void state_init_lists(ClusterState *s);

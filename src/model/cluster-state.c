@@ -258,13 +258,6 @@ void cluster_state_drop_dirty(ClusterState *s) {
                 cluster_state_dirty_done(s, u);
 }
 
-bool cluster_state_take_hosts_changed(ClusterState *s) {
-        bool changed = s->hosts_changed;
-
-        s->hosts_changed = false;
-        return changed;
-}
-
 uint64_t cluster_state_hosts_revision(const ClusterState *s) {
         return s->hosts_revision;
 }

@@ -2,336 +2,27 @@
 //
 // The whole agent against a PID 1 in memory and a leader that is this file: real unit files, ledger and
 // fence in a directory of the test. What each test protects is its name.
-#include "loop.h"
-#include "tmpdir.h"
+#include "agent-rig.h"
 
-#include "agent.h"
 #include "clock.h"
 #include "fake-pid1.h"
-#include "fence.h"
-#include "hash.h"
 #include "journal.h"
-#include "list.h"
-#include "log.h"
-#include "map.h"
-#include "str.h"
 
-enum { NODE = 7, HOST_PORT = 7402 };
-
-typedef struct Seen { // the newest report of a unit
-        Argosy__UnitReport *report;
-        char name[];
-} Seen;
-
-typedef struct World {
-        char *dir, *unit_dir, *foreign_dir;
-        FakePid1 *pid1;
-        Agent *agent;
-        bool closed, cut, attached, stopping, cleared;
-        Map seen;
-        Argosy__ToVoter *attach, *goodbye; // the newest ones
-        unsigned n_attaches, n_beats, n_report_messages;
-        uint64_t last_beat;
-        Argosy__ToVoter *call_reply;
-        // what the next orders carry
-        uint64_t generation, term, index;
-} World;
-
-static World w;
-
-// ---- the leader's side
-
-static void note_report(const Argosy__UnitReport *report) {
-        size_t len = argosy__unit_report__get_packed_size(report);
-        uint8_t *bytes = malloc(len + 1);
-        Seen *seen = map_find_str(&w.seen, report->name);
-
-        argosy__unit_report__pack(report, bytes);
-        if (!seen) {
-                seen = calloc(1, sizeof(*seen) + strlen(report->name) + 1);
-                strcpy(seen->name, report->name);
-                assert_int_equal(map_add_str(&w.seen, seen->name, seen), 0);
-        } else {
-                argosy__unit_report__free_unpacked(seen->report, NULL);
-        }
-        seen->report = argosy__unit_report__unpack(NULL, len, bytes);
-        free(bytes);
-}
-
-static Argosy__ToVoter *copy(const Argosy__ToVoter *m) {
-        size_t len = argosy__to_voter__get_packed_size(m);
-        uint8_t *bytes = malloc(len + 1);
-        Argosy__ToVoter *ret;
-
-        argosy__to_voter__pack(m, bytes);
-        ret = argosy__to_voter__unpack(NULL, len, bytes);
-        free(bytes);
-        return ret;
-}
-
-static void keep(Argosy__ToVoter **where, const Argosy__ToVoter *m) {
-        if (*where)
-                argosy__to_voter__free_unpacked(*where, NULL);
-        *where = copy(m);
-}
-
-static int on_send(const Argosy__ToVoter *m, void *userdata) {
-        if (w.cut)
-                return -ENOTCONN;
-        switch (m->msg_case) {
-        case ARGOSY__TO_VOTER__MSG_ATTACH:
-                keep(&w.attach, m);
-                w.n_attaches++;
-                break;
-        case ARGOSY__TO_VOTER__MSG_GOODBYE:
-                keep(&w.goodbye, m);
-                break;
-        case ARGOSY__TO_VOTER__MSG_BEAT:
-                w.n_beats++;
-                w.last_beat = m->beat->seq;
-                break;
-        case ARGOSY__TO_VOTER__MSG_REPORTS:
-                w.n_report_messages++;
-                for (size_t i = 0; i < m->reports->n_reports; i++)
-                        note_report(m->reports->reports[i]);
-                break;
-        case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
-                keep(&w.call_reply, m);
-                break;
-        default:
-                fail_msg("unexpected message %i", (int) m->msg_case);
-        }
-        return 0;
-}
-
-static void on_attached(bool attached, void *userdata) {
-        w.attached = attached;
-}
-
-static void on_stopping(void *userdata) {
-        w.stopping = true;
-}
-
-static void on_fatal(const char *why, void *userdata) {
-        fail_msg("%s", why);
-}
-
-static const AgentOps ops = {
-        .send = on_send, .fatal = on_fatal, .attached = on_attached, .stopping = on_stopping};
-
-// One order; what is not named is as for a unit that is launched once.
-typedef struct Order {
-        const char *name, *content;
-        bool from_template, loaded_only, remove;
-        uint64_t revision, start, restart, stop;
-        Argosy__Outcome__Kind outcome;
-} Order;
-
-typedef struct Parcel {
-        Argosy__Spec specs[512], *spec_list[512];
-        Argosy__UnitOrder orders[512], *order_list[512];
-        Argosy__Outcome outcomes[512];
-        Hash hashes[512];
-} Parcel;
-
-static void pack_order(Parcel *p, size_t i, const Order *o) {
-        p->order_list[i] = &p->orders[i];
-        p->spec_list[i] = &p->specs[i];
-        argosy__unit_order__init(&p->orders[i]);
-        argosy__spec__init(&p->specs[i]);
-        p->orders[i].node = NODE;
-        p->orders[i].name = (char *) o->name;
-        p->orders[i].revision = o->revision;
-        p->orders[i].remove = o->remove;
-        if (o->remove)
-                return;
-        p->hashes[i] = hash_of(o->content, strlen(o->content));
-        p->specs[i].hash = p->orders[i].spec = (ProtobufCBinaryData){HASH_SIZE, p->hashes[i].bytes};
-        p->specs[i].content = (ProtobufCBinaryData){strlen(o->content), (uint8_t *) o->content};
-        p->orders[i].from_template = o->from_template;
-        p->orders[i].target =
-                o->loaded_only ? ARGOSY__TARGET__TARGET_LOADED : ARGOSY__TARGET__TARGET_LAUNCHED;
-        p->orders[i].start_rev = o->start;
-        p->orders[i].restart_rev = o->restart;
-        p->orders[i].stop_rev = o->stop;
-        if (o->outcome != ARGOSY__OUTCOME__KIND__NONE) {
-                argosy__outcome__init(&p->outcomes[i]);
-                p->outcomes[i].kind = o->outcome;
-                p->outcomes[i].start_rev = o->start;
-                p->orders[i].outcome = &p->outcomes[i];
-        }
-}
-
-static void send_orders(const Order *orders, size_t n) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
-        Parcel *p = calloc(1, sizeof(*p));
-
-        assert_true(n <= ELEMENTSOF(p->orders));
-        for (size_t i = 0; i < n; i++)
-                pack_order(p, i, &orders[i]);
-        o.generation = w.generation;
-        o.term = w.term;
-        o.index = w.index++;
-        o.orders = p->order_list;
-        o.specs = p->spec_list;
-        o.n_orders = o.n_specs = n;
-        if (n > 0 && orders[0].remove)
-                o.n_specs = 0;
-        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
-        m.orders = &o;
-        agent_on_message(w.agent, &m);
-        free(p);
-}
-
-static void send_order(Order o) {
-        send_orders(&o, 1);
-}
-
-static void send_welcome(const Order *orders, size_t n, uint32_t lease_ms) {
-        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
-        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
-        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
-        Parcel *p = calloc(1, sizeof(*p));
-
-        for (size_t i = 0; i < n; i++)
-                pack_order(p, i, &orders[i]);
-        node.node = NODE;
-        node.manager = (char *) "system";
-        welcome.seq = w.attach->attach->seq;
-        welcome.generation = w.generation;
-        welcome.term = w.term;
-        welcome.index = w.index++;
-        welcome.lease_ms = lease_ms;
-        welcome.beat_ms = 20;
-        welcome.nodes = nodes;
-        welcome.n_nodes = 1;
-        welcome.orders = p->order_list;
-        welcome.specs = p->spec_list;
-        welcome.n_orders = welcome.n_specs = n;
-        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
-        m.welcome = &welcome;
-        agent_on_message(w.agent, &m);
-        free(p);
-}
-
-// ---- the world
-
-static void agent_up(void) {
-        _cleanup_free_ char *why = NULL;
-        const char *foreign[] = {w.foreign_dir, NULL};
-        AgentConfig config = {
-                .loop = &test_loop,
-                .state_dir = w.dir,
-                .runtime_dir = w.dir,
-                .unit_dir = w.unit_dir,
-                .foreign_dirs = foreign,
-                .systemd = {.loop = &test_loop},
-                .host_name = "one",
-                .address = "192.0.2.1",
-                .port = HOST_PORT,
-        };
-        int r = agent_new(&config, &ops, NULL, &w.agent, &why);
-
-        if (r < 0)
-                fail_msg("%s", why);
-}
-
-static void on_closed(void *userdata) {
-        w.closed = true;
-}
-
-// As kill -9 does it: nobody is told, nothing is waited for.
-static void agent_down(void) {
-        w.closed = false;
-        agent_close(w.agent, on_closed, NULL);
-        loop_until(w.closed);
-        w.agent = NULL;
-        w.attached = false;
-}
-
-static void meet_leader(const Order *orders, size_t n) {
-        unsigned before = w.n_attaches;
-
-        agent_on_leader(w.agent, 1, w.term);
-        loop_until(w.n_attaches > before);
-        send_welcome(orders, n, 60000);
-        loop_until(w.attached);
-}
+static FakePid1 *pid1;
 
 static int world_up(void **state) {
-        log_set_level(LOG_ERR);
-        assert_int_equal(loop_setup(NULL), 0);
-        w = (World){.generation = 1, .term = 1, .index = 10};
-        assert_int_equal(tmpdir_make((void **) &w.dir), 0);
-        w.unit_dir = str_printf("%s/system", w.dir);
-        w.foreign_dir = str_printf("%s/etc", w.dir);
-        assert_int_equal(mkdir(w.unit_dir, 0755), 0);
-        assert_int_equal(mkdir(w.foreign_dir, 0755), 0);
-        w.pid1 = pid1_new(w.unit_dir);
+        rig_up();
+        pid1 = pid1_new(w.unit_dir);
         agent_up();
         return 0;
 }
 
-static void seen_free(void *value) {
-        Seen *seen = value;
-
-        argosy__unit_report__free_unpacked(seen->report, NULL);
-        free(seen);
-}
-
 static int world_down(void **state) {
-        Argosy__ToVoter *kept[] = {w.attach, w.goodbye, w.call_reply};
-
         if (w.agent)
                 agent_down();
-        w.pid1 = pid1_free(w.pid1);
-        map_done_with(&w.seen, seen_free);
-        for (size_t i = 0; i < ELEMENTSOF(kept); i++)
-                if (kept[i])
-                        argosy__to_voter__free_unpacked(kept[i], NULL);
-        free(w.unit_dir);
-        free(w.foreign_dir);
-        assert_int_equal(tmpdir_drop((void **) &w.dir), 0);
-        assert_int_equal(loop_teardown(NULL), 0);
-        return 0;
+        pid1 = pid1_free(pid1);
+        return rig_down();
 }
-
-static const Argosy__UnitReport *report_of(const char *name) {
-        Seen *seen = map_find_str(&w.seen, name);
-
-        return seen ? seen->report : NULL;
-}
-
-static bool answered(const char *name, uint64_t revision) {
-        const Argosy__UnitReport *r = report_of(name);
-
-        return r && r->revision == revision;
-}
-
-static bool is_gone(const char *name) {
-        const Argosy__UnitReport *r = report_of(name);
-
-        return r && r->gone;
-}
-
-static bool has_file(const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
-
-        return access(path, F_OK) == 0;
-}
-
-static void write_foreign(const char *name) {
-        _cleanup_free_ char *path = str_printf("%s/%s", w.foreign_dir, name);
-
-        assert_int_equal(file_replace(AT_FDCWD, path, "[Service]\n", 10, 0644, 0), 0);
-}
-
-static const char web[] = "[Service]\nExecStart=/bin/sleep 1\n",
-                  web2[] = "[Service]\nExecStart=/bin/sleep 2\n",
-                  job[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n",
-                  bad[] = "[Service]\nExecStart=/bin/false\n",
-                  broken[] = "[Service]\nExecStart=/bin/true\n[Broken\n";
 
 // ---- tests
 
@@ -350,7 +41,7 @@ static void starts_a_hundred_units_in_one_batch(void **state) {
         for (int i = 0; i < N; i++)
                 loop_until(answered(names[i], 5));
         for (int i = 0; i < N; i++) {
-                assert_int_equal(pid1_runs(w.pid1, names[i]), 1);
+                assert_int_equal(pid1_runs(pid1, names[i]), 1);
                 assert_int_equal(report_of(names[i])->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
                 assert_int_equal(report_of(names[i])->node, NODE);
                 assert_int_equal(report_of(names[i])->spec.len, HASH_SIZE);
@@ -358,7 +49,7 @@ static void starts_a_hundred_units_in_one_batch(void **state) {
         assert_true(has_file("web@.service"));
         assert_false(has_file("web@1.service"));
         assert_true(w.n_report_messages < N / 4);
-        assert_int_equal(pid1_n_reloads(w.pid1), 0);
+        assert_int_equal(pid1_n_reloads(pid1), 0);
 }
 
 static void a_loaded_unit_is_parsed_and_not_started(void **state) {
@@ -372,7 +63,7 @@ static void a_loaded_unit_is_parsed_and_not_started(void **state) {
         assert_int_equal(report_of("web.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_string_equal(report_of("web.service")->error, "");
         assert_non_null(strstr(report_of("odd.service")->error, "no such section"));
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 0);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 0);
 }
 
 static void stop_then_start_then_removal(void **state) {
@@ -386,14 +77,14 @@ static void stop_then_start_then_removal(void **state) {
                            .start = 5,
                            .stop = 6});
         loop_until(answered("web.service", 6));
-        assert_false(pid1_is_active(w.pid1, "web.service"));
+        assert_false(pid1_is_active(pid1, "web.service"));
         assert_int_equal(report_of("web.service")->load, ARGOSY__LOAD_STATE__LOAD_LOADED);
         send_order((Order){.name = "web.service", .content = web, .revision = 7, .start = 7, .stop = 6});
         loop_until(answered("web.service", 7));
-        assert_true(pid1_is_active(w.pid1, "web.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
         send_order((Order){.name = "web.service", .remove = true, .revision = 8});
         loop_until(is_gone("web.service"));
-        assert_false(pid1_is_active(w.pid1, "web.service"));
+        assert_false(pid1_is_active(pid1, "web.service"));
         assert_false(has_file("web.service"));
         assert_int_equal(agent_n_units(w.agent), 0);
 }
@@ -412,7 +103,7 @@ static void restart_happens_once_however_often_it_is_ordered(void **state) {
         o.revision = 7;
         send_order(o);
         loop_until(answered("web.service", 7));
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 2);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
 static void one_failing_unit_holds_up_no_other(void **state) {
@@ -423,11 +114,11 @@ static void one_failing_unit_holds_up_no_other(void **state) {
         loop_until(answered("web.service", 6) && answered("bad.service", 5));
         assert_int_equal(report_of("bad.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_string_equal(report_of("bad.service")->error, "start failed (exit-code)");
-        assert_int_equal(pid1_runs(w.pid1, "bad.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "bad.service"), 1);
         // A new request tries again; the failure is forgotten first.
         send_order((Order){.name = "bad.service", .content = bad, .revision = 7, .start = 7});
         loop_until(answered("bad.service", 7));
-        assert_int_equal(pid1_runs(w.pid1, "bad.service"), 2);
+        assert_int_equal(pid1_runs(pid1, "bad.service"), 2);
 }
 
 static void losing_the_leader_stops_nothing(void **state) {
@@ -437,15 +128,15 @@ static void losing_the_leader_stops_nothing(void **state) {
         w.cut = true;
         agent_on_leader(w.agent, 0, 0);
         assert_false(w.attached);
-        pid1_stop(w.pid1, "web.service");
-        pid1_start(w.pid1, "web.service");
+        pid1_stop(pid1, "web.service");
+        pid1_start(pid1, "web.service");
         w.cut = false;
         w.term = 2;
         meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
         assert_int_equal(w.attach->attach->n_held, 1);
         assert_int_equal(w.attach->attach->held[0]->revision, 5);
-        assert_int_equal(pid1_n_jobs(w.pid1), 1);
-        assert_true(pid1_is_active(w.pid1, "web.service"));
+        assert_int_equal(pid1_n_jobs(pid1), 1);
+        assert_true(pid1_is_active(pid1, "web.service"));
 }
 
 static void the_lease_runs_out_and_comes_back(void **state) {
@@ -478,8 +169,8 @@ static void units_survive_a_restart_of_argosyd(void **state) {
         orders[0].revision = 9; // something else about it changed
         send_orders(orders, 1);
         loop_until(answered("web@1.service", 9));
-        assert_int_equal(pid1_runs(w.pid1, "web@1.service"), 1);
-        assert_int_equal(pid1_n_jobs(w.pid1), 1);
+        assert_int_equal(pid1_runs(pid1, "web@1.service"), 1);
+        assert_int_equal(pid1_n_jobs(pid1), 1);
 }
 
 static void what_the_welcome_does_not_name_is_removed(void **state) {
@@ -492,8 +183,8 @@ static void what_the_welcome_does_not_name_is_removed(void **state) {
         w.term++;
         meet_leader(orders, 1);
         loop_until(is_gone("old.service"));
-        assert_true(pid1_is_active(w.pid1, "web.service"));
-        assert_false(pid1_is_active(w.pid1, "old.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_false(pid1_is_active(pid1, "old.service"));
         assert_false(has_file("old.service"));
 }
 
@@ -507,7 +198,7 @@ static void a_foreign_name_is_refused_and_untouched(void **state) {
         assert_true(report_of("nginx.service")->refused);
         assert_non_null(strstr(report_of("nginx.service")->error, "/etc/nginx.service"));
         assert_false(has_file("nginx.service"));
-        assert_int_equal(pid1_runs(w.pid1, "nginx.service"), 0);
+        assert_int_equal(pid1_runs(pid1, "nginx.service"), 0);
         send_order((Order){.name = "nginx.service", .remove = true, .revision = 7});
         loop_until(is_gone("nginx.service"));
 }
@@ -541,7 +232,7 @@ static void an_older_fence_orders_nothing(void **state) {
         w.index = 102;
         send_order((Order){.name = "last.service", .content = web, .revision = 61, .start = 61});
         loop_until(answered("last.service", 61));
-        assert_true(pid1_is_active(w.pid1, "web.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
         // Not even after a restart.
         agent_down();
         agent_up();
@@ -551,14 +242,14 @@ static void an_older_fence_orders_nothing(void **state) {
         send_welcome(NULL, 0, 1000);
         uv_run(&test_loop, UV_RUN_NOWAIT);
         assert_false(w.attached);
-        assert_true(pid1_is_active(w.pid1, "web.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
 }
 
 static void the_fence_is_on_the_disk_before_anything_is_done(void **state) {
         meet_leader(NULL, 0);
         assert_int_equal(fence_remove(w.dir), 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
-        while (pid1_n_jobs(w.pid1) == 0) {
+        while (pid1_n_jobs(pid1) == 0) {
                 Fence fence;
                 bool acted = has_file("web.service");
 
@@ -575,8 +266,8 @@ static void a_oneshot_runs_once(void **state) {
 
         meet_leader(NULL, 0);
         send_order(o);
-        loop_until(pid1_runs(w.pid1, "job.service") == 1);
-        pid1_finish(w.pid1, "job.service", true);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+        pid1_finish(pid1, "job.service", true);
         loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
         start_rev = report_of("job.service")->outcome->start_rev;
@@ -590,13 +281,13 @@ static void a_oneshot_runs_once(void **state) {
         o.outcome = ARGOSY__OUTCOME__KIND__DONE;
         send_order(o);
         loop_until(answered("job.service", 6));
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
         // An explicit start runs it again.
         o.revision = o.start = 7;
         o.outcome = ARGOSY__OUTCOME__KIND__NONE;
         send_order(o);
-        loop_until(pid1_runs(w.pid1, "job.service") == 2);
-        pid1_finish(w.pid1, "job.service", false);
+        loop_until(pid1_runs(pid1, "job.service") == 2);
+        pid1_finish(pid1, "job.service", false);
         loop_until(answered("job.service", 7) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__FAILED);
 }
@@ -609,7 +300,7 @@ static void a_oneshot_that_is_over_elsewhere_is_not_run_here(void **state) {
                                .outcome = ARGOSY__OUTCOME__KIND__FAILED}},
                     1);
         loop_until(answered("job.service", 9));
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 0);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
         assert_false(report_of("job.service")->drift);
         assert_null(report_of("job.service")->outcome);
 }
@@ -621,20 +312,20 @@ static void a_crash_while_a_start_is_under_way_starts_once(void **state) {
 
         meet_leader(NULL, 0);
         send_orders(orders, 2);
-        loop_until(pid1_runs(w.pid1, "job.service") == 1);
-        pid1_hold_jobs(w.pid1, true);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+        pid1_hold_jobs(pid1, true);
         send_orders(orders + 2, 1);
-        loop_until(pid1_n_held(w.pid1) == 1); // recorded, and PID 1 never hears of it
+        loop_until(pid1_n_held(pid1) == 1); // recorded, and PID 1 never hears of it
         agent_down();
-        pid1_hold_jobs(w.pid1, false);
+        pid1_hold_jobs(pid1, false);
         agent_up();
         meet_leader(orders, 3);
         loop_until(answered("late.service", 7) && answered("web.service", 5));
-        pid1_finish(w.pid1, "job.service", true);
+        pid1_finish(pid1, "job.service", true);
         loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 1);
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
-        assert_int_equal(pid1_runs(w.pid1, "late.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "late.service"), 1);
 }
 
 static void stopped_by_hand_stays_stopped_and_is_drift(void **state) {
@@ -643,7 +334,7 @@ static void stopped_by_hand_stays_stopped_and_is_drift(void **state) {
         meet_leader(NULL, 0);
         send_order(o);
         loop_until(answered("web.service", 5));
-        pid1_stop(w.pid1, "web.service");
+        pid1_stop(pid1, "web.service");
         loop_until(report_of("web.service")->drift);
         w.term++;
         meet_leader(&o, 1);
@@ -651,12 +342,12 @@ static void stopped_by_hand_stays_stopped_and_is_drift(void **state) {
         send_order(o);
         loop_until(answered("web.service", 6));
         assert_true(report_of("web.service")->drift);
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
         o.revision = o.start = 7;
         send_order(o);
         loop_until(answered("web.service", 7));
         assert_false(report_of("web.service")->drift);
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 2);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
 static void new_content_replaces_a_running_unit(void **state) {
@@ -665,10 +356,10 @@ static void new_content_replaces_a_running_unit(void **state) {
         loop_until(answered("web.service", 5));
         send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
         loop_until(answered("web.service", 6));
-        assert_string_equal(pid1_content(w.pid1, "web.service"), web2);
-        assert_true(pid1_is_active(w.pid1, "web.service"));
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 2);
-        assert_int_equal(pid1_n_reloads(w.pid1), 0);
+        assert_string_equal(pid1_content(pid1, "web.service"), web2);
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
+        assert_int_equal(pid1_n_reloads(pid1), 0);
         assert_false(report_of("web.service")->file_stale);
 }
 
@@ -676,12 +367,12 @@ static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
-        pid1_pin(w.pid1, "web.service");
+        pid1_pin(pid1, "web.service");
         send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
         loop_until(answered("web.service", 6));
-        assert_string_equal(pid1_content(w.pid1, "web.service"), web2);
-        assert_true(pid1_is_active(w.pid1, "web.service"));
-        assert_int_equal(pid1_n_reloads(w.pid1), 1);
+        assert_string_equal(pid1_content(pid1, "web.service"), web2);
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_n_reloads(pid1), 1);
 }
 
 static void two_revisions_of_a_template_live_side_by_side(void **state) {
@@ -701,12 +392,12 @@ static void two_revisions_of_a_template_live_side_by_side(void **state) {
         send_order((Order){
                 .name = "web@1.service", .content = web2, .from_template = true, .revision = 7, .start = 5});
         loop_until(answered("web@1.service", 7));
-        assert_string_equal(pid1_content(w.pid1, "web@1.service"), web2);
-        assert_int_equal(pid1_runs(w.pid1, "web@2.service"), 1);
+        assert_string_equal(pid1_content(pid1, "web@1.service"), web2);
+        assert_int_equal(pid1_runs(pid1, "web@2.service"), 1);
         // The old one restarts by itself, or after a reload, with its own content.
-        pid1_stop(w.pid1, "web@2.service");
-        pid1_start(w.pid1, "web@2.service");
-        assert_string_equal(pid1_content(w.pid1, "web@2.service"), web);
+        pid1_stop(pid1, "web@2.service");
+        pid1_start(pid1, "web@2.service");
+        assert_string_equal(pid1_content(pid1, "web@2.service"), web);
 }
 
 static void a_shutdown_is_announced_and_judges_nothing(void **state) {
@@ -714,13 +405,13 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
         send_orders((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
                               {.name = "job.service", .content = job, .revision = 6, .start = 6}},
                     2);
-        loop_until(answered("web.service", 5) && pid1_runs(w.pid1, "job.service") == 1);
-        pid1_shut_down(w.pid1);
+        loop_until(answered("web.service", 5) && pid1_runs(pid1, "job.service") == 1);
+        pid1_shut_down(pid1);
         loop_until(w.stopping && w.goodbye);
         assert_true(w.goodbye->goodbye->stopping); // units still run here
         assert_true(agent_is_stopping(w.agent));
-        pid1_stop(w.pid1, "web.service");
-        pid1_stop(w.pid1, "job.service");
+        pid1_stop(pid1, "web.service");
+        pid1_stop(pid1, "job.service");
         loop_until(report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_null(report_of("job.service")->outcome);
         assert_false(report_of("web.service")->drift);
@@ -736,21 +427,21 @@ static void a_lost_connection_to_systemd_is_looked_over(void **state) {
         meet_leader(NULL, 0);
         send_orders(orders, 1);
         loop_until(answered("web.service", 5));
-        pid1_hold_jobs(w.pid1, true);
+        pid1_hold_jobs(pid1, true);
         send_orders(orders + 1, 1);
-        loop_until(pid1_n_held(w.pid1) == 1);
-        pid1_disconnect(w.pid1);
-        pid1_hold_jobs(w.pid1, false);
-        pid1_reconnect(w.pid1);
+        loop_until(pid1_n_held(pid1) == 1);
+        pid1_disconnect(pid1);
+        pid1_hold_jobs(pid1, false);
+        pid1_reconnect(pid1);
         loop_until(answered("late.service", 6));
-        assert_int_equal(pid1_runs(w.pid1, "late.service"), 1);
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "late.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
 }
 
 static void a_stop_overtakes_a_start(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "job.service", .content = job, .revision = 5, .start = 5});
-        loop_until(pid1_runs(w.pid1, "job.service") == 1);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
         send_order((Order){.name = "job.service",
                            .content = job,
                            .loaded_only = true,
@@ -792,17 +483,17 @@ static void a_file_that_cannot_be_written_is_reported_and_tried_again(void **sta
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
         assert_non_null(strstr(report_of("web.service")->error, "cannot write its file"));
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 0);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 0);
         assert_int_equal(unlink(in_the_way), 0);
         loop_until(!*report_of("web.service")->error);
-        loop_until(pid1_is_active(w.pid1, "web.service"));
+        loop_until(pid1_is_active(pid1, "web.service"));
 }
 
 static void a_name_that_is_active_without_a_file_is_refused(void **state) {
         _cleanup_free_ char *path = str_printf("%s/theirs.service", w.unit_dir);
 
         assert_int_equal(file_replace(AT_FDCWD, path, web, strlen(web), 0644, 0), 0);
-        pid1_start(w.pid1, "theirs.service"); // as a transient unit
+        pid1_start(pid1, "theirs.service"); // as a transient unit
         assert_int_equal(unlink(path), 0);
         meet_leader(NULL, 0);
         send_order((Order){.name = "theirs.service", .content = web2, .revision = 5, .start = 5});
@@ -811,7 +502,7 @@ static void a_name_that_is_active_without_a_file_is_refused(void **state) {
         assert_false(has_file("theirs.service"));
         send_order((Order){.name = "theirs.service", .remove = true, .revision = 6});
         loop_until(is_gone("theirs.service"));
-        assert_true(pid1_is_active(w.pid1, "theirs.service"));
+        assert_true(pid1_is_active(pid1, "theirs.service"));
 }
 
 // The slice of ours that an instance was put into, -1 for none.
@@ -871,7 +562,7 @@ static void leaving_the_cluster_leaves_no_trace(void **state) {
         agent_clear(w.agent, on_cleared, NULL);
         loop_until(w.cleared);
         assert_int_equal(agent_n_units(w.agent), 0);
-        assert_false(pid1_is_active(w.pid1, "web.service"));
+        assert_false(pid1_is_active(pid1, "web.service"));
         assert_false(has_file("web.service") || has_file("bad.service") || has_file("web.service.d"));
         assert_int_equal(fence_load(w.dir, &fence), 0);
         assert_int_equal(fence.term, 0);
@@ -880,7 +571,7 @@ static void leaving_the_cluster_leaves_no_trace(void **state) {
         w.index = 1;
         agent_on_leader(w.agent, 0, 0);
         meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
-        loop_until(pid1_runs(w.pid1, "web.service") == 2);
+        loop_until(pid1_runs(pid1, "web.service") == 2);
 }
 
 static Argosy__Response *local_answer;
@@ -917,7 +608,7 @@ static void local_units_are_listed_and_stopped_without_a_leader(void **state) {
         loop_until(local_answer);
         assert_int_equal(local_answer->change->units[0]->status, 0);
         assert_int_equal(local_answer->change->units[1]->status, ENOENT);
-        assert_false(pid1_is_active(w.pid1, "web.service"));
+        assert_false(pid1_is_active(pid1, "web.service"));
         argosy__response__free_unpacked(local_answer, NULL);
         local_answer = NULL;
 }
@@ -969,9 +660,9 @@ static Order crash_around_a_oneshot(void) {
 
         n_looks = 0;
         meet_leader(NULL, 0);
-        pid1_hold_jobs(w.pid1, true);
+        pid1_hold_jobs(pid1, true);
         send_order(o);
-        loop_until(pid1_n_held(w.pid1) == 1);
+        loop_until(pid1_n_held(pid1) == 1);
         agent_down();
         return o;
 }
@@ -979,45 +670,45 @@ static Order crash_around_a_oneshot(void) {
 static void a_oneshot_that_ran_unseen_is_not_run_again(void **state) {
         Order o = crash_around_a_oneshot();
 
-        pid1_hold_jobs(w.pid1, false);
-        pid1_start(w.pid1, "job.service"); // systemd had heard of it after all
-        pid1_finish(w.pid1, "job.service", true);
+        pid1_hold_jobs(pid1, false);
+        pid1_start(pid1, "job.service"); // systemd had heard of it after all
+        pid1_finish(pid1, "job.service", true);
         agent_up();
         journal_says = 1;
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
         assert_int_equal(n_looks, 1);
 }
 
 static void a_oneshot_that_was_not_started_is_started(void **state) {
         Order o = crash_around_a_oneshot();
 
-        pid1_hold_jobs(w.pid1, false);
+        pid1_hold_jobs(pid1, false);
         agent_up();
         journal_says = 0;
         meet_leader(&o, 1);
-        loop_until(pid1_runs(w.pid1, "job.service") == 1);
-        pid1_finish(w.pid1, "job.service", true);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+        pid1_finish(pid1, "job.service", true);
         loop_until(answered("job.service", 5));
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
 }
 
 static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         Order o = crash_around_a_oneshot();
 
-        pid1_hold_jobs(w.pid1, false);
+        pid1_hold_jobs(pid1, false);
         agent_up();
         journal_says = -ENODATA;
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5));
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 0);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
         assert_null(report_of("job.service")->outcome);
         assert_non_null(strstr(report_of("job.service")->error, "cannot tell whether it ran"));
         o.revision = o.start = 6;
         send_order(o);
-        loop_until(pid1_runs(w.pid1, "job.service") == 1);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
 }
 
 static void a_second_start_of_a_running_oneshot_joins_the_first(void **state) {
@@ -1025,15 +716,15 @@ static void a_second_start_of_a_running_oneshot_joins_the_first(void **state) {
 
         meet_leader(NULL, 0);
         send_order(o);
-        loop_until(pid1_runs(w.pid1, "job.service") == 1);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
         o.revision = o.start = 6;
         send_order(o);
         send_order((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
         loop_until(answered("proof.service", 7));
-        pid1_finish(w.pid1, "job.service", true);
+        pid1_finish(pid1, "job.service", true);
         loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->start_rev, 6);
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
 }
 
 static void a_soft_reboot_starts_what_was_launched_again(void **state) {
@@ -1042,26 +733,26 @@ static void a_soft_reboot_starts_what_was_launched_again(void **state) {
 
         meet_leader(NULL, 0);
         send_orders(orders, 2);
-        loop_until(answered("web.service", 5) && pid1_runs(w.pid1, "job.service") == 1);
-        pid1_finish(w.pid1, "job.service", true);
+        loop_until(answered("web.service", 5) && pid1_runs(pid1, "job.service") == 1);
+        pid1_finish(pid1, "job.service", true);
         loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
-        pid1_shut_down(w.pid1);
+        pid1_shut_down(pid1);
         loop_until(w.stopping);
-        pid1_stop(w.pid1, "web.service");
+        pid1_stop(pid1, "web.service");
         agent_down();
-        pid1_boot(w.pid1); // with /run as it was
+        pid1_boot(pid1); // with /run as it was
         agent_up();
         meet_leader(orders, 2);
-        loop_until(pid1_is_active(w.pid1, "web.service"));
-        assert_int_equal(pid1_runs(w.pid1, "job.service"), 1);
+        loop_until(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
         agent_down(); // and only once
-        pid1_stop(w.pid1, "web.service");
+        pid1_stop(pid1, "web.service");
         agent_up();
         meet_leader(orders, 2);
         loop_until(w.attach->attach->n_held == 2);
         send_order((Order){.name = "proof.service", .content = web, .revision = 7, .start = 7});
         loop_until(answered("proof.service", 7));
-        assert_int_equal(pid1_runs(w.pid1, "web.service"), 2);
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A leader for one agent: it sends what the test tells it to and keeps the newest report of every unit. Unit
+// files, ledger and fence are real, in a directory of the test. The test says whom the agent is connected to
+// (w.systemd) before agent_up().
+
+#include "loop.h"
+#include "tmpdir.h"
+
+#include "agent.h"
+#include "fence.h"
+#include "hash.h"
+#include "log.h"
+#include "map.h"
+#include "str.h"
+
+enum { NODE = 7, HOST_PORT = 7402 };
+
+typedef struct Seen { // the newest report of a unit
+        Argosy__UnitReport *report;
+        char name[];
+} Seen;
+
+typedef struct World {
+        char *dir, *unit_dir, *foreign_dir;
+        SystemdConfig systemd; // whom the agent is connected to
+        Agent *agent;
+        bool closed, cut, attached, stopping, cleared;
+        Map seen;
+        Argosy__ToVoter *attach, *goodbye; // the newest ones
+        unsigned n_attaches, n_beats, n_report_messages;
+        uint64_t last_beat;
+        Argosy__ToVoter *call_reply;
+        // what the next orders carry
+        uint64_t generation, term, index;
+} World;
+
+static World w;
+
+// ---- the leader's side
+
+static inline void note_report(const Argosy__UnitReport *report) {
+        size_t len = argosy__unit_report__get_packed_size(report);
+        uint8_t *bytes = malloc(len + 1);
+        Seen *seen = map_find_str(&w.seen, report->name);
+
+        argosy__unit_report__pack(report, bytes);
+        if (!seen) {
+                seen = calloc(1, sizeof(*seen) + strlen(report->name) + 1);
+                strcpy(seen->name, report->name);
+                assert_int_equal(map_add_str(&w.seen, seen->name, seen), 0);
+        } else {
+                argosy__unit_report__free_unpacked(seen->report, NULL);
+        }
+        seen->report = argosy__unit_report__unpack(NULL, len, bytes);
+        free(bytes);
+}
+
+static inline Argosy__ToVoter *copy(const Argosy__ToVoter *m) {
+        size_t len = argosy__to_voter__get_packed_size(m);
+        uint8_t *bytes = malloc(len + 1);
+        Argosy__ToVoter *ret;
+
+        argosy__to_voter__pack(m, bytes);
+        ret = argosy__to_voter__unpack(NULL, len, bytes);
+        free(bytes);
+        return ret;
+}
+
+static inline void keep(Argosy__ToVoter **where, const Argosy__ToVoter *m) {
+        if (*where)
+                argosy__to_voter__free_unpacked(*where, NULL);
+        *where = copy(m);
+}
+
+static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
+        if (w.cut)
+                return -ENOTCONN;
+        switch (m->msg_case) {
+        case ARGOSY__TO_VOTER__MSG_ATTACH:
+                keep(&w.attach, m);
+                w.n_attaches++;
+                break;
+        case ARGOSY__TO_VOTER__MSG_GOODBYE:
+                keep(&w.goodbye, m);
+                break;
+        case ARGOSY__TO_VOTER__MSG_BEAT:
+                w.n_beats++;
+                w.last_beat = m->beat->seq;
+                break;
+        case ARGOSY__TO_VOTER__MSG_REPORTS:
+                w.n_report_messages++;
+                for (size_t i = 0; i < m->reports->n_reports; i++)
+                        note_report(m->reports->reports[i]);
+                break;
+        case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
+                keep(&w.call_reply, m);
+                break;
+        default:
+                fail_msg("unexpected message %i", (int) m->msg_case);
+        }
+        return 0;
+}
+
+static inline void on_attached(bool attached, void *userdata) {
+        w.attached = attached;
+}
+
+static inline void on_stopping(void *userdata) {
+        w.stopping = true;
+}
+
+static inline void on_fatal(const char *why, void *userdata) {
+        fail_msg("%s", why);
+}
+
+static const AgentOps ops = {
+        .send = on_send, .fatal = on_fatal, .attached = on_attached, .stopping = on_stopping};
+
+// One order; what is not named is as for a unit that is launched once.
+typedef struct Order {
+        const char *name, *content;
+        bool from_template, loaded_only, remove;
+        uint64_t revision, start, restart, stop;
+        Argosy__Outcome__Kind outcome;
+} Order;
+
+typedef struct Parcel {
+        Argosy__Spec specs[512], *spec_list[512];
+        Argosy__UnitOrder orders[512], *order_list[512];
+        Argosy__Outcome outcomes[512];
+        Hash hashes[512];
+} Parcel;
+
+static inline void pack_order(Parcel *p, size_t i, const Order *o) {
+        p->order_list[i] = &p->orders[i];
+        p->spec_list[i] = &p->specs[i];
+        argosy__unit_order__init(&p->orders[i]);
+        argosy__spec__init(&p->specs[i]);
+        p->orders[i].node = NODE;
+        p->orders[i].name = (char *) o->name;
+        p->orders[i].revision = o->revision;
+        p->orders[i].remove = o->remove;
+        if (o->remove)
+                return;
+        p->hashes[i] = hash_of(o->content, strlen(o->content));
+        p->specs[i].hash = p->orders[i].spec = (ProtobufCBinaryData){HASH_SIZE, p->hashes[i].bytes};
+        p->specs[i].content = (ProtobufCBinaryData){strlen(o->content), (uint8_t *) o->content};
+        p->orders[i].from_template = o->from_template;
+        p->orders[i].target =
+                o->loaded_only ? ARGOSY__TARGET__TARGET_LOADED : ARGOSY__TARGET__TARGET_LAUNCHED;
+        p->orders[i].start_rev = o->start;
+        p->orders[i].restart_rev = o->restart;
+        p->orders[i].stop_rev = o->stop;
+        if (o->outcome != ARGOSY__OUTCOME__KIND__NONE) {
+                argosy__outcome__init(&p->outcomes[i]);
+                p->outcomes[i].kind = o->outcome;
+                p->outcomes[i].start_rev = o->start;
+                p->orders[i].outcome = &p->outcomes[i];
+        }
+}
+
+static inline void send_orders(const Order *orders, size_t n) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
+        Parcel *p = calloc(1, sizeof(*p));
+
+        assert_true(n <= ELEMENTSOF(p->orders));
+        for (size_t i = 0; i < n; i++)
+                pack_order(p, i, &orders[i]);
+        o.generation = w.generation;
+        o.term = w.term;
+        o.index = w.index++;
+        o.orders = p->order_list;
+        o.specs = p->spec_list;
+        o.n_orders = o.n_specs = n;
+        if (n > 0 && orders[0].remove)
+                o.n_specs = 0;
+        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
+        m.orders = &o;
+        agent_on_message(w.agent, &m);
+        free(p);
+}
+
+static inline void send_order(Order o) {
+        send_orders(&o, 1);
+}
+
+static inline void send_welcome(const Order *orders, size_t n, uint32_t lease_ms) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
+        Parcel *p = calloc(1, sizeof(*p));
+
+        for (size_t i = 0; i < n; i++)
+                pack_order(p, i, &orders[i]);
+        node.node = NODE;
+        node.manager = (char *) "system";
+        welcome.seq = w.attach->attach->seq;
+        welcome.generation = w.generation;
+        welcome.term = w.term;
+        welcome.index = w.index++;
+        welcome.lease_ms = lease_ms;
+        welcome.beat_ms = 20;
+        welcome.nodes = nodes;
+        welcome.n_nodes = 1;
+        welcome.orders = p->order_list;
+        welcome.specs = p->spec_list;
+        welcome.n_orders = welcome.n_specs = n;
+        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
+        m.welcome = &welcome;
+        agent_on_message(w.agent, &m);
+        free(p);
+}
+
+// ---- the world
+
+static inline void agent_up(void) {
+        _cleanup_free_ char *why = NULL;
+        const char *foreign[] = {w.foreign_dir, NULL};
+        AgentConfig config = {
+                .loop = &test_loop,
+                .state_dir = w.dir,
+                .runtime_dir = w.dir,
+                .unit_dir = w.unit_dir,
+                .foreign_dirs = foreign,
+                .systemd = w.systemd,
+                .host_name = "one",
+                .address = "192.0.2.1",
+                .port = HOST_PORT,
+        };
+        int r = agent_new(&config, &ops, NULL, &w.agent, &why);
+
+        if (r < 0)
+                fail_msg("%s", why);
+}
+
+static inline void on_closed(void *userdata) {
+        w.closed = true;
+}
+
+// As kill -9 does it: nobody is told, nothing is waited for.
+static inline void agent_down(void) {
+        w.closed = false;
+        agent_close(w.agent, on_closed, NULL);
+        loop_until(w.closed);
+        w.agent = NULL;
+        w.attached = false;
+}
+
+static inline void meet_leader(const Order *orders, size_t n) {
+        unsigned before = w.n_attaches;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches > before);
+        send_welcome(orders, n, 60000);
+        loop_until(w.attached);
+}
+
+static inline int rig_up(void) {
+        log_set_level(LOG_ERR);
+        assert_int_equal(loop_setup(NULL), 0);
+        w = (World){.generation = 1, .term = 1, .index = 10, .systemd = {.loop = &test_loop}};
+        assert_int_equal(tmpdir_make((void **) &w.dir), 0);
+        w.unit_dir = str_printf("%s/system", w.dir);
+        w.foreign_dir = str_printf("%s/etc", w.dir);
+        assert_int_equal(mkdir(w.unit_dir, 0755), 0);
+        assert_int_equal(mkdir(w.foreign_dir, 0755), 0);
+        return 0;
+}
+
+static inline void seen_free(void *value) {
+        Seen *seen = value;
+
+        argosy__unit_report__free_unpacked(seen->report, NULL);
+        free(seen);
+}
+
+static inline int rig_down(void) {
+        Argosy__ToVoter *kept[] = {w.attach, w.goodbye, w.call_reply};
+
+        assert_null(w.agent);
+        map_done_with(&w.seen, seen_free);
+        for (size_t i = 0; i < ELEMENTSOF(kept); i++)
+                if (kept[i])
+                        argosy__to_voter__free_unpacked(kept[i], NULL);
+        free(w.unit_dir);
+        free(w.foreign_dir);
+        assert_int_equal(tmpdir_drop((void **) &w.dir), 0);
+        assert_int_equal(loop_teardown(NULL), 0);
+        return 0;
+}
+
+static inline const Argosy__UnitReport *report_of(const char *name) {
+        Seen *seen = map_find_str(&w.seen, name);
+
+        return seen ? seen->report : NULL;
+}
+
+static inline bool answered(const char *name, uint64_t revision) {
+        const Argosy__UnitReport *r = report_of(name);
+
+        return r && r->revision == revision;
+}
+
+static inline bool is_gone(const char *name) {
+        const Argosy__UnitReport *r = report_of(name);
+
+        return r && r->gone;
+}
+
+static inline bool has_file(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", w.unit_dir, name);
+
+        return access(path, F_OK) == 0;
+}
+
+static inline void write_foreign(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s", w.foreign_dir, name);
+
+        assert_int_equal(file_replace(AT_FDCWD, path, "[Service]\n", 10, 0644, 0), 0);
+}
+
+static const char web[] _unused_ = "[Service]\nExecStart=/bin/sleep 1\n",
+                        web2[] _unused_ = "[Service]\nExecStart=/bin/sleep 2\n",
+                        job[] _unused_ = "[Service]\nType=oneshot\nExecStart=/bin/true\n",
+                        bad[] _unused_ = "[Service]\nExecStart=/bin/false\n",
+                        broken[] _unused_ = "[Service]\nExecStart=/bin/true\n[Broken\n";

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The agent and the real connection to systemd together, against a manager that speaks the private socket's
+// language. What the agent decides is tested in test-agent.c; here it is that both understand each other:
+// states that are not known yet, lost connections in the middle of jobs, reloads by others.
+#include "agent-rig.h"
+
+#include "fake-systemd.h"
+
+static FakeSystemd *systemd;
+
+static int world_up(void **state) {
+        rig_up();
+        systemd = fake_systemd_new(&test_loop, w.unit_dir);
+        w.systemd.open_socket = fake_systemd_open;
+        w.systemd.open_userdata = systemd;
+        agent_up();
+        return 0;
+}
+
+static int world_down(void **state) {
+        if (w.agent)
+                agent_down();
+        fake_systemd_free(systemd);
+        return rig_down();
+}
+
+static bool runs(const char *name) {
+        const char *active = fake_systemd_active(systemd, name);
+
+        return active && streq(active, "active");
+}
+
+enum { N = 100 };
+static char names[N][32];
+static Order orders[N];
+
+static void a_hundred_instances(void) {
+        for (int i = 0; i < N; i++) {
+                snprintf(names[i], sizeof(names[i]), "web@%i.service", i);
+                orders[i] = (Order){
+                        .name = names[i], .content = web, .from_template = true, .revision = 5, .start = 5};
+        }
+}
+
+static void all_run(void) {
+        for (int i = 0; i < N; i++) {
+                loop_until(answered(names[i], 5));
+                assert_string_equal(report_of(names[i])->error, "");
+                assert_int_equal(report_of(names[i])->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+                assert_true(runs(names[i]));
+        }
+}
+
+static void a_hundred_units_start_and_survive_argosyd(void **state) {
+        a_hundred_instances();
+        meet_leader(NULL, 0);
+        send_orders(orders, N);
+        all_run();
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), N);
+        assert_int_equal(fake_systemd_calls(systemd, "Reload"), 0);
+        assert_true(fake_systemd_jobs_peak(systemd) <= SYSTEMD_JOBS_MAX);
+        agent_down();
+        agent_up();
+        meet_leader(orders, N);
+        assert_int_equal(w.attach->attach->n_held, N);
+        all_run();
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), N);
+        assert_int_equal(fake_systemd_calls(systemd, "StopUnit"), 0);
+}
+
+// Wherever the connection breaks, in the end every unit runs and none was started while it ran.
+static void the_connection_may_break_anywhere(void **state) {
+        a_hundred_instances();
+        meet_leader(NULL, 0);
+        fake_systemd_cut_after(systemd, 57);
+        send_orders(orders, N);
+        for (int i = 0; i < N; i++) {
+                if (i % 10 == 0)
+                        fake_systemd_cut_after(systemd, 23 + i);
+                loop_until(answered(names[i], 5));
+        }
+        fake_systemd_cut_after(systemd, -1);
+        all_run();
+}
+
+static void the_end_of_a_job_may_come_before_the_change(void **state) {
+        fake_systemd_job_first(systemd, true);
+        fake_systemd_end_before_reply(systemd, true);
+        a_hundred_instances();
+        meet_leader(NULL, 0);
+        send_orders(orders, N);
+        all_run();
+        for (int i = 0; i < N; i++)
+                assert_false(report_of(names[i])->drift);
+}
+
+static void a_oneshot_ends_and_is_told_as_done(void **state) {
+        fake_systemd_behave(systemd, "job.service", FAKE_ENDS);
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "job.service", .content = job, .revision = 5, .start = 5});
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
+}
+
+static void a_failed_start_says_why(void **state) {
+        fake_systemd_behave(systemd, "bad.service", FAKE_FAILS);
+        fake_systemd_behave(systemd, "odd.service", FAKE_BAD_SETTING);
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "bad.service", .content = bad, .revision = 5, .start = 5},
+                              {.name = "odd.service", .content = web, .revision = 6, .start = 6},
+                              {.name = "web.service", .content = web2, .revision = 7, .start = 7}},
+                    3);
+        loop_until(answered("bad.service", 5) && answered("odd.service", 6) && answered("web.service", 7));
+        assert_int_equal(report_of("bad.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        assert_true(*report_of("bad.service")->error && *report_of("odd.service")->error);
+        assert_true(runs("web.service"));
+}
+
+static void new_content_is_taken_up_with_and_without_a_pin(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("web.service", 5));
+        o.content = web2;
+        o.revision = 6;
+        send_order(o);
+        loop_until(answered("web.service", 6));
+        assert_true(runs("web.service"));
+        assert_int_equal(fake_systemd_calls(systemd, "Reload"), 0);
+        fake_systemd_pin(systemd, "web.service", true);
+        o.content = web;
+        o.revision = 7;
+        send_order(o);
+        loop_until(answered("web.service", 7));
+        assert_true(runs("web.service"));
+        assert_int_equal(fake_systemd_calls(systemd, "Reload"), 1);
+        assert_false(report_of("web.service")->file_stale);
+}
+
+static void others_may_reload_and_reexec_at_any_time(void **state) {
+        a_hundred_instances();
+        meet_leader(NULL, 0);
+        send_orders(orders, N / 2);
+        loop_until(answered(names[0], 5));
+        fake_systemd_reload_begin(systemd);
+        send_orders(orders + N / 2, N / 2);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        fake_systemd_reload_end(systemd);
+        loop_until(answered(names[N / 2], 5));
+        fake_systemd_reexec(systemd);
+        all_run();
+        assert_int_equal(fake_systemd_calls(systemd, "StopUnit"), 0);
+}
+
+static void a_stop_by_hand_is_seen_as_drift(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
+        loop_until(report_of("web.service")->drift);
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
+}
+
+static void an_active_name_that_is_not_ours_is_refused(void **state) {
+        fake_systemd_add(systemd, "theirs.service", FAKE_RUNS);
+        fake_systemd_set(systemd, "theirs.service", "active", "running", "success");
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "theirs.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("theirs.service", 5));
+        assert_true(report_of("theirs.service")->refused);
+        assert_false(has_file("theirs.service"));
+}
+
+static void a_shutdown_is_heard(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        fake_systemd_shutdown(systemd);
+        loop_until(w.stopping);
+        assert_true(w.goodbye->goodbye->stopping);
+        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        assert_false(report_of("web.service")->drift);
+}
+
+static void removal_leaves_nothing(void **state) {
+        a_hundred_instances();
+        meet_leader(NULL, 0);
+        send_orders(orders, N);
+        all_run();
+        w.term++;
+        meet_leader(NULL, 0); // a Welcome that names none of them
+        for (int i = 0; i < N; i++)
+                loop_until(is_gone(names[i]));
+        assert_int_equal(agent_n_units(w.agent), 0);
+        assert_false(has_file("web@.service") || has_file("web@.service.d"));
+        for (int i = 0; i < N; i++)
+                assert_false(runs(names[i]));
+}
+
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                WORLD_TEST(a_hundred_units_start_and_survive_argosyd),
+                WORLD_TEST(the_connection_may_break_anywhere),
+                WORLD_TEST(the_end_of_a_job_may_come_before_the_change),
+                WORLD_TEST(a_oneshot_ends_and_is_told_as_done),
+                WORLD_TEST(a_failed_start_says_why),
+                WORLD_TEST(new_content_is_taken_up_with_and_without_a_pin),
+                WORLD_TEST(others_may_reload_and_reexec_at_any_time),
+                WORLD_TEST(a_stop_by_hand_is_seen_as_drift),
+                WORLD_TEST(an_active_name_that_is_not_ours_is_refused),
+                WORLD_TEST(a_shutdown_is_heard),
+                WORLD_TEST(removal_leaves_nothing),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -453,18 +453,22 @@ static bool loop_is_busy(Rig *g) {
         return g->leader->drain.marked || g->leader->n_outside > 0;
 }
 
+bool rig_turn(Rig *g) {
+        StoreMemberDone done = TAKE_PTR(g->member_done);
+        bool busy = done;
+
+        if (done)
+                done(0, g->member_data);
+        uv_run(&g->loop, UV_RUN_NOWAIT);
+        for (size_t i = 0; i < g->n_hosts; i++)
+                busy |= host_turn(&g->hosts[i]);
+        return busy || loop_is_busy(g);
+}
+
 void rig_settle(Rig *g) {
         for (unsigned quiet = 0, turns = 0; quiet < 3; turns++) {
-                StoreMemberDone done = TAKE_PTR(g->member_done);
-                bool busy = false;
-
-                if (done)
-                        done(0, g->member_data);
                 assert_true(turns < 20000);
-                uv_run(&g->loop, UV_RUN_NOWAIT);
-                for (size_t i = 0; i < g->n_hosts; i++)
-                        busy |= host_turn(&g->hosts[i]);
-                quiet = busy || loop_is_busy(g) ? 0 : quiet + 1;
+                quiet = rig_turn(g) ? 0 : quiet + 1;
         }
 }
 

@@ -79,6 +79,8 @@ struct Rig {
 
 void rig_start(Rig *g, size_t n_hosts); // all hosts up, attached and welcomed; host 1 is the leader's
 void rig_stop(Rig *g);
+// One turn of the loop and of every host. Says whether anything happened.
+bool rig_turn(Rig *g);
 // Lets everything happen that happens without time passing.
 void rig_settle(Rig *g);
 // Lets time pass; hosts that are up beat.

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "macro.h"
+#include "membership.h"
+#include "test.h"
+
+// Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
+// '*' = the leader,
+// '-' = not here, '!' = is to be no voter. Numbers follow the letters: a = 1.
+typedef struct Scene {
+        MembershipHost hosts[16];
+        MembershipMember members[16];
+        MembershipView view;
+} Scene;
+
+static Scene *scene(const char *text) {
+        static Scene s;
+
+        s = (Scene){.view = {.wanted = 3}};
+        for (const char *p = text; *p; p++) {
+                MembershipHost *h = &s.hosts[s.view.n_hosts - (s.view.n_hosts > 0)];
+
+                if (*p == ' ')
+                        continue;
+                if (*p == '*')
+                        s.view.self = h->host;
+                else if (*p == '-') {
+                        h->here = false;
+                        h->running_id = 0;
+                } else if (*p == '!')
+                        h->no_promote = true;
+                else {
+                        h = &s.hosts[s.view.n_hosts++];
+                        h->host = (uint32_t) ((*p | 32) - 'a' + 1);
+                        h->here = true;
+                        if (*p >= 'a')
+                                continue;
+                        h->voter = true;
+                        h->raft_id = h->running_id = h->host;
+                        s.members[s.view.n_members++] = (MembershipMember){h->raft_id, true};
+                }
+        }
+        s.view.hosts = s.hosts;
+        s.view.members = s.members;
+        return &s;
+}
+
+static void assert_step(const MembershipView *v, MembershipAction action, uint32_t host) {
+        MembershipStep s = membership_plan(v);
+
+        assert_int_equal(s.action, action);
+        assert_int_equal(s.host, host);
+}
+
+static void assert_plan(const char *text, MembershipAction action, uint32_t host) {
+        assert_step(&scene(text)->view, action, host);
+}
+
+static void two_hosts_keep_one_voter(void **state) {
+        assert_plan("A*", MEMBERSHIP_NOTHING, 0);
+        assert_plan("A* b", MEMBERSHIP_NOTHING, 0);
+}
+
+static void a_third_host_makes_two_voters_more_one_after_the_other(void **state) {
+        assert_plan("A* b c", MEMBERSHIP_OPEN, 2);
+        assert_plan("A* B c", MEMBERSHIP_OPEN, 3);
+        assert_plan("A* B C", MEMBERSHIP_NOTHING, 0);
+        assert_plan("A* B C d e", MEMBERSHIP_NOTHING, 0);
+}
+
+// Two voters survive less than one.
+static void nobody_is_promoted_unless_three_can_be_reached(void **state) {
+        assert_plan("A* b c-", MEMBERSHIP_NOTHING, 0);
+        assert_plan("A* b c!", MEMBERSHIP_NOTHING, 0);
+}
+
+static void a_dead_voter_is_not_replaced_by_itself(void **state) {
+        assert_plan("A* B C- d e", MEMBERSHIP_NOTHING, 0);
+}
+
+static void a_voter_that_is_to_go_is_replaced_first(void **state) {
+        assert_plan("A* B C-! d", MEMBERSHIP_OPEN, 4);
+        assert_plan("A* B C-! D", MEMBERSHIP_DEMOTE, 3);
+        assert_plan("A* B C!", MEMBERSHIP_DEMOTE, 3); // nobody to replace it
+        assert_plan("A*! b", MEMBERSHIP_OPEN, 2);     // the last voter waits for another
+        assert_plan("A*! B", MEMBERSHIP_TRANSFER, 1); // and a leader cannot demote itself
+        assert_plan("A! B*", MEMBERSHIP_DEMOTE, 1);
+}
+
+static void of_two_hosts_that_are_left_one_stays_voter(void **state) {
+        assert_plan("A* B", MEMBERSHIP_DEMOTE, 2);
+        assert_plan("A B*", MEMBERSHIP_DEMOTE, 1);
+}
+
+static void a_cluster_may_want_only_one_voter(void **state) {
+        Scene *s = scene("A* b c");
+
+        s->view.wanted = 1;
+        assert_step(&s->view, MEMBERSHIP_NOTHING, 0);
+        s = scene("A* B C");
+        s->view.wanted = 1;
+        assert_step(&s->view, MEMBERSHIP_DEMOTE, 2);
+}
+
+static void a_promotion_goes_through_its_steps(void **state) {
+        Scene *s = scene("A* b c");
+        MembershipStep step;
+
+        s->hosts[1].opened_id = 17;
+        step = membership_plan(&s->view);
+        assert_int_equal(step.action, MEMBERSHIP_ENROL);
+        assert_int_equal(step.raft_id, 17);
+        s->hosts[1].voter = true;
+        s->hosts[1].raft_id = s->hosts[1].running_id = 17;
+        step = membership_plan(&s->view);
+        assert_int_equal(step.action, MEMBERSHIP_ADD);
+        assert_int_equal(step.raft_id, 17);
+        s->members[s->view.n_members++] = (MembershipMember){17, false}; // catching up
+        assert_step(&s->view, MEMBERSHIP_ADD, 2);
+        s->members[1].voter = true;
+        assert_step(&s->view, MEMBERSHIP_OPEN, 3);
+}
+
+static void a_promotion_that_its_host_does_not_survive_is_taken_back(void **state) {
+        Scene *s = scene("A* b c");
+
+        s->hosts[1].voter = true;
+        s->hosts[1].raft_id = 17;
+        s->hosts[1].running_id = 0; // restarted before it was added: it opens the log again
+        assert_step(&s->view, MEMBERSHIP_OPEN, 2);
+        s->hosts[1].here = false;
+        assert_step(&s->view, MEMBERSHIP_DEMOTE, 2);
+        s->hosts[1].voter = false;
+        assert_step(&s->view, MEMBERSHIP_CLOSE, 2);
+}
+
+static void a_demotion_goes_through_its_steps(void **state) {
+        Scene *s = scene("A* B C");
+
+        s->hosts[2].voter = false;
+        s->hosts[2].no_promote = true;
+        assert_step(&s->view, MEMBERSHIP_DROP, 3);
+        s->view.n_members = 2;
+        assert_step(&s->view, MEMBERSHIP_CLOSE, 3);
+        s->hosts[2].raft_id = 0;
+        assert_step(&s->view, MEMBERSHIP_DEMOTE, 2); // only two may vote now, so one does
+}
+
+// Under its old id it could vote twice in one term.
+static void a_voter_that_came_back_with_an_empty_disk_is_demoted(void **state) {
+        Scene *s = scene("A* B C");
+
+        s->hosts[2].running_id = 0;
+        assert_step(&s->view, MEMBERSHIP_DEMOTE, 3);
+        s->hosts[2].here = false; // not before it says so itself
+        assert_step(&s->view, MEMBERSHIP_NOTHING, 0);
+}
+
+static void what_is_left_of_a_removed_host_is_dropped(void **state) {
+        Scene *s = scene("A* B C");
+        MembershipStep step;
+
+        s->members[s->view.n_members++] = (MembershipMember){99, true};
+        step = membership_plan(&s->view);
+        assert_int_equal(step.action, MEMBERSHIP_DROP);
+        assert_int_equal(step.raft_id, 99);
+}
+
+// Carries every step out on the scene until there is nothing to do; whoever leads hands over when told to.
+static void carry_out(Scene *s) {
+        for (int i = 0; i < 100; i++) {
+                MembershipStep step = membership_plan(&s->view);
+                MembershipHost *h = step.host ? &s->hosts[step.host - 1] : NULL;
+
+                switch (step.action) {
+                case MEMBERSHIP_NOTHING:
+                        return;
+                case MEMBERSHIP_OPEN:
+                        if (h->raft_id)
+                                h->running_id = h->raft_id;
+                        else
+                                h->opened_id = h->running_id = 50 + (uint32_t) i;
+                        break;
+                case MEMBERSHIP_ENROL:
+                        h->voter = true;
+                        h->raft_id = step.raft_id;
+                        h->opened_id = 0;
+                        break;
+                case MEMBERSHIP_ADD:
+                        assert_true(h->here);
+                        s->members[s->view.n_members++] = (MembershipMember){step.raft_id, true};
+                        break;
+                case MEMBERSHIP_DEMOTE:
+                        assert_int_not_equal(step.host, s->view.self);
+                        h->voter = false;
+                        break;
+                case MEMBERSHIP_DROP:
+                        for (size_t k = 0; k < s->view.n_members; k++)
+                                if (s->members[k].raft_id == step.raft_id)
+                                        s->members[k] = s->members[--s->view.n_members];
+                        break;
+                case MEMBERSHIP_TRANSFER:
+                        for (size_t k = 0; k < s->view.n_hosts; k++)
+                                if (s->hosts[k].voter && s->hosts[k].here && s->hosts[k].host != step.host)
+                                        s->view.self = s->hosts[k].host;
+                        assert_int_not_equal(s->view.self, step.host);
+                        break;
+                case MEMBERSHIP_CLOSE:
+                        h->raft_id = h->running_id = 0;
+                        break;
+                }
+                assert_true(s->view.n_members > 0); // never without a voter
+        }
+        fail_msg("the plan does not come to an end");
+}
+
+static void from_anywhere_the_plan_ends_with_one_or_three(void **state) {
+        const char *scenes[] = {"A*",         "A* b",         "A* b c",     "A* b c d e", "A* B",
+                                "A* B C!",    "A*! B C",      "A*! b",      "A*! b c",    "A*! b c d",
+                                "A! B! C*",   "A! B! C* d e", "A* B C D E", "A* B- C",    "A* B-! C d e",
+                                "A*! B! c d", "A* b! c!",     "A*! B C d"};
+
+        for (size_t i = 0; i < ELEMENTSOF(scenes); i++) {
+                Scene *s = scene(scenes[i]);
+                size_t voters = 0;
+
+                carry_out(s);
+                for (size_t k = 0; k < s->view.n_hosts; k++)
+                        voters += s->hosts[k].voter;
+                if (voters != 1 && voters != 3)
+                        fail_msg("\"%s\" ends with %zu voters", scenes[i], voters);
+                assert_int_equal(voters, s->view.n_members);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(two_hosts_keep_one_voter),
+                cmocka_unit_test(a_third_host_makes_two_voters_more_one_after_the_other),
+                cmocka_unit_test(nobody_is_promoted_unless_three_can_be_reached),
+                cmocka_unit_test(a_dead_voter_is_not_replaced_by_itself),
+                cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
+                cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),
+                cmocka_unit_test(a_cluster_may_want_only_one_voter),
+                cmocka_unit_test(a_promotion_goes_through_its_steps),
+                cmocka_unit_test(a_promotion_that_its_host_does_not_survive_is_taken_back),
+                cmocka_unit_test(a_demotion_goes_through_its_steps),
+                cmocka_unit_test(a_voter_that_came_back_with_an_empty_disk_is_demoted),
+                cmocka_unit_test(what_is_left_of_a_removed_host_is_dropped),
+                cmocka_unit_test(from_anywhere_the_plan_ends_with_one_or_three),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

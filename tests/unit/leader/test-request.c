@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a Change means, told unit by unit. Two nodes take units: 1, and 2 for those that need disk=ssd; node
+// 3 is lost.
+#include "request.h"
+
+#include "response.h"
+#include "test.h"
+#include "unit-file.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/true\n"
+#define OTHER "[Service]\nExecStart=/bin/false\n"
+#define INACTIVE ARGOSY__TARGET__TARGET_INACTIVE
+#define LOADED ARGOSY__TARGET__TARGET_LOADED
+#define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
+
+typedef struct World {
+        ClusterState *state;
+        Argosy__Response *response;
+        size_t n_ops; // of the last request
+        int error;
+} World;
+
+static World w;
+
+static int setup(void **state) {
+        w = (World){.state = cluster_state_new()};
+        return w.state ? 0 : -1;
+}
+
+static int teardown(void **state) {
+        message_free(w.response);
+        cluster_state_free(w.state);
+        return 0;
+}
+
+static int on_place(const char *name, const UnitOptions *options, ChangePlace *ret, void *userdata) {
+        Argosy__Refusal **refusals = NULL;
+        size_t n = 0;
+
+        if (options->machine_id) {
+                assert_int_equal(
+                        FIELD_APPEND(refusals, n, refusal_new("n1", "MachineID= names another machine")), 0);
+                *ret = (ChangePlace){.refusals = refusals, .n_refusals = n};
+        } else if (options->n_labels && strcmp(options->labels[0].values[0], "nvme") == 0)
+                *ret = (ChangePlace){.possible = true};
+        else
+                *ret = (ChangePlace){.node = options->n_labels ? 2 : 1, .possible = true};
+        return 0;
+}
+
+static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdata) {
+        return node == (options->n_labels ? 2u : 1u);
+}
+
+static const ChangeOps ops = {.place = on_place, .may_stay = on_may_stay};
+
+static const char *node_name(uint32_t node, void *userdata) {
+        return node == 1 ? "n1" : "n2";
+}
+
+static void apply(Draft *d) {
+        Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, d->packed.len, d->packed.data);
+
+        assert_non_null(batch);
+        assert_int_equal(cluster_state_apply(w.state, batch), 0);
+        message_free(batch);
+        cluster_state_drop_dirty(w.state);
+}
+
+typedef struct File {
+        const char *name, *content;
+} File;
+
+// Plans, applies, and returns the first result.
+static const Argosy__Response__UnitResult *change_all(Argosy__Verb verb, const char *const *names,
+                                                      size_t n_names, const File *files, size_t n_files,
+                                                      bool replace) {
+        Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile sent[8], *pointers[8];
+        Draft d = {};
+
+        for (size_t i = 0; i < n_files; i++) {
+                argosy__named_file__init(&sent[i]);
+                sent[i].name = (char *) files[i].name;
+                sent[i].path = (char *) files[i].name;
+                sent[i].content.data = (uint8_t *) files[i].content;
+                sent[i].content.len = strlen(files[i].content);
+                pointers[i] = &sent[i];
+        }
+        c.verb = verb;
+        c.names = (char **) names;
+        c.n_names = n_names;
+        c.files = pointers;
+        c.n_files = n_files;
+        c.replace = replace;
+        message_free(w.response);
+        w.response = NULL;
+        w.error = change_plan(w.state, &c, &d, &ops, NULL, &w.response);
+        w.n_ops = d.n_ops;
+        if (w.error == 0) {
+                apply(&d);
+                change_complete(w.state, w.response, node_name, NULL);
+        }
+        draft_done(&d);
+        return w.response && w.response->change->n_units ? w.response->change->units[0] : NULL;
+}
+
+static const Argosy__Response__UnitResult *change(Argosy__Verb verb, const char *name, const char *content) {
+        File file = {name, content};
+
+        return change_all(verb, &name, 1, &file, content ? 1 : 0, false);
+}
+
+static const Argosy__Response__UnitResult *replace(Argosy__Verb verb, const char *name,
+                                                   const char *file_name, const char *content) {
+        File file = {file_name, content};
+
+        return change_all(verb, &name, 1, &file, 1, true);
+}
+
+#define submit(...) change(ARGOSY__VERB__VERB_SUBMIT, __VA_ARGS__)
+#define load(...) change(ARGOSY__VERB__VERB_LOAD, __VA_ARGS__)
+#define start(...) change(ARGOSY__VERB__VERB_START, __VA_ARGS__)
+#define stop(name) change(ARGOSY__VERB__VERB_STOP, name, NULL)
+#define restart(name) change(ARGOSY__VERB__VERB_RESTART, name, NULL)
+#define unload(name) change(ARGOSY__VERB__VERB_UNLOAD, name, NULL)
+#define destroy(name) change(ARGOSY__VERB__VERB_DESTROY, name, NULL)
+
+static const Argosy__UnitRecord *record(const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(w.state, name);
+
+        return e ? e->record : NULL;
+}
+
+static bool has_content(const char *name, const char *content) {
+        const UnitEntry *e = cluster_state_find_unit(w.state, name);
+
+        return e && e->spec->len == strlen(content) && memcmp(e->spec->content, content, e->spec->len) == 0;
+}
+
+static void submit_stores_and_places_nothing(void **state) {
+        const Argosy__Response__UnitResult *r = submit("web.service", SERVICE);
+
+        assert_int_equal(r->status, 0);
+        assert_int_equal(r->revision, record("web.service")->revision);
+        assert_int_equal(record("web.service")->target, INACTIVE);
+        assert_int_equal(record("web.service")->node, 0);
+        submit("web.service", SERVICE); // again: nothing to do
+        assert_int_equal(w.n_ops, 0);
+}
+
+static void verbs_lead_to_their_targets(void **state) {
+        assert_string_equal(load("web.service", SERVICE)->node, "n1");
+        assert_int_equal(record("web.service")->target, LOADED);
+        assert_int_equal(record("web.service")->start_rev, 0);
+        start("web.service", NULL);
+        assert_int_equal(record("web.service")->target, LAUNCHED);
+        assert_int_equal(record("web.service")->start_rev, record("web.service")->revision);
+        load("web.service", NULL); // is no order to stop
+        assert_int_equal(record("web.service")->target, LAUNCHED);
+        assert_int_equal(w.n_ops, 0);
+        stop("web.service");
+        assert_int_equal(record("web.service")->target, LOADED);
+        assert_int_equal(record("web.service")->stop_rev, record("web.service")->revision);
+        unload("web.service");
+        assert_int_equal(record("web.service")->target, INACTIVE);
+        assert_int_equal(record("web.service")->node, 0);
+        destroy("web.service");
+        assert_null(record("web.service"));
+}
+
+static void every_start_is_a_new_number(void **state) {
+        uint64_t first;
+
+        start("web.service", SERVICE);
+        first = record("web.service")->start_rev;
+        start("web.service", NULL);
+        assert_true(record("web.service")->start_rev > first);
+}
+
+static void restart_starts_what_is_loaded_and_restarts_what_was_launched(void **state) {
+        load("web.service", SERVICE);
+        restart("web.service");
+        assert_int_equal(record("web.service")->target, LAUNCHED);
+        assert_int_equal(record("web.service")->restart_rev, 0);
+        restart("web.service");
+        assert_int_equal(record("web.service")->restart_rev, record("web.service")->revision);
+        assert_int_equal(record("web.service")->start_rev,
+                         record("web.service")->revision); // also a finished one-shot
+}
+
+static void what_is_not_loaded_can_be_neither_stopped_nor_restarted(void **state) {
+        submit("web.service", SERVICE);
+        assert_int_equal(stop("web.service")->status, ENOTCONN);
+        assert_int_equal(restart("web.service")->status, ENOTCONN);
+        assert_int_equal(w.n_ops, 0);
+}
+
+static void what_does_not_exist_has_its_own_error(void **state) {
+        assert_int_equal(start("web.service", NULL)->status, ENOENT);
+        assert_int_equal(stop("web.service")->status, ENOENT);
+        assert_int_equal(unload("web.service")->status, ENOENT);
+        assert_int_equal(destroy("web.service")->status, ENOENT);
+        assert_int_equal(w.n_ops, 0);
+}
+
+static void one_bad_unit_does_not_hold_up_the_others(void **state) {
+        const char *names[] = {"a.service", "bad name.service", "systemd-journald.service", "broken.service",
+                               "b.service"};
+        const File files[] = {{"a.service", SERVICE},
+                              {"broken.service", "[X-Argosy]\nNoSuchKey=1\n"},
+                              {"systemd-journald.service", SERVICE},
+                              {"b.service", SERVICE}};
+        const Argosy__Response__Change *c;
+
+        change_all(ARGOSY__VERB__VERB_START, names, 5, files, 4, false);
+        c = w.response->change;
+        assert_int_equal(c->n_units, 5);
+        assert_int_equal(c->units[0]->status, 0);
+        assert_int_equal(c->units[1]->status, EINVAL);
+        assert_int_equal(c->units[2]->status, EPERM);
+        assert_int_equal(c->units[3]->status, EINVAL);
+        assert_non_null(strstr(c->units[3]->message, "broken.service:2"));
+        assert_int_equal(c->units[4]->status, 0);
+        assert_non_null(record("a.service"));
+        assert_non_null(record("b.service"));
+        assert_null(record("broken.service"));
+        assert_int_equal(cluster_state_n_units(w.state), 2);
+}
+
+static void a_template_cannot_be_started_but_its_instances_share_its_content(void **state) {
+        const char *names[] = {"web@1.service", "web@2.service", "web@3.service"};
+        const Argosy__Response__UnitResult *r;
+
+        submit("web@.service", SERVICE);
+        r = start("web@.service", NULL);
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "web@1.service"));
+        change_all(ARGOSY__VERB__VERB_START, names, 3, NULL, 0, false);
+        assert_int_equal(w.n_ops, 3); // no content is stored again
+        assert_true(record("web@2.service")->from_template);
+        assert_true(has_content("web@2.service", SERVICE));
+}
+
+// In this order: the unit's record, its own file, its template's record, its template's file.
+static void an_instance_finds_its_content_in_order(void **state) {
+        const char *name = "web@1.service";
+        const File both[] = {{"web@.service", OTHER}, {"web@1.service", SERVICE}};
+
+        submit("web@.service", SERVICE "# the record\n");
+        change_all(ARGOSY__VERB__VERB_START, &name, 1, both, 1, false);
+        assert_true(has_content(name, SERVICE "# the record\n"));
+        assert_non_null(strstr(w.response->change->units[0]->message, "differs"));
+        destroy(name);
+        change_all(ARGOSY__VERB__VERB_START, &name, 1, both, 2, false);
+        assert_true(has_content(name, SERVICE));
+        assert_false(record(name)->from_template);
+        destroy(name);
+        destroy("web@.service");
+        change_all(ARGOSY__VERB__VERB_START, &name, 1, both, 1, false);
+        assert_true(has_content(name, OTHER));
+        assert_true(record(name)->from_template);
+}
+
+static void a_template_that_changes_leaves_its_instances_alone(void **state) {
+        submit("web@.service", SERVICE);
+        start("web@1.service", NULL);
+        assert_int_equal(replace(ARGOSY__VERB__VERB_SUBMIT, "web@.service", "web@.service", OTHER)->status,
+                         0);
+        assert_true(has_content("web@.service", OTHER));
+        assert_true(has_content("web@1.service", SERVICE));
+        start("web@2.service", NULL);
+        assert_true(has_content("web@2.service", OTHER));
+        replace(ARGOSY__VERB__VERB_START, "web@1.service", "web@.service", OTHER);
+        assert_true(has_content("web@1.service", OTHER));
+}
+
+static void a_different_file_is_only_warned_about_without_replace(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        submit("web.service", SERVICE);
+        r = submit("web.service", OTHER);
+        assert_int_equal(r->status, 0);
+        assert_non_null(strstr(r->message, "--replace"));
+        assert_true(has_content("web.service", SERVICE));
+        assert_int_equal(replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", OTHER)->status, 0);
+        assert_true(has_content("web.service", OTHER));
+}
+
+static void replace_does_not_pull_the_file_from_under_a_unit_that_is_further_along(void **state) {
+        start("web.service", SERVICE);
+        assert_int_equal(replace(ARGOSY__VERB__VERB_SUBMIT, "web.service", "web.service", OTHER)->status,
+                         EBUSY);
+        assert_int_equal(replace(ARGOSY__VERB__VERB_LOAD, "web.service", "web.service", OTHER)->status,
+                         EBUSY);
+        assert_true(has_content("web.service", SERVICE));
+        assert_int_equal(replace(ARGOSY__VERB__VERB_START, "web.service", "web.service", OTHER)->status, 0);
+        assert_true(has_content("web.service", OTHER));
+}
+
+static void a_new_file_may_need_another_node(void **state) {
+        start("db.service", SERVICE);
+        assert_int_equal(record("db.service")->node, 1);
+        replace(ARGOSY__VERB__VERB_START, "db.service", "db.service",
+                SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n");
+        assert_int_equal(record("db.service")->node, 2);
+}
+
+static void what_no_node_can_ever_take_is_refused_and_not_stored(void **state) {
+        const Argosy__Response__UnitResult *r =
+                start("pin.service", SERVICE "[X-Argosy]\nMachineID=00000000000000000000000000000001\n");
+
+        assert_int_equal(r->status, ENOSPC);
+        assert_int_equal(r->n_refusals, 1);
+        assert_null(record("pin.service"));
+        assert_int_equal(w.n_ops, 0);
+}
+
+static void what_no_node_takes_now_waits_for_one(void **state) {
+        const Argosy__Response__UnitResult *r =
+                start("db.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=nvme\n");
+
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->node, "");
+        assert_int_equal(record("db.service")->target, LAUNCHED);
+        assert_int_equal(record("db.service")->node, 0);
+}
+
+static void a_global_unit_has_no_node(void **state) {
+        start("agent.service", SERVICE "[X-Argosy]\nGlobal=yes\n");
+        assert_true(record("agent.service")->global);
+        assert_int_equal(record("agent.service")->node, 0);
+}
+
+static void a_unit_named_twice_is_changed_once(void **state) {
+        const char *names[] = {"a.service", "a.service"};
+        const File file = {"a.service", SERVICE};
+
+        change_all(ARGOSY__VERB__VERB_START, names, 2, &file, 1, false);
+        assert_int_equal(w.response->change->n_units, 1);
+        assert_int_equal(w.n_ops, 2); // content and unit
+}
+
+// What a batch decides about a unit is decided on the state before it, so nothing else may be decided about
+// it there.
+static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **state) {
+        Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
+        const char *name = "web.service";
+        Argosy__Response *response = NULL;
+        Draft d = {};
+        DraftMark mark;
+
+        submit(name, SERVICE);
+        c.verb = ARGOSY__VERB__VERB_START;
+        c.names = (char **) &name;
+        c.n_names = 1;
+        assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &response), 0);
+        message_free(response);
+        response = NULL;
+        mark = draft_mark(&d);
+        assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &response), -EBUSY);
+        assert_null(response);
+        assert_int_equal(d.packed.len, mark.len);
+        assert_int_equal(d.n_ops, mark.n_ops);
+        draft_done(&d);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(submit_stores_and_places_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(verbs_lead_to_their_targets, setup, teardown),
+                cmocka_unit_test_setup_teardown(every_start_is_a_new_number, setup, teardown),
+                cmocka_unit_test_setup_teardown(restart_starts_what_is_loaded_and_restarts_what_was_launched,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_not_loaded_can_be_neither_stopped_nor_restarted,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(what_does_not_exist_has_its_own_error, setup, teardown),
+                cmocka_unit_test_setup_teardown(one_bad_unit_does_not_hold_up_the_others, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_template_cannot_be_started_but_its_instances_share_its_content, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_instance_finds_its_content_in_order, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_template_that_changes_leaves_its_instances_alone, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_different_file_is_only_warned_about_without_replace, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        replace_does_not_pull_the_file_from_under_a_unit_that_is_further_along, setup,
+                        teardown),
+                cmocka_unit_test_setup_teardown(a_new_file_may_need_another_node, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_no_node_can_ever_take_is_refused_and_not_stored, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_no_node_takes_now_waits_for_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_global_unit_has_no_node, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_named_twice_is_changed_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,
+                                                setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+#include "wait.h"
+
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define LOAD ARGOSY__VERB__VERB_LOAD
+#define UNLOAD ARGOSY__VERB__VERB_UNLOAD
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+#define ACTIVE ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
+#define INACTIVE ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
+#define FAILED ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
+#define ACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING
+#define DEACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING
+
+static Argosy__UnitRecord record;
+static WaitSite sites[2];
+static WaitView view;
+
+// A launched unit, asked for at revision 10 and placed on node 1, which reports it running.
+static int setup(void **state) {
+        argosy__unit_record__init(&record);
+        record.target = ARGOSY__TARGET__TARGET_LAUNCHED;
+        record.node = 1;
+        record.revision = record.start_rev = 10;
+        sites[0] = (WaitSite){
+                .node = "n1",
+                .wanted = true,
+                .reported = true,
+                .revision = 10,
+                .load = ARGOSY__LOAD_STATE__LOAD_LOADED,
+                .active = ACTIVE,
+                .sub = "running",
+                .result = "",
+                .error = "",
+        };
+        sites[1] = sites[0];
+        sites[1].node = "n2";
+        view = (WaitView){.record = &record, .sites = sites, .n_sites = 1};
+        return 0;
+}
+
+static void assert_pending(Argosy__Verb verb) {
+        assert_false(wait_judge(verb, 10, &view).done);
+}
+
+static void assert_ends(Argosy__Verb verb, int status) {
+        WaitVerdict v = wait_judge(verb, 10, &view);
+
+        assert_true(v.done);
+        assert_int_equal(v.status, status);
+}
+
+static void a_start_ends_when_the_asked_revision_is_active(void **state) {
+        assert_ends(START, 0);
+        sites[0].revision = 9; // what runs is an older start
+        assert_pending(START);
+        sites[0].revision = 11;
+        assert_ends(START, 0);
+        sites[0].active = ACTIVATING;
+        assert_pending(START);
+        sites[0].reported = false;
+        assert_pending(START);
+}
+
+static void a_start_that_fails_says_why_and_where(void **state) {
+        WaitVerdict v;
+
+        sites[0].active = FAILED;
+        sites[0].result = "exit-code";
+        v = wait_judge(START, 10, &view);
+        assert_int_equal(v.status, EIO);
+        assert_string_equal(v.message, "exit-code");
+        assert_string_equal(v.node, "n1");
+        sites[0].active = ACTIVATING;
+        sites[0].sub = "auto-restart"; // it may crash for ever: nobody waits for that
+        assert_ends(START, EIO);
+        setup(NULL);
+        sites[0].error = "no space left on device";
+        assert_ends(START, EIO);
+}
+
+static void a_one_shot_ends_the_start_when_it_has_finished(void **state) {
+        Argosy__Outcome o = ARGOSY__OUTCOME__INIT, *outcomes = &o;
+
+        sites[0].active = ACTIVATING;
+        sites[0].sub = "start";
+        assert_pending(START);
+        sites[0].active = INACTIVE;
+        sites[0].result = "success";
+        assert_ends(START, 0);
+        sites[0].result = "exit-code";
+        assert_ends(START, EIO);
+        // The outcome in the log outlives the node that saw it.
+        sites[0].lost = true;
+        assert_pending(START);
+        o.kind = ARGOSY__OUTCOME__KIND__DONE;
+        o.start_rev = 10;
+        record.outcomes = &outcomes;
+        record.n_outcomes = 1;
+        assert_ends(START, 0);
+        o.kind = ARGOSY__OUTCOME__KIND__FAILED;
+        assert_ends(START, EIO);
+        o.start_rev = 9; // of an older start
+        assert_pending(START);
+}
+
+static void a_wait_follows_the_unit_to_another_node(void **state) {
+        sites[0].lost = true;
+        assert_pending(START);
+        record.node = 2;
+        record.revision = 12;
+        sites[0].wanted = false;
+        sites[1].reported = false;
+        view.n_sites = 2;
+        assert_pending(START);
+        sites[1].reported = true;
+        sites[1].revision = 12;
+        assert_ends(START, 0);
+}
+
+static void a_unit_without_a_node_ends_the_wait_at_once(void **state) {
+        record.node = 0;
+        view.n_sites = 0;
+        assert_ends(START, EAGAIN);
+        assert_true(wait_judge(START, 10, &view).unplaced);
+        setup(NULL);
+        sites[0].lost = true;
+        view.stranded = true;
+        assert_ends(START, EAGAIN);
+}
+
+static void somebody_elses_contrary_wish_ends_the_wait(void **state) {
+        record.target = ARGOSY__TARGET__TARGET_LOADED;
+        assert_ends(START, ECANCELED);
+        record.target = ARGOSY__TARGET__TARGET_INACTIVE;
+        assert_ends(START, ECANCELED);
+        view.record = NULL;
+        assert_ends(START, ECANCELED);
+        setup(NULL);
+        assert_ends(STOP, ECANCELED);
+        assert_ends(UNLOAD, ECANCELED);
+}
+
+static void a_stop_ends_when_the_unit_is_down(void **state) {
+        record.target = ARGOSY__TARGET__TARGET_LOADED;
+        sites[0].active = DEACTIVATING;
+        assert_pending(STOP);
+        sites[0].active = INACTIVE;
+        assert_ends(STOP, 0);
+        sites[0].active = FAILED;
+        assert_ends(STOP, 0);
+        sites[0].active = INACTIVE;
+        sites[0].revision = 9;
+        assert_pending(STOP);
+}
+
+static void a_load_ends_when_systemd_has_parsed_the_file(void **state) {
+        record.target = ARGOSY__TARGET__TARGET_LOADED;
+        sites[0].active = INACTIVE;
+        assert_ends(LOAD, 0);
+        sites[0].load = ARGOSY__LOAD_STATE__LOAD_BAD_SETTING;
+        assert_ends(LOAD, ENOEXEC);
+        sites[0].load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
+        assert_pending(LOAD);
+}
+
+static void a_destroy_ends_when_it_is_gone_from_every_node(void **state) {
+        view.record = NULL;
+        sites[0].wanted = false;
+        assert_pending(DESTROY);
+        sites[0].lost = true; // nobody waits for a lost node
+        assert_ends(DESTROY, 0);
+        view.n_sites = 0;
+        assert_ends(DESTROY, 0);
+        view.hosts_unheard = true; // a new leader does not know yet who holds what
+        assert_pending(DESTROY);
+        setup(NULL);
+        view.record = NULL;
+        sites[0].wanted = false;
+        sites[0].error = "cannot remove the file: read-only file system";
+        assert_ends(DESTROY, EIO);
+        setup(NULL);
+        record.revision = 20; // submitted again
+        assert_ends(DESTROY, 0);
+}
+
+static void an_unload_ends_when_it_is_gone_and_the_record_stays(void **state) {
+        record.target = ARGOSY__TARGET__TARGET_INACTIVE;
+        record.node = 0;
+        sites[0].wanted = false;
+        assert_pending(UNLOAD);
+        assert_pending(STOP); // what is unloaded meanwhile stops too
+        view.n_sites = 0;
+        assert_ends(UNLOAD, 0);
+        assert_ends(STOP, 0);
+}
+
+static void a_global_unit_is_waited_for_on_every_node_that_is_not_lost(void **state) {
+        record.global = true;
+        record.node = 0;
+        view.n_sites = 2;
+        sites[1].active = ACTIVATING;
+        assert_pending(START);
+        sites[1].lost = true;
+        assert_ends(START, 0);
+        sites[1].lost = false;
+        sites[1].active = FAILED;
+        assert_string_equal(wait_judge(START, 10, &view).node, "n2");
+        view.n_sites = 0;
+        assert_ends(START, 0); // no node matches
+        view.hosts_unheard = true;
+        assert_pending(START);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup(a_start_ends_when_the_asked_revision_is_active, setup),
+                cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
+                cmocka_unit_test_setup(a_one_shot_ends_the_start_when_it_has_finished, setup),
+                cmocka_unit_test_setup(a_wait_follows_the_unit_to_another_node, setup),
+                cmocka_unit_test_setup(a_unit_without_a_node_ends_the_wait_at_once, setup),
+                cmocka_unit_test_setup(somebody_elses_contrary_wish_ends_the_wait, setup),
+                cmocka_unit_test_setup(a_stop_ends_when_the_unit_is_down, setup),
+                cmocka_unit_test_setup(a_load_ends_when_systemd_has_parsed_the_file, setup),
+                cmocka_unit_test_setup(a_destroy_ends_when_it_is_gone_from_every_node, setup),
+                cmocka_unit_test_setup(an_unload_ends_when_it_is_gone_and_the_record_stays, setup),
+                cmocka_unit_test_setup(a_global_unit_is_waited_for_on_every_node_that_is_not_lost, setup),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The baseline of the benchmarks: the plainest fast client of one systemd manager. One private-socket connection, WINDOW jobs in flight, the
-// unit files in place before. It runs on a node and prints seconds:
+// The baseline of the benchmarks: the plainest fast client of one systemd manager. One private-socket
+// connection, WINDOW jobs in flight, the unit files in place before. It runs on a node, as root, and prints
+// when it began and ended in seconds of the monotonic clock, which all nodes of a testbed share:
 //
 //   plain-client start|stop WINDOW NAME...     until every job has ended
-//   plain-client destroy WINDOW DIR NAME...    stop, unlink DIR/NAME and DIR/NAME.d, until systemd has dropped every unit
+//   plain-client destroy WINDOW DIR NAME...    stop, remove DIR/NAME.d/50-argosy.conf, DIR/NAME.d and
+//   DIR/NAME as far as
+//                                              they exist, until systemd has dropped every unit
 //
-// Names may be "prefix@{1..300}.service".
+// NAME may be "prefix@{1..300}.service". Jobs that systemd adds by itself (slices) are nobody's business
+// here. A job that does not end as "done" is an error: a baseline that fails fast would be a low one.
 
 #include <errno.h>
 #include <stdbool.h>
@@ -18,119 +22,200 @@
 #include <unistd.h>
 
 #define MANAGER "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
+#define SILENCE_US (60 * UINT64_C(1000000)) // so long without a signal means that something is wrong
+#define PATH_SIZE 4096
 
-static sd_bus *bus;
-static char **names;
-static size_t n_names, next_name, n_done, n_gone;
-static unsigned in_flight, window;
-static const char *method, *dir;
-static bool destroy;
+typedef struct Unit {
+        char *name;
+        bool done, gone;
+} Unit;
 
-static double now(void) {
+typedef struct Client {
+        sd_bus *bus;
+        const char *method, *dir; // dir: destroy
+        Unit *units;              // sorted by name
+        size_t n_units, n_asked, n_done, n_gone;
+        size_t window, in_flight;
+} Client;
+
+static void fail(const char *what, const char *why) {
+        fprintf(stderr, "plain-client: %s: %s\n", what, why);
+        exit(EXIT_FAILURE);
+}
+
+static void check(int r, const char *what) {
+        if (r < 0)
+                fail(what, strerror(-r));
+}
+
+static double now_s(void) {
         struct timespec ts;
 
         clock_gettime(CLOCK_MONOTONIC, &ts);
         return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
 }
 
-static void check(int r, const char *what) {
-        if (r >= 0)
-                return;
-        fprintf(stderr, "plain-client: %s: %s\n", what, strerror(-r));
-        exit(EXIT_FAILURE);
+// ---- names
+
+static void add_unit(Client *c, const char *name) {
+        char *copy = strdup(name);
+
+        c->units = reallocarray(c->units, c->n_units + 1, sizeof(*c->units));
+        if (!c->units || !copy)
+                check(-ENOMEM, name);
+        c->units[c->n_units++] = (Unit){.name = copy};
 }
 
-static void fill_window(void);
-
-static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        if (sd_bus_message_is_method_error(m, NULL)) {
-                fprintf(stderr, "plain-client: %s\n", sd_bus_message_get_error(m)->message);
-                exit(EXIT_FAILURE);
-        }
-        return 0;
-}
-
-static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        const char *unit, *job, *result;
-        uint32_t id;
-
-        if (sd_bus_message_is_signal(m, "org.freedesktop.systemd1.Manager", "JobRemoved")) {
-                check(sd_bus_message_read(m, "uoss", &id, &job, &unit, &result), "JobRemoved");
-                n_done++;
-                in_flight--;
-                if (destroy) {
-                        char path[4096];
-
-                        snprintf(path, sizeof(path), "%s/%s.d/50-argosy.conf", dir, unit);
-                        (void) unlink(path);
-                        snprintf(path, sizeof(path), "%s/%s.d", dir, unit);
-                        (void) rmdir(path);
-                }
-                fill_window();
-        } else if (destroy && sd_bus_message_is_signal(m, "org.freedesktop.systemd1.Manager", "UnitRemoved"))
-                n_gone++;
-        return 0;
-}
-
-static void fill_window(void) {
-        for (; in_flight < window && next_name < n_names; next_name++, in_flight++)
-                check(sd_bus_call_method_async(bus, NULL, MANAGER, method, on_reply, NULL, "ss", names[next_name], "replace"), method);
-}
-
-static void add_name(const char *name) {
-        names = realloc(names, (n_names + 1) * sizeof(*names));
-        names[n_names++] = strdup(name);
-}
-
-static void add_names(const char *arg) {
+static void add_units(Client *c, const char *arg) {
         const char *open = strchr(arg, '{'), *close = strchr(arg, '}');
         char name[512];
         int from, to;
 
         if (!open || !close || sscanf(open, "{%d..%d}", &from, &to) != 2) {
-                add_name(arg);
+                add_unit(c, arg);
                 return;
         }
         for (; from <= to; from++) {
                 snprintf(name, sizeof(name), "%.*s%d%s", (int) (open - arg), arg, from, close + 1);
-                add_name(name);
+                add_unit(c, name);
         }
 }
 
-static void connect_manager(void) {
-        check(sd_bus_new(&bus), "bus");
-        check(sd_bus_set_address(bus, "unix:path=/run/systemd/private"), "address");
-        check(sd_bus_start(bus), "connect");
-        check(sd_bus_call_method(bus, MANAGER, "Subscribe", NULL, NULL, NULL), "Subscribe");
-        check(sd_bus_add_filter(bus, NULL, on_signal, NULL), "filter");
+static int compare_units(const void *a, const void *b) {
+        return strcmp(((const Unit *) a)->name, ((const Unit *) b)->name);
+}
+
+static Unit *find_unit(const Client *c, const char *name) {
+        Unit key = {.name = (char *) name};
+
+        return bsearch(&key, c->units, c->n_units, sizeof(*c->units), compare_units);
+}
+
+// ---- jobs
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const Client *c = userdata;
+
+        if (sd_bus_message_is_method_error(m, NULL))
+                fail(c->method, sd_bus_message_get_error(m)->message);
+        return 0;
+}
+
+static void fill_window(Client *c) {
+        for (; c->in_flight < c->window && c->n_asked < c->n_units; c->n_asked++, c->in_flight++)
+                check(sd_bus_call_method_async(c->bus, NULL, MANAGER, c->method, on_reply, c, "ss",
+                                               c->units[c->n_asked].name, "replace"),
+                      c->method);
+}
+
+static void remove_files(const Client *c, const char *name) {
+        char path[PATH_SIZE];
+
+        snprintf(path, sizeof(path), "%s/%s.d/50-argosy.conf", c->dir, name);
+        (void) unlink(path);
+        snprintf(path, sizeof(path), "%s/%s.d", c->dir, name);
+        (void) rmdir(path);
+        snprintf(path, sizeof(path), "%s/%s", c->dir, name);
+        (void) unlink(path);
+}
+
+static void on_job_removed(Client *c, sd_bus_message *m) {
+        const char *job, *name, *result;
+        uint32_t id;
+        Unit *u;
+
+        check(sd_bus_message_read(m, "uoss", &id, &job, &name, &result), "JobRemoved");
+        u = find_unit(c, name);
+        if (!u || u->done)
+                return;
+        if (strcmp(result, "done") != 0)
+                fail(name, result);
+        u->done = true;
+        c->n_done++;
+        c->in_flight--;
+        if (c->dir)
+                remove_files(c, name);
+        fill_window(c);
+}
+
+// A unit that was loaded for a look may also be dropped before its job.
+static void on_unit_removed(Client *c, sd_bus_message *m) {
+        const char *name, *path;
+        Unit *u;
+
+        check(sd_bus_message_read(m, "so", &name, &path), "UnitRemoved");
+        u = find_unit(c, name);
+        if (!u || !u->done || u->gone)
+                return;
+        u->gone = true;
+        c->n_gone++;
+}
+
+static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        if (sd_bus_message_is_signal(m, "org.freedesktop.systemd1.Manager", "JobRemoved"))
+                on_job_removed(userdata, m);
+        else if (sd_bus_message_is_signal(m, "org.freedesktop.systemd1.Manager", "UnitRemoved"))
+                on_unit_removed(userdata, m);
+        return 0;
+}
+
+static void connect_manager(Client *c) {
+        check(sd_bus_new(&c->bus), "bus");
+        check(sd_bus_set_address(c->bus, "unix:path=/run/systemd/private"), "address");
+        check(sd_bus_start(c->bus), "connect");
+        check(sd_bus_call_method(c->bus, MANAGER, "Subscribe", NULL, NULL, NULL), "Subscribe");
+        check(sd_bus_add_filter(c->bus, NULL, on_message, c), "filter");
+}
+
+static bool is_finished(const Client *c) {
+        return c->dir ? c->n_gone == c->n_units : c->n_done == c->n_units;
+}
+
+static void run(Client *c) {
+        fill_window(c);
+        while (!is_finished(c)) {
+                int r = sd_bus_process(c->bus, NULL);
+
+                check(r, "process");
+                if (r > 0)
+                        continue;
+                r = sd_bus_wait(c->bus, SILENCE_US);
+                check(r == 0 ? -ETIMEDOUT : r, "wait");
+        }
+}
+
+static void parse(Client *c, int argc, char **argv) {
+        int first = 3;
+
+        if (argc >= 4 && strcmp(argv[1], "start") == 0)
+                c->method = "StartUnit";
+        else if (argc >= 4 && strcmp(argv[1], "stop") == 0)
+                c->method = "StopUnit";
+        else if (argc >= 5 && strcmp(argv[1], "destroy") == 0) {
+                c->method = "StopUnit";
+                c->dir = argv[first++];
+        } else {
+                fprintf(stderr,
+                        "usage: plain-client start|stop WINDOW NAME... | destroy WINDOW DIR NAME...\n");
+                exit(2);
+        }
+        c->window = strtoul(argv[2], NULL, 10);
+        if (c->window == 0)
+                fail(argv[2], "not a window");
+        for (int i = first; i < argc; i++)
+                add_units(c, argv[i]);
+        qsort(c->units, c->n_units, sizeof(*c->units), compare_units);
 }
 
 int main(int argc, char **argv) {
-        int first = 3;
+        Client c = {};
         double began;
 
-        if (argc < 4) {
-                fprintf(stderr, "usage: plain-client start|stop WINDOW NAME... | destroy WINDOW DIR NAME...\n");
-                return 2;
-        }
-        destroy = strcmp(argv[1], "destroy") == 0;
-        method = strcmp(argv[1], "start") == 0 ? "StartUnit" : "StopUnit";
-        window = (unsigned) atoi(argv[2]);
-        if (destroy)
-                dir = argv[first++];
-        for (int i = first; i < argc; i++)
-                add_names(argv[i]);
-        connect_manager();
-        began = now();
-        fill_window();
-        while (n_done < n_names || (destroy && n_gone < n_names)) {
-                int r = sd_bus_process(bus, NULL);
-
-                check(r, "process");
-                if (r == 0)
-                        check(sd_bus_wait(bus, 60000000), "wait");
-        }
-        printf("%.4f\n", now() - began);
-        sd_bus_unref(bus);
+        parse(&c, argc, argv);
+        connect_manager(&c);
+        began = now_s();
+        run(&c);
+        printf("%.6f %.6f\n", began, now_s());
+        sd_bus_unref(c.bus);
         return EXIT_SUCCESS;
 }

@@ -203,6 +203,20 @@ class Node:
             raise Failure(f"{self.name}: argosyd does not run\n{self.journal('argosyd', 10)}")
         return int(pid)
 
+    def cgroup(self, path):
+        """A control group of the running node, e.g. "system.slice/argosyd.service", as this process can read it."""
+        return self._cgroup / "box/payload" / path
+
+    def argosyd_pid_outside(self):
+        """The daemon's process id as seen from here."""
+        try:
+            pids = (self.cgroup("system.slice/argosyd.service") / "cgroup.procs").read_text().split()
+        except FileNotFoundError:
+            pids = []
+        if len(pids) != 1:
+            raise Failure(f"{self.name}: {len(pids)} processes of argosyd run\n{self.journal('argosyd', 10)}")
+        return int(pids[0])
+
     def pause(self):
         self.run(f"kill -STOP {self.argosyd_pid()}")
 

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the benchmarks are written with: rounds, the JSON lines, units that cost nothing, and the plain clients beside argosy.
+
+A benchmark is a script that boots a testbed, measures five times (ROUNDS), and prints one JSON line per figure:
+
+    {"bench": ID, "metric": NAME, "value": X, "unit": U, "baseline": Y, "ratio": X/Y}
+
+The value is the median. Where a baseline is measured beside it, the two alternate and change their order from round to round,
+so that a machine which gets slower or faster meanwhile treats both alike. What happens goes to standard error.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tools/lib"))
+
+from testbed import Cluster, Failure, Testbed  # noqa: E402
+
+ROUNDS = 5
+PATIENCE_S = 120
+POLL_S = 0.02
+
+# Where the benchmarks' programs lie inside the nodes.
+PROGRAMS = "/root/bench"
+
+TEMPLATE = f"""\
+[Service]
+ExecStart={PROGRAMS}/pause
+StandardOutput=null
+"""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def emit(bench, metric, unit, values, baselines=None):
+    """One figure: the medians of what was measured."""
+    value = statistics.median(values)
+    figure = {"bench": bench, "metric": metric, "value": _rounded(value), "unit": unit}
+    if baselines:
+        baseline = statistics.median(baselines)
+        figure |= {"baseline": _rounded(baseline), "ratio": round(value / baseline, 3) if baseline else None}
+    say(f"{bench} {metric}: {_all(values)}" + (f" beside {_all(baselines)}" if baselines else ""))
+    print(json.dumps(figure), flush=True)
+
+
+def _rounded(value):
+    return round(value, 3)
+
+
+def _all(values):
+    return " ".join(f"{value:.3f}" for value in values)
+
+
+def alternate(rounds, ours, theirs):
+    """Runs both in every round, the one that goes first changing."""
+    for number in range(rounds):
+        for measure in [ours, theirs] if number % 2 == 0 else [theirs, ours]:
+            measure()
+
+
+def wait_for(condition, what, within=PATIENCE_S):
+    """The seconds until the condition holds; a node that cannot answer yet has not said yes."""
+    began = time.monotonic()
+    while True:
+        try:
+            seen = condition()
+            if seen:
+                return time.monotonic() - began
+        except Failure as reason:
+            seen = reason
+        if time.monotonic() - began > within:
+            raise Failure(f"{what}: not within {within} s (last seen: {seen})")
+        time.sleep(POLL_S)
+
+
+class Bench(Cluster):
+    """A testbed with the benchmarks' programs in its nodes, and argosy's verbs on it."""
+
+    def __init__(self, bed):
+        super().__init__(bed)
+        programs = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/bench"
+        for node in self.nodes:
+            node.path(PROGRAMS).mkdir(parents=True, exist_ok=True)
+            for program in ["plain-client", "pause"]:
+                shutil.copy2(programs / program, node.path(f"{PROGRAMS}/{program}"))
+
+    def timed(self, command, on=None):
+        """Runs argosyctl; the seconds from its start to its end, as a person sees them."""
+        argv = self._node_to_ask(on).command(["argosyctl", *command.split()])
+        return timed_command(argv)
+
+    def submit(self, name, text=TEMPLATE):
+        self.nodes[0].write(f"/root/units/{name}", text)
+        self.ctl(f"submit /root/units/{name}")
+
+    def is_whole(self):
+        """Every node online, the log with a leader."""
+        asked = self.running_nodes[-1]
+        return set(self.node_states(asked).values()) == {"online"} and self.leader_name(asked)
+
+    def wait_whole(self):
+        wait_for(self.is_whole, "all nodes online, with a leader")
+
+    def leader(self):
+        name = self.leader_name()
+        if not name:
+            raise Failure("there is no leader")
+        return self.node(name)
+
+    def assert_active(self, pattern, count):
+        """Exactly so many units run, none of them twice, in the eyes of the nodes' own systemd."""
+        found = self.active(pattern)
+        if len(found) != count or any(len(nodes) != 1 for nodes in found.values()):
+            raise Failure(f"{len(found)} units of {pattern} are active, {sum(map(len, found.values()))} times; "
+                          f"expected {count}, once each")
+
+
+def timed_command(argv):
+    """The seconds from the command's start to its end, which must be a success."""
+    began = time.monotonic()
+    done = subprocess.run(argv, text=True, capture_output=True, stdin=subprocess.DEVNULL)
+    seconds = time.monotonic() - began
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(argv[-4:])}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    return seconds
+
+
+def main(run, nodes=3, conf=()):
+    """Boots the testbed and runs the benchmark on it."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often everything is measured ({ROUNDS})")
+    args = parser.parse_args()
+    name = os.environ.get("ARGOSY_TESTBED") or f"bench-{Path(sys.argv[0]).stem}"
+    try:
+        with Testbed(name, say).up(nodes, conf=conf) as bed:
+            run(Bench(bed), args.rounds)
+    except Failure as reason:
+        sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")

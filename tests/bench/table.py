@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""table - puts the figures of a run into the table of tests/bench/README.md
+
+    tests/bench/table.py FILE...
+
+FILE holds JSON lines as the benchmarks print them, or is the log of a whole run, build/meson-logs/benchmarklog.json. Figures
+that are not in it keep their row. Describes the machine that it runs on, so run it where the benchmarks ran.
+"""
+
+import json
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- figures: made by table.py -->", "<!-- end of figures -->"
+
+# What must be reached: text for the reader, and the test of a figure.
+TARGETS = {
+    ("one-unit", "p50"): ("<= 60 ms", lambda f: f["value"] <= 60),
+    ("start-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
+    ("stop-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
+    ("destroy-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
+    ("idle", "with-units"): ("<= 300, and <= 20 more than without", lambda f: f["value"] <= min(300, f["baseline"] + 20)),
+    ("idle", "without"): ("", lambda f: True),
+    ("idle", "calls"): ("only the slow check", lambda f: f["value"] <= 20),
+    ("idle", "signals"): ("0", lambda f: f["value"] == 0),
+    ("node-loss", "default"): ("<= 7 s", lambda f: f["value"] <= 7),
+    ("leader-loss", "default"): ("<= 1.5 s", lambda f: f["value"] <= 1.5),
+    ("rss", "max"): ("<= 16 MB", lambda f: f["value"] <= 16),
+}
+
+HEAD = ["bench", "metric", "value", "baseline", "ratio", "must reach", "reached"]
+
+
+def figures_in(text):
+    """Every figure in it, whether the line stands by itself or inside the output that a log quotes."""
+    found = []
+    for line in text.splitlines():
+        try:
+            seen = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(seen, dict) and "bench" in seen:
+            found.append(seen)
+        elif isinstance(seen, dict) and "stdout" in seen:
+            found += figures_in(seen["stdout"])
+    return found
+
+
+def row(figure):
+    wish, reached = TARGETS.get((figure["bench"], figure["metric"]), ("", lambda f: True))
+    value = f"{figure['value']:g} {figure['unit']}"
+    baseline = f"{figure['baseline']:g} {figure['unit']}" if "baseline" in figure else ""
+    ratio = f"{figure['ratio']:.2f}" if figure.get("ratio") is not None else ""
+    return [f"`{figure['bench']}`", f"`{figure['metric']}`", value, baseline, ratio, wish, ("yes" if reached(figure) else "**no**") if wish else ""]
+
+
+def known_rows(text):
+    """The rows of the present table, by bench and metric."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")]
+    return {(cells[0].strip("`"), cells[1].strip("`")): cells for cells in rows}
+
+
+def machine():
+    model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    cpus = subprocess.run(["nproc"], text=True, capture_output=True, check=True).stdout.strip()
+    memory = int(re.search(r"^MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)[1]) / 2**20
+    systemd = subprocess.run(["systemctl", "--version"], text=True, capture_output=True, check=True).stdout.split("\n")[0]
+    release = re.search(r'^PRETTY_NAME="(.*)"$', Path("/etc/os-release").read_text(), re.MULTILINE)
+    return ", ".join([time.strftime("%Y-%m-%d"), f"{cpus} CPUs ({model[1] if model else platform.machine()})", f"{memory:.0f} GB",
+                      release[1] if release else "", f"kernel {platform.release()}", systemd.split(" (")[0]])
+
+
+def main(paths):
+    text = README.read_text()
+    head, rest = text.split(BEGIN)
+    old, tail = rest.split(END)
+    rows = known_rows(old)
+    figures = [figure for path in paths for figure in figures_in(Path(path).read_text())]
+    if not figures:
+        sys.exit(f"table: no figures in {' '.join(paths) or 'nothing'}")
+    for figure in figures:
+        rows[figure["bench"], figure["metric"]] = row(figure)
+    ordered = sorted(rows, key=lambda key: list(TARGETS).index(key) if key in TARGETS else len(TARGETS))
+    lines = [HEAD, ["---"] * len(HEAD), *(rows[key] for key in ordered)]
+    table = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    README.write_text(f"{head}{BEGIN}\nMeasured {machine()}.\n\n{table}\n{END}{tail}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -443,7 +443,10 @@ static void on_store_closed(void *userdata) {
         LogClose *c = userdata;
 
         c->daemon->store = NULL;
-        leader_close(c->daemon->leader, on_leader_closed, c);
+        if (c->daemon->leader)
+                leader_close(c->daemon->leader, on_leader_closed, c);
+        else
+                on_leader_closed(c); // a spare has none
 }
 
 void daemon_log_close(Daemon *d, void (*closed)(Daemon *d)) {

@@ -24,6 +24,7 @@
 
 typedef struct Agent Agent;
 typedef struct ClusterState ClusterState;
+typedef struct Join Join;
 typedef struct JoinServer JoinServer;
 typedef struct Leader Leader;
 typedef struct Listener Listener;
@@ -68,7 +69,7 @@ typedef struct Daemon {
         uint32_t known_leader;   // host number, 0: nobody
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
-        bool joining; // join.c is at work: one at a time
+        Join *joining; // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, deadline, daily;

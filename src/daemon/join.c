@@ -24,7 +24,7 @@
 #include "stream.h"
 #include "tls-context.h"
 
-typedef struct Join {
+struct Join {
         Daemon *daemon;
         JoinDone done;
         void *userdata;
@@ -39,7 +39,8 @@ typedef struct Join {
         Argosy__JoinReply *reply;
         const char *reset_why;
         bool answered;
-} Join;
+        bool looking_up;
+};
 
 static void join_free(Join *j) {
         identity_done(&j->identity);
@@ -47,7 +48,8 @@ static void join_free(Join *j) {
         tls_context_unref(j->tls);
         if (j->reply)
                 argosy__join_reply__free_unpacked(j->reply, NULL);
-        j->daemon->joining = false;
+        if (j->daemon->joining == j)
+                j->daemon->joining = NULL;
         free(j);
 }
 
@@ -119,7 +121,7 @@ void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
                 daemon_fail(d, strerror(ENOMEM));
                 return;
         }
-        d->joining = true;
+        d->joining = j;
         j->daemon = d;
         j->done = done;
         j->userdata = userdata;
@@ -202,11 +204,14 @@ static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *fou
         char address[INET6_ADDRSTRLEN] = "";
         int r = uvx_errno(status);
 
+        j->looking_up = false;
         if (r == 0 && found->ai_family == AF_INET)
                 uv_ip4_name((struct sockaddr_in *) found->ai_addr, address, sizeof(address));
         else if (r == 0)
                 uv_ip6_name((struct sockaddr_in6 *) found->ai_addr, address, sizeof(address));
         uv_freeaddrinfo(found);
+        if (!j->done) // abandoned
+                r = -ECANCELED;
         if (r < 0) {
                 fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, uv_strerror(status));
                 join_free(j);
@@ -286,10 +291,10 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         j->userdata = userdata;
         if (d->joining) {
                 fail(j, EBUSY, "another join or leave is going on");
-                free(j);
+                join_free(j);
                 return;
         }
-        d->joining = true;
+        d->joining = j;
         why = why_not_join(d, request->discard, text, sizeof(text));
         if (why)
                 fail(j, EEXIST, "%s", why);
@@ -306,8 +311,22 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         }
         j->lookup.data = j;
         r = uv_getaddrinfo(d->loop, &j->lookup, on_lookup, j->host, NULL, &hints);
+        j->looking_up = r == 0;
         if (r < 0) {
                 fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, uv_strerror(r));
                 join_free(j);
         }
+}
+
+void join_abandon(Daemon *d, void *userdata) {
+        Join *j = d->joining;
+
+        if (!j || j->userdata != userdata)
+                return;
+        j->done = NULL;
+        if (j->looking_up)
+                uv_cancel((uv_req_t *) &j
+                                  ->lookup); // comes back as a failed look-up, or is already being worked on
+        if (j->stream && !j->reply)
+                stream_close(j->stream, -ECANCELED, false);
 }

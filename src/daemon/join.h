@@ -11,5 +11,8 @@ typedef void (*JoinDone)(const Argosy__Response *response, void *userdata);
 
 // Exactly one response, later. When it says success the daemon is about to restart.
 void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata);
+// The asker has gone: `done` of that userdata never fires. A join that waits for its answer is given up; one
+// that has it goes on.
+void join_abandon(Daemon *d, void *userdata);
 // Forget the cluster: stop and remove our units, then become a fresh host. `done` may be NULL.
 void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata);

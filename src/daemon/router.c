@@ -443,8 +443,10 @@ void router_cancel(Route *route) {
                 (void) mesh_to_leader(d->mesh, &message); // no link: nothing to cancel
                 break;
         case ROUTE_LOCAL:
-                if (!route->cancel)
-                        return; // a join or leave goes on without its asker and ends in route_respond()
+                if (!route->cancel) {
+                        join_abandon(d, route);
+                        break;
+                }
                 agent_cancel(d->agent, route->cancel);
                 break;
         case ROUTE_WAITING:

@@ -93,6 +93,9 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         abort();
 }
 
+void join_abandon(Daemon *d, void *userdata) {
+}
+
 void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
         w.resets++;
 }

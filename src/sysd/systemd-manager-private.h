@@ -145,6 +145,7 @@ struct SystemdManager {
         uint32_t generation;
         sd_bus_message *listing; // a ListUnits reply that is being taken in
         bool stopping, announce_stopping;
+        bool stopping_suspected; // a job for shutdown.target, and no answer yet
 
         uint64_t check_period_us;
         bool check_sent;

@@ -328,6 +328,7 @@ static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *
         const char *state;
         int r;
 
+        m->stopping_suspected = false;
         if (sd_bus_message_is_method_error(reply, NULL))
                 return 1;
         r = sd_bus_message_read(reply, "v", "s", &state);

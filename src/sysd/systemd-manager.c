@@ -220,8 +220,10 @@ static int on_job_new(SystemdManager *m, sd_bus_message *message) {
         const char *unit;
         int r = sd_bus_message_read(message, "uos", NULL, NULL, &unit);
 
-        if (r >= 0 && streq(unit, "shutdown.target"))
+        if (r >= 0 && streq(unit, "shutdown.target")) {
+                m->stopping_suspected = true;
                 manager_ask_stopping(m);
+        }
         return r;
 }
 
@@ -300,6 +302,10 @@ static void manager_disconnect(SystemdManager *m) {
         manager_sync_lost(m);
         manager_jobs_lost(m);
         manager_calls_lost(m);
+        if (m->stopping_suspected) { // gone before it could answer
+                m->stopping_suspected = false;
+                m->announce_stopping = !m->stopping;
+        }
         if (m->reloading) { // a re-exec: it reads all files too
                 m->reloading = false;
                 m->announce_reloaded = true;

@@ -686,6 +686,17 @@ static void shutdown_is_noticed_once(void **state) {
         expect("stopping\n");
 }
 
+static void a_manager_that_goes_down_at_once_was_stopping(void **state) {
+        open_synced();
+        fake_systemd_shutdown(fake);
+        fake_systemd_refuse(fake, true);
+        fake_systemd_stall(fake, true);
+        settle_down();
+        fake_systemd_cut(fake);
+        loop_until(systemd_manager_is_stopping(manager));
+        expect("disconnected\nstopping\n");
+}
+
 static void shutdown_under_way_is_noticed_at_connect(void **state) {
         fake_systemd_shutdown(fake);
         open_manager(0);
@@ -852,6 +863,7 @@ int main(void) {
                 T(the_check_costs_calls_only_for_loaded_units),
                 T(cut_at_every_message),
                 T(shutdown_is_noticed_once),
+                T(a_manager_that_goes_down_at_once_was_stopping),
                 T(shutdown_under_way_is_noticed_at_connect),
                 T(inspects_as_systemctl_show),
                 T(closing_ends_everything_once),

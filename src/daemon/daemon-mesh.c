@@ -131,6 +131,10 @@ static void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
         daemon_status(d);
 }
 
+static void on_forgotten(const Argosy__Response *response, void *userdata) {
+        router_on_removed(((Daemon *) userdata)->router, response);
+}
+
 static void on_to_host(const Argosy__ToHost *m, void *userdata) {
         Daemon *d = userdata;
 
@@ -149,7 +153,7 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
                 break;
         case ARGOSY__TO_HOST__MSG_REMOVED:
                 log_notice("This host was removed from the cluster: %s", m->removed->why);
-                join_reset(d, m->removed->why, NULL, NULL);
+                join_reset(d, m->removed->why, on_forgotten, d);
                 break;
         case ARGOSY__TO_HOST__MSG_WELCOME:
                 if (m->welcome->generation > d->peers->generation)

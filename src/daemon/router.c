@@ -34,6 +34,7 @@ struct Route {
         uint64_t id; // key in `by_id`
         uint64_t cancel;
         uint64_t deadline_us; // while WAITING
+        bool leaving;         // `cluster leave`
         bool answered;        // at least one response has gone out
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
@@ -50,6 +51,7 @@ struct Router {
 };
 
 static void arm_timer(Router *r);
+static void route_respond(Route *route, const Argosy__Response *response);
 
 static void route_free(Route *route) {
         Router *r = route->router;
@@ -59,6 +61,31 @@ static void route_free(Route *route) {
         (void) map_take(&r->by_id, &route->id, sizeof(route->id));
         argosy__request__free_unpacked(route->request, NULL);
         free(route);
+}
+
+static void on_left(const Argosy__Response *response, void *userdata) {
+        router_on_removed(userdata, response);
+}
+
+// The leader has let us go: `cluster leave` is over when this host has forgotten the cluster, whichever
+// comes first, the leader's answer or ToHost.Removed.
+static bool is_leave_granted(Route *route, const Argosy__Response *response) {
+        if (!route->leaving || !response->final || response->status != 0)
+                return false;
+        route->place = ROUTE_LOCAL;
+        join_reset(route->router->daemon, "it left", on_left, route->router);
+        return true;
+}
+
+void router_on_removed(Router *r, const Argosy__Response *response) {
+        list_foreach_safe (n, &r->routes) {
+                Route *route = CONTAINER_OF(n, Route, link);
+
+                if (!route->leaving)
+                        continue;
+                route->leaving = false;
+                route_respond(route, response);
+        }
 }
 
 // Hands one response on. The route may be gone afterwards if it is final.
@@ -108,7 +135,8 @@ static void on_leader_answer(const Argosy__Response *response, void *userdata) {
                 arm_timer(route->router);
                 return; // leadership changes follow: router_on_leader_changed() or the deadline
         }
-        route_respond(route, response);
+        if (!is_leave_granted(route, response))
+                route_respond(route, response);
 }
 
 void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *response) {
@@ -121,7 +149,8 @@ void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *res
                 arm_timer(r);
                 return;
         }
-        route_respond(route, response);
+        if (!is_leave_granted(route, response))
+                route_respond(route, response);
 }
 
 // ---- where to
@@ -369,8 +398,9 @@ static uint64_t waiting_time_ms(const Argosy__Request *q) {
 
 // `cluster leave` is `cluster remove` of ourselves, asked of the leader; the answer comes from there, and
 // ToHost.Removed does the rest.
-static int translate_leave(Daemon *d, Argosy__Request *q) {
+static int translate_leave(Daemon *d, Route *route) {
         Argosy__Request__ClusterRemove *remove;
+        Argosy__Request *q = route->request;
 
         if (q->what_case != ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE || q->cluster_leave->force)
                 return 0;
@@ -382,6 +412,7 @@ static int translate_leave(Daemon *d, Argosy__Request *q) {
         protobuf_c_message_free_unpacked(&q->cluster_leave->base, NULL);
         q->what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         q->cluster_remove = remove;
+        route->leaving = true;
         return remove->host ? 0 : -ENOMEM;
 }
 
@@ -412,7 +443,7 @@ int router_submit(Router *r, const Argosy__Request *request, RouteRespond respon
         list_append(&r->routes, &route->link);
         r->n_routes++;
         route->request = request_copy(request);
-        k = route->request ? translate_leave(r->daemon, route->request) : -ENOMEM;
+        k = route->request ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)
                 k = map_add(&r->by_id, &route->id, sizeof(route->id), route);
         if (k < 0) {

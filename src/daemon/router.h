@@ -34,4 +34,7 @@ int router_submit(Router *r, const Argosy__Request *request, RouteRespond respon
                   Route **ret);
 void router_cancel(Route *route);
 void router_on_leader_changed(Router *r);
+// This host was removed and its new identity is in place (or could not be written): the answer to those who
+// asked it to leave. The leader's own answer travels on a link that ends with the membership.
+void router_on_removed(Router *r, const Argosy__Response *response);
 void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *response);

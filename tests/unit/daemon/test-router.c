@@ -278,12 +278,32 @@ static void local_requests_need_no_leader(void **state) {
         assert_int_equal(w.answers, 2);
 }
 
+static void being_removed_answers_a_leave_whose_answer_was_lost(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        leader_is(2);
+        leader_is(0);
+        response.final = true;
+        router_on_removed(w.daemon.router, &response);
+        assert_int_equal(w.answers, 1);
+}
+
 static void leaving_asks_the_leader_to_remove_this_host(void **state) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
         submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
         leader_is(2);
         assert_int_equal(w.forwarded_what, ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE);
         assert_string_equal(w.removed_host, w.daemon.host_id_hex);
         assert_int_equal(w.resets, 0);
+        reply(true, 0);
+        assert_int_equal(w.resets, 1);
+        assert_int_equal(w.answers, 0); // over when the cluster is forgotten here
+        response.final = true;
+        router_on_removed(w.daemon.router, &response);
+        assert_int_equal(w.answers, 1);
 }
 
 static void without_a_link_it_stays_until_there_is_one(void **state) {
@@ -306,6 +326,7 @@ int main(void) {
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(a_cancelled_request_is_cancelled_where_it_is),
                 CASE(local_requests_need_no_leader),
+                CASE(being_removed_answers_a_leave_whose_answer_was_lost),
                 CASE(leaving_asks_the_leader_to_remove_this_host),
                 CASE(without_a_link_it_stays_until_there_is_one),
         };

@@ -108,12 +108,12 @@ void systemd_manager_unwatch(SystemdManager *m, const char *name);
 const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name);
 
 // Queued; at most SYSTEMD_JOBS_MAX are in flight, and none while the cache is not true. `done` fires exactly
-// once, with systemd's text or why it failed in `error` (never NULL, empty if it went well).
+// once. `error` is never NULL: systemd's text, or what the result alone does not say, or empty.
 //   When it fires the cache shows what the job did: the unit's change is delivered before, or was asked for.
 //   START of a one-shot ends when that has finished. A unit that ends at once after a good start gives DONE:
-//   look at its state. RESET_FAILED is a call, not a job. A unit that is not loaded counts as DONE for it
-//   and for STOP. A job survives a lost connection: if it is still running after the reconnect it goes on.
-//   LOST comes after `synced`: look at the unit's state.
+//   look at its state. RESET_FAILED is a call, not a job: the unit's change may come later. A unit that is
+//   not loaded counts as DONE for it and for STOP. A job survives a lost connection: if it is still running
+//   after the reconnect it goes on. LOST comes after `synced`: look at the unit's state.
 typedef void (*SystemdJobDone)(const char *name, SystemdJobKind kind, SystemdJobResult result,
                                const char *error, void *userdata);
 int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,

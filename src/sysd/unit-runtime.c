@@ -113,15 +113,15 @@ static const struct {
         const char *reason;
 } job_results[] = {
         {"done", SYSTEMD_JOB_DONE, ""},
-        {"canceled", SYSTEMD_JOB_CANCELED, "canceled by another request"},
-        {"collected", SYSTEMD_JOB_CANCELED, "dropped by systemd, since nothing needed it any more"},
-        {"timeout", SYSTEMD_JOB_TIMEOUT, "timed out"},
-        {"failed", SYSTEMD_JOB_FAILED, "failed"},
+        {"canceled", SYSTEMD_JOB_CANCELED, ""},
+        {"collected", SYSTEMD_JOB_CANCELED, "nothing needed it any more"},
+        {"timeout", SYSTEMD_JOB_TIMEOUT, ""},
+        {"failed", SYSTEMD_JOB_FAILED, ""},
         {"assert", SYSTEMD_JOB_FAILED, "an Assert...= of the unit does not hold"},
         {"unsupported", SYSTEMD_JOB_FAILED, "this system does not support units of that type"},
-        {"dependency", SYSTEMD_JOB_DEPENDENCY, "a unit that it depends on failed"},
-        {"skipped", SYSTEMD_JOB_SKIPPED, "skipped, since it does not apply to the unit's present state"},
-        {"once", SYSTEMD_JOB_SKIPPED, "the unit is started only once per boot and already was"},
+        {"dependency", SYSTEMD_JOB_DEPENDENCY, ""},
+        {"skipped", SYSTEMD_JOB_SKIPPED, ""},
+        {"once", SYSTEMD_JOB_SKIPPED, "it may start only once per boot and already did"},
 };
 
 SystemdJobResult job_result_from_string(const char *word) {
@@ -135,7 +135,7 @@ const char *job_result_reason(const char *word) {
         for (size_t i = 0; i < ELEMENTSOF(job_results); i++)
                 if (streq(word, job_results[i].word))
                         return job_results[i].reason;
-        return "ended in a way that this version does not know";
+        return "it ended in a way that this version does not know";
 }
 
 // A start has been carried out if the unit is up, or if it was up meanwhile (a new run) and has come to rest

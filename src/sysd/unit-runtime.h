@@ -42,7 +42,7 @@ bool unit_runtime_unload(UnitRuntime *rt, uint64_t wall_us);
 
 // "done", "canceled", ... as in JobRemoved. A word that this version does not know is a failure.
 SystemdJobResult job_result_from_string(const char *word);
-// A sentence for the user, empty for DONE.
+// What the result alone does not say, for the user; often empty.
 const char *job_result_reason(const char *word);
 // Whether what we know about the unit can already be the state after that end of the job; if not, a change
 // of the unit is still to come. `before`: the unit's invocation id when the job was sent.

@@ -7,6 +7,7 @@
 
 #include "leader-private.h"
 #include "response.h"
+#include "scheduler.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
@@ -96,32 +97,57 @@ static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *
         return 0;
 }
 
+// Whether a global unit belongs on this node; followers know it only by the options.
+static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Argosy__HostRecord *host,
+                         const Node *node) {
+        UnitOptions *options;
+        bool admits;
+
+        if (node)
+                return unit_wanted_on(l, u, e, node);
+        if (unit_options_of(e, &options) < 0)
+                return false;
+        admits = scheduler_admits(host, options);
+        unit_options_unref(options);
+        return admits;
+}
+
+static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
+                              size_t *n) {
+        size_t n_hosts;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n_hosts);
+
+        for (size_t i = 0; i < n_hosts; i++)
+                for (size_t k = 0; k < hosts[i].record->n_nodes; k++) {
+                        uint32_t number = hosts[i].record->nodes[k]->node;
+                        const Node *node = node_find(l, number);
+
+                        if ((u && node && site_find(u, node)) ||
+                            !wants_global(l, u, e, hosts[i].record, node))
+                                continue;
+                        (*n)++;
+                        if (add_row(l, units, e->record->name, e, NULL, hosts[i].record,
+                                    name_of_node(l, hosts[i].record, number)) < 0)
+                                return -ENOMEM;
+                }
+        return 0;
+}
+
 // Nodes that are to have the unit and of which nothing is known yet.
 static int add_unseen_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
                            size_t *n) {
         const Argosy__UnitRecord *r = e->record;
+        const Argosy__HostRecord *host;
+        const Node *node;
 
-        if (!r->global) {
-                const Argosy__HostRecord *host =
-                        r->node ? cluster_state_find_host_by_node(l->state, r->node) : NULL;
-                const Node *node = r->node ? node_find(l, r->node) : NULL;
-
-                if (!host || (node && u && site_find(u, node)))
-                        return 0;
-                (*n)++;
-                return add_row(l, units, r->name, e, NULL, host, name_of_node(l, host, r->node));
-        }
-        map_foreach (slot, &l->nodes) {
-                const Node *node = slot->value;
-                const Argosy__HostRecord *host = cluster_state_find_host(l->state, node->host->number);
-
-                if (!host || (u && site_find(u, node)) || !unit_wanted_on(l, u, e, node))
-                        continue;
-                (*n)++;
-                if (add_row(l, units, r->name, e, NULL, host, node->name) < 0)
-                        return -ENOMEM;
-        }
-        return 0;
+        if (r->global)
+                return add_unseen_globals(l, units, e, u, n);
+        host = r->node ? cluster_state_find_host_by_node(l->state, r->node) : NULL;
+        node = r->node ? node_find(l, r->node) : NULL;
+        if (!host || (node && u && site_find(u, node)))
+                return 0;
+        (*n)++;
+        return add_row(l, units, r->name, e, NULL, host, name_of_node(l, host, r->node));
 }
 
 static int add_unit_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e) {

@@ -32,8 +32,11 @@ static int need_placer(Decision *d) {
 static bool still_has_to_move(const Leader *l, const Unit *u, const UnitEntry *e) {
         if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || e->record->global)
                 return false;
-        if (!u->node || host_is_lost(u->node->host))
+        if (!u->node)
                 return true;
+        if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
+                return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+                         record_final_outcome(e->record, e->record->node));
         for (const Exclusion *x = u->exclusions; x; x = x->next)
                 if (x->node == u->node->number)
                         return true;
@@ -379,6 +382,21 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         leader_mark(l);
 }
 
+// The log did not take the entry, and nobody will tell how it ended.
+static void on_not_submitted(Leader *l, int error) {
+        if (error == -ENOSPC || error == -EAGAIN || error == -ESHUTDOWN) {
+                decide_done(l, error == -ENOSPC ? STORE_NO_SPACE : STORE_NOT_LEADER);
+                return;
+        }
+        log_warning("The log does not take an entry: %s.", strerror(-error));
+        l->batch_flying = false;
+        while (!list_is_empty(&l->flying))
+                ticket_settle(
+                        CONTAINER_OF(l->flying.next, Ticket, queue),
+                        response_error(EBUSY, "the log does not take the change now: %s", strerror(-error)));
+        take_back(l);
+}
+
 static void submit(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
         int r;
@@ -391,7 +409,7 @@ static void submit(Decision *d, ListNode *taken) {
         if (r >= 0)
                 l->n_outside++;
         else
-                decide_done(l, r == -ENOSPC ? STORE_NO_SPACE : STORE_NOT_LEADER);
+                on_not_submitted(l, r);
 }
 
 // What this leader decides of its own accord.

@@ -75,9 +75,8 @@ static int refuse_join(Ticket *t, int status, const char *format, ...) {
         if (!r || n < 0 || field_set(&r->join->error, why) < 0 || field_set(&r->message, why) < 0)
                 return -ENOMEM;
         r->status = status;
-        log_notice("Refused a host that wants to join (%s at %s): %s.",
-                   t->request->join->join ? t->request->join->join->name : "?",
-                   t->request->join->peer_address, why);
+        // Its name is a stranger's bytes; its address is not.
+        log_notice("Refused a host that wants to join from %s: %s.", t->request->join->peer_address, why);
         ticket_settle(t, TAKE_PTR(r));
         return 0;
 }
@@ -219,7 +218,8 @@ static int bytes_set(ProtobufCBinaryData *field, const void *data, size_t len) {
                 field->len = 0;
                 return -ENOMEM;
         }
-        memcpy(field->data, data, len);
+        if (len)
+                memcpy(field->data, data, len);
         field->len = len;
         return 0;
 }

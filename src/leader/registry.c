@@ -377,7 +377,13 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
         return admits;
 }
 
-// Follows one record.
+static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {
+        return host_is_lost(u->node->host) &&
+               !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node));
+}
+
+// Follows one record. A unit that is to be moved stays in that list: whether it still has to be is asked
+// when its turn comes.
 int registry_on_unit(Leader *l, UnitEntry *e) {
         Unit *u = unit_get(l, e->record->name);
         const Argosy__UnitRecord *r = e->record;
@@ -387,7 +393,6 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 return -ENOMEM;
         u->recorded = !e->removed;
         unit_unplace(u);
-        list_unlink(&u->moving);
         list_unlink(&u->homeless);
         list_unlink(&u->global);
         if (placed && r->node)
@@ -395,9 +400,9 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
                 u->node->n_placed++;
-                if (host_is_lost(u->node->host) &&
-                    !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node)))
-                        list_append(&l->homeless, &u->homeless);
+                // Also one that was placed there in the moment in which the host was lost.
+                if (is_stranded(u, r) && !list_is_linked(&u->moving))
+                        list_append(&l->moving, &u->moving);
         } else if (placed)
                 list_append(&l->homeless, &u->homeless);
         if (!e->removed && r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE)

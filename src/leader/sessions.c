@@ -158,30 +158,11 @@ void session_on_link_lost(Leader *l, Host *h) {
 
 // ------------------------------------------------------------------------------------------------ attach
 
-static bool labels_equal(const Argosy__HostRecord *a, Argosy__Label *const *labels, size_t n) {
-        if (a->n_labels != n)
-                return false;
-        for (size_t i = 0; i < n; i++)
-                if (!streq(a->labels[i]->key, labels[i]->key) ||
-                    !streq(a->labels[i]->value, labels[i]->value))
-                        return false;
-        return true;
-}
-
 static bool record_has_manager(const Argosy__HostRecord *r, const char *manager) {
         for (size_t i = 0; i < r->n_nodes; i++)
                 if (streq(r->nodes[i]->manager, manager))
                         return true;
         return false;
-}
-
-static bool attach_fits_record(const Argosy__HostRecord *r, const Argosy__ToVoter__Attach *a) {
-        if (!streq(r->name, a->name) || !streq(r->address, a->address) || r->port != a->port)
-                return false;
-        for (size_t i = 0; i < a->n_managers; i++)
-                if (!record_has_manager(r, a->managers[i]))
-                        return false;
-        return labels_equal(r, a->labels, a->n_labels);
 }
 
 static int wish_labels(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
@@ -215,39 +196,47 @@ static int wish_managers(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach
         return 0;
 }
 
-// The host says something about itself that the log does not know yet. Its name stays what it joined under
-// if another has it now.
-static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
-        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number), *namesake;
-        Argosy__HostRecord *wish;
-        int e = 0;
+static int fill_wish(Leader *l, Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
+        const Argosy__HostRecord *namesake = cluster_state_resolve_host(l->state, a->name, NULL);
 
-        if (h->wish)
-                message_free(h->wish);
-        h->wish = NULL;
-        h->wish_due = false;
-        if (attach_fits_record(r, a))
-                return;
-        wish = message_copy(r);
-        if (!wish)
-                return;
-        namesake = cluster_state_resolve_host(l->state, a->name, NULL);
-        if (*a->name && (!namesake || namesake == r))
-                e = field_set(&wish->name, a->name);
-        if (*a->address && e == 0)
-                e = field_set(&wish->address, a->address);
+        // Its name stays what it joined under if another host has the new one.
+        if (*a->name && !namesake && field_set(&wish->name, a->name) < 0)
+                return -ENOMEM;
+        if (*a->address && field_set(&wish->address, a->address) < 0)
+                return -ENOMEM;
         if (a->port)
                 wish->port = a->port;
-        if (e == 0)
-                e = wish_labels(wish, a);
-        if (e == 0)
-                e = wish_managers(wish, a);
-        if (e < 0)
+        return wish_labels(wish, a) < 0 || wish_managers(wish, a) < 0 ? -ENOMEM : 0;
+}
+
+static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord *b) {
+        _cleanup_buf_ Buf x = {}, y = {};
+        size_t n = argosy__host_record__get_packed_size(a);
+
+        if (n != argosy__host_record__get_packed_size(b) || !buf_reserve(&x, n + 1) ||
+            !buf_reserve(&y, n + 1))
+                return false;
+        argosy__host_record__pack(a, x.data);
+        argosy__host_record__pack(b, y.data);
+        return memcmp(x.data, y.data, n) == 0;
+}
+
+// The host may say something about itself that the log does not know yet.
+static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
+        Argosy__HostRecord *wish = message_copy(r);
+
+        message_free(h->wish);
+        h->wish = NULL;
+        h->wish_due = false;
+        if (!wish)
+                return;
+        if (fill_wish(l, wish, a) < 0 || records_equal(wish, r)) {
                 message_free(wish);
-        else {
-                h->wish = wish;
-                h->wish_due = true;
+                return;
         }
+        h->wish = wish;
+        h->wish_due = true;
 }
 
 static void drop_site(Leader *l, Site *s) {

@@ -58,6 +58,10 @@ static uint64_t now_us(void *userdata) {
         return ((Rig *) userdata)->now_us;
 }
 
+static uint64_t wall_us(void *userdata) {
+        return ((Rig *) userdata)->wall_us;
+}
+
 static int to_host(uint32_t host, const Argosy__ToHost *message, void *userdata) {
         RigHost *h = rig_host(userdata, host);
 
@@ -79,7 +83,7 @@ static void drop_host(uint32_t host, void *userdata) {
 }
 
 static const struct Identity *identity(void *userdata) {
-        return NULL;
+        return ((Rig *) userdata)->identity;
 }
 
 static int member_add(uint32_t raft_id, StoreMemberDone done, void *data, void *userdata) {
@@ -367,6 +371,10 @@ static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
                 h->removed = true;
                 h->up = false;
                 break;
+        case ARGOSY__TO_HOST__MSG_RENEWED:
+                buf_done(&h->renewed);
+                assert_int_equal(buf_append(&h->renewed, m->renewed->cert.data, m->renewed->cert.len), 0);
+                break;
         case ARGOSY__TO_HOST__MSG_CALL:
                 on_call(h, m->call);
                 break;
@@ -417,6 +425,10 @@ static bool host_turn(RigHost *h) {
         if (h->was_linked && !h->linked) {
                 h->was_linked = false;
                 h->attached = h->welcomed = false;
+                for (size_t i = 0; i < h->n_inbox;
+                     i++) // the last words before the end of a link get through
+                        if (h->up && h->inbox[i]->msg_case == ARGOSY__TO_HOST__MSG_REMOVED)
+                                on_to_host(h, h->inbox[i]);
                 clear_inbox(h);
                 leader_on_host_link(h->rig->leader, h->number, NULL);
                 return true;
@@ -691,11 +703,12 @@ void rig_start(Rig *g, size_t n_hosts) {
                                .self = 1,
                                .lease_ms = RIG_LEASE_MS,
                                .beat_ms = RIG_BEAT_MS,
-                               .now_us = now_us};
+                               .now_us = now_us,
+                               .wall_us = wall_us};
         _cleanup_(batch_done) Batch b = {};
         Argosy__LogOp *op;
 
-        *g = (Rig){.now_us = 1000 * USEC_PER_SEC};
+        *g = (Rig){.now_us = 1000 * USEC_PER_SEC, .wall_us = 1700000000 * USEC_PER_SEC};
         assert_int_equal(uv_loop_init(&g->loop), 0);
         g->state = cluster_state_new();
         config.state = g->state;
@@ -757,6 +770,7 @@ void rig_stop(Rig *g) {
 
                 map_foreach (slot, &h->units)
                         unit_gone(h, slot->value);
+                buf_done(&h->renewed);
                 map_done(&h->units);
                 map_done_with(&h->contents, free);
                 clear_inbox(h);

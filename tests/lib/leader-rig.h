@@ -8,6 +8,7 @@
 // Contents are checked as a real agent must check them: an order whose unit file the host cannot know fails
 // the test.
 
+#include "buf.h"
 #include "leader.h"
 #include "map.h"
 
@@ -43,6 +44,7 @@ typedef struct RigHost {
         Map contents; // of this session
         Argosy__ToHost **inbox;
         size_t n_inbox;
+        Buf renewed;     // certificate
         uint32_t opened; // raft id of the StoreOpen that it obeyed
         bool closed, removed;
         unsigned calls; // Call messages
@@ -64,14 +66,15 @@ struct Rig {
         Store *store;
         Leader *leader;
         bool led; // the store's view
-        uint64_t now_us;
+        uint64_t now_us, wall_us;
         RigHost hosts[RIG_HOSTS_MAX];
         size_t n_hosts;
         uint64_t id; // of the last Change
         // What the leader did to the log's membership.
         StoreMember members[STORE_MEMBERS_MAX];
         size_t n_members;
-        StoreMemberDone member_done; // to be called in the next turn
+        const struct Identity *identity; // of the leader's host; NULL: it cannot sign
+        StoreMemberDone member_done;     // to be called in the next turn
         void *member_data;
         uint32_t transferred;
         unsigned batches; // committed

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Joining, tokens, removing and roles, with real keys.
+#include "batch.h"
+#include "clock.h"
+#include "identity.h"
+#include "leader-rig.h"
+#include "str.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+
+static Rig g;
+static Identity ca, joiner;
+static Buf csr;
+static Argosy__JoinRequest ask;
+
+static int setup(void **state) {
+        static const uint8_t host_id[16] = "another machine";
+
+        rig_start(&g, 3);
+        if (identity_create("n1", &ca) < 0 || identity_request("n4", &joiner, &csr) < 0)
+                return -1;
+        g.identity = &ca;
+        argosy__join_request__init(&ask);
+        ask.csr = (ProtobufCBinaryData){.data = csr.data, .len = csr.len};
+        ask.host_id = (ProtobufCBinaryData){.data = (uint8_t *) host_id, .len = sizeof(host_id)};
+        ask.machine_id = "00112233445566778899aabbccddeeff";
+        ask.name = "n4";
+        ask.port = 7070;
+        ask.feature_level = FEATURE_LEVEL;
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        identity_done(&ca);
+        identity_done(&joiner);
+        buf_done(&csr);
+        return 0;
+}
+
+static void new_token(uint32_t ttl_sec, JoinToken *ret) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        const char *why;
+        RigAnswer *a;
+
+        m.ttl_sec = ttl_sec;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        request.cluster_token = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_int_equal(join_token_parse(a->responses[0]->token->token, ret, &why), 0);
+}
+
+static const Argosy__Response *join_with(const JoinToken *token) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Join m = ARGOSY__REQUEST__JOIN__INIT;
+        RigAnswer *a;
+
+        ask.token_id = (char *) token->id;
+        ask.secret = (ProtobufCBinaryData){.data = (uint8_t *) token->secret, .len = sizeof(token->secret)};
+        m.join = &ask;
+        m.peer_address = "192.0.2.44";
+        request.what_case = ARGOSY__REQUEST__WHAT_JOIN;
+        request.join = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->what_case, ARGOSY__RESPONSE__WHAT_JOIN);
+        return a->responses[0];
+}
+
+static void assert_refused(const Argosy__Response *r, const char *word) {
+        size_t n;
+
+        assert_int_not_equal(r->status, 0);
+        if (!strstr(r->join->error, word))
+                fail_msg("\"%s\" does not say \"%s\"", r->join->error, word);
+        (void) cluster_state_hosts(g.state, &n);
+        assert_int_equal(n, 3);
+}
+
+static RigAnswer *cluster_remove(const char *host) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        RigAnswer *a;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return a;
+}
+
+static void a_token_makes_a_stranger_a_member(void **state) {
+        const Argosy__HostRecord *record;
+        const Argosy__Response *r;
+        JoinToken token;
+
+        new_token(3600, &token);
+        r = join_with(&token);
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->join->error, "");
+        assert_int_equal(r->join->host, 4);
+        assert_int_equal(r->join->n_voters, 3);
+        assert_int_equal(r->join->n_nodes, 1);
+        record = cluster_state_find_host(g.state, 4);
+        assert_string_equal(record->address, "192.0.2.44"); // it named none itself
+        assert_memory_equal(record->key_pin.data, joiner.pin.bytes, HASH_SIZE);
+        assert_int_equal(record->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
+        assert_int_equal(identity_install(&joiner, r->join->cert.data, r->join->cert.len, ca.ca_cert.data,
+                                          ca.ca_cert.len),
+                         0);
+}
+
+static void a_joiner_whose_answer_got_lost_gets_it_again(void **state) {
+        JoinToken token;
+        uint32_t host;
+        size_t n;
+
+        new_token(3600, &token);
+        host = join_with(&token)->join->host;
+        assert_int_equal(join_with(&token)->join->host, host);
+        (void) cluster_state_hosts(g.state, &n);
+        assert_int_equal(n, 4);
+}
+
+static void a_wrong_or_expired_token_opens_nothing(void **state) {
+        JoinToken token, wrong;
+
+        new_token(3600, &token);
+        wrong = token;
+        wrong.secret[15] ^= 1;
+        assert_refused(join_with(&wrong), "wrong");
+        wrong = token;
+        wrong.id[0] = wrong.id[0] == '0' ? '1' : '0';
+        assert_refused(join_with(&wrong), "not known");
+        g.wall_us += 3601 * USEC_PER_SEC;
+        assert_refused(join_with(&token), "expired");
+}
+
+static void a_duplicate_machine_id_is_refused_and_names_who_has_it(void **state) {
+        const Argosy__HostRecord *n2 = cluster_state_find_host(g.state, 2);
+        char *own = ask.machine_id;
+        const Argosy__Response *r;
+        JoinToken token;
+
+        new_token(3600, &token);
+        ask.machine_id = n2->machine_id;
+        r = join_with(&token);
+        assert_refused(r, "duplicate machine id");
+        assert_refused(r, "n2");
+        ask.machine_id = own;
+        ask.host_id = n2->host_id;
+        assert_refused(join_with(&token), "duplicate machine id");
+        // A reinstalled machine: its former self has to be removed first.
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_refused(join_with(&token), "cluster remove n2");
+}
+
+static void bad_requests_to_join_are_refused_with_the_reason(void **state) {
+        JoinToken token;
+
+        new_token(3600, &token);
+        ask.name = "n2";
+        assert_refused(join_with(&token), "host named n2");
+        ask.name = "a b\n";
+        assert_refused(join_with(&token), "host name");
+        ask.name = "n4";
+        ask.machine_id = "zz";
+        assert_refused(join_with(&token), "machine id");
+        ask.machine_id = "00112233445566778899aabbccddeeff";
+        ask.csr.len -= 3;
+        assert_refused(join_with(&token), "certificate request");
+        ask.csr.len += 3;
+        ask.port = 70000;
+        assert_refused(join_with(&token), "port");
+}
+
+static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Renew renew = ARGOSY__TO_VOTER__RENEW__INIT;
+        _cleanup_(identity_done) Identity thief = {};
+        _cleanup_buf_ Buf theirs = {};
+        JoinToken token;
+
+        new_token(3600, &token);
+        assert_int_equal(join_with(&token)->status, 0);
+        g.hosts[3] = (RigHost){.rig = &g, .number = 4, .node = 4, .up = true};
+        g.n_hosts = 4;
+        rig_settle(&g);
+        renew.csr = ask.csr;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_RENEW;
+        m.renew = &renew;
+        leader_on_message(g.leader, 4, &m);
+        rig_settle(&g);
+        assert_true(g.hosts[3].renewed.len > 0);
+        buf_done(&g.hosts[3].renewed);
+        assert_int_equal(identity_request("n4", &thief, &theirs), 0);
+        renew.csr = (ProtobufCBinaryData){.data = theirs.data, .len = theirs.len};
+        leader_on_message(g.leader, 4, &m);
+        rig_settle(&g);
+        assert_int_equal(g.hosts[3].renewed.len, 0);
+}
+
+static void a_removed_host_is_told_and_its_units_move(void **state) {
+        RigAnswer *a;
+
+        rig_change(&g, ARGOSY__VERB__VERB_START, "a.service", SERVICE);
+        rig_change(&g, ARGOSY__VERB__VERB_START, "b.service", SERVICE);
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        a = cluster_remove("n2");
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_true(rig_host(&g, 2)->removed);
+        assert_null(cluster_state_find_host(g.state, 2));
+        assert_int_not_equal(rig_record(&g, "b.service")->node, 2);
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+        assert_int_equal(cluster_remove("n2")->responses[0]->status, ENOENT);
+}
+
+static void the_last_host_cannot_be_removed(void **state) {
+        cluster_remove("n2");
+        cluster_remove("n3");
+        assert_int_equal(cluster_remove("n1")->responses[0]->status, EBUSY);
+}
+
+static void a_leader_that_is_to_go_hands_over_first(void **state) {
+        RigAnswer *a = cluster_remove("n1");
+
+        assert_false(a->final); // until another leads and does it
+        assert_true(g.transferred > 0);
+        assert_non_null(cluster_state_find_host(g.state, 1));
+        rig_depose(&g);
+        assert_true(a->final);
+        assert_true(a->responses[0]->no_leader);
+        rig_elect(&g);
+}
+
+static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        JoinToken token;
+        RigAnswer *a;
+
+        new_token(3600, &token);
+        assert_int_equal(join_with(&token)->status, 0);
+        g.hosts[3] = (RigHost){.rig = &g, .number = 4, .node = 4, .up = true};
+        g.n_hosts = 4;
+        rig_settle(&g);
+        m.host = "n3";
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        request.cluster_role = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        rig_pass_ms(&g, 3 * RIG_BEAT_MS);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_int_equal(g.n_members, 3);
+        assert_int_equal(cluster_state_find_host(g.state, 3)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
+        assert_int_equal(cluster_state_find_host(g.state, 3)->raft_id, 0);
+        assert_int_equal(cluster_state_find_host(g.state, 4)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+        assert_true(rig_host(&g, 3)->closed);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_joiner_whose_answer_got_lost_gets_it_again, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(bad_requests_to_join_are_refused_with_the_reason, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_certificate_is_renewed_only_for_the_pinned_key, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_removed_host_is_told_and_its_units_move, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_last_host_cannot_be_removed, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -212,7 +212,11 @@ class Cluster(testbed.Cluster):
 
     def make_fresh(self, node):
         """A host as after an installation: a cluster of its own that knows nothing."""
-        node.run("systemctl stop argosyd.socket argosyd.service && find /var/lib/argosy /run/argosy -mindepth 1 -delete")
+        node.run("systemctl stop argosyd.socket argosyd.service")
+        # What an earlier test's cluster ran would be a stranger's to this one.
+        node.run("systemctl show --property=Id,FragmentPath '*' | grep -B1 ^FragmentPath=/run/systemd/system/ | sed -n s/^Id=//p"
+                 " | xargs --no-run-if-empty systemctl stop")
+        node.run("find /var/lib/argosy /run/argosy /run/systemd/system -mindepth 1 -delete")
         node.run("systemctl start argosyd.socket argosyd.service")
 
     def reset_alone(self):

@@ -115,6 +115,7 @@ static void route_fail(Route *route, int status, const char *format, ...) {
         response.final = true;
         response.status = status;
         response.message = message;
+        response.no_leader = status == ETIMEDOUT || status == EHOSTUNREACH;
         route_respond(route, &response);
 }
 

@@ -340,6 +340,14 @@ static int refuse(Ticket *t, int status, const char *why) {
         return 0;
 }
 
+static int refuse_unknown(Ticket *t, const char *word, bool ambiguous) {
+        ticket_settle(t,
+                      response_error(ENOENT,
+                                     ambiguous ? "several hosts are meant by '%s'" : "there is no host '%s'",
+                                     word));
+        return 0;
+}
+
 static bool is_voter(const Leader *l, const Argosy__HostRecord *r) {
         return r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id;
 }
@@ -432,8 +440,7 @@ static int plan_remove(Leader *l, Ticket *t, Draft *b) {
         if (!record && t->removing) // somebody else's command did it
                 return refuse(t, 0, "");
         if (!record)
-                return refuse(t, ENOENT,
-                              ambiguous ? "several hosts are meant by that" : "there is no such host");
+                return refuse_unknown(t, word, ambiguous);
         (void) cluster_state_hosts(l->state, &n_hosts);
         if (n_hosts == 1)
                 return refuse(t, EBUSY, "it is the only host of the cluster");
@@ -470,12 +477,13 @@ static int plan_remove(Leader *l, Ticket *t, Draft *b) {
 
 static int plan_role(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__ClusterRole *m = t->request->cluster_role;
-        const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, NULL);
+        bool ambiguous = false;
+        const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, &ambiguous);
         Argosy__HostRecord next;
         int r;
 
         if (!record)
-                return refuse(t, ENOENT, "there is no such host, or several are meant");
+                return refuse_unknown(t, m->host, ambiguous);
         if (draft_has_host(b, record->host))
                 return -EBUSY;
         if (!m->promote && is_voter(l, record) && !can_do_without(l, record))

@@ -153,6 +153,96 @@ static void the_lease_runs_out_and_comes_back(void **state) {
         loop_until(w.attached);
 }
 
+static void ack_beat(uint64_t seq) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
+
+        ack.seq = seq;
+        m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
+        m.beat_ack = &ack;
+        agent_on_message(w.agent, &m);
+}
+
+// The leader's lease runs from when it heard the beat, so ours must not run from later than its sending:
+// however late and however often an old beat is acknowledged.
+static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
+        uint64_t first;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        send_welcome(NULL, 0, 200);
+        loop_until(w.attached && w.n_beats > 0);
+        first = w.last_beat;
+        loop_until((ack_beat(first), !w.attached));
+        assert_true(w.last_beat < first + 30); // a beat of 20 ms, a lease of 200 ms
+        // Acknowledged beats hold it up.
+        loop_until(w.n_attaches == 2);
+        send_welcome(NULL, 0, 200);
+        loop_until(w.attached);
+        first = w.last_beat;
+        loop_until((ack_beat(w.last_beat),
+                    w.last_beat > first + 30)); // 30 beats of 20 ms: three times the lease
+        assert_true(w.attached);
+}
+
+static void a_welcome_to_an_older_attach_is_ignored(void **state) {
+        Fence fence;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        w.attach->attach->seq--;
+        send_welcome((Order[]){{.name = "old.service", .content = web, .revision = 5, .start = 5}}, 1,
+                     60000);
+        w.attach->attach->seq++;
+        loop_until(fence_load(w.dir, &fence) == 0 && fence.index == w.index - 1);
+        uv_run(&test_loop, UV_RUN_ONCE);
+        assert_false(w.attached);
+        send_welcome((Order[]){{.name = "web.service", .content = web, .revision = 6, .start = 6}}, 1,
+                     60000);
+        loop_until(answered("web.service", 6));
+        assert_null(report_of("old.service"));
+        assert_int_equal(agent_n_units(w.agent), 1);
+}
+
+// The log of a recovered cluster may be shorter than what this host has obeyed.
+static void numbers_begin_again_after_a_recovery(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 90, .start = 90, .restart = 80};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("web.service", 90));
+        agent_on_leader(w.agent, 0, 0);
+        w.generation = 2;
+        w.term = 1;
+        w.index = 3;
+        o.revision = o.start = 40;
+        o.restart = 30;
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 2);
+        send_welcome(&o, 1, 60000);
+        o.revision = o.restart = 50; // on the heels of it
+        send_order(o);
+        loop_until(answered("web.service", 50));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
+}
+
+static void a_oneshot_that_somebody_cancels_is_not_done(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "job.service", .content = job, .revision = 5, .start = 5});
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+        pid1_stop(pid1, "job.service");
+        loop_until(answered("job.service", 5));
+        assert_null(report_of("job.service")->outcome);
+        assert_non_null(strstr(report_of("job.service")->error, "cancelled"));
+        // Nor after a restart of argosyd.
+        agent_down();
+        agent_up();
+        meet_leader((Order[]){{.name = "job.service", .content = job, .revision = 5, .start = 5}}, 1);
+        loop_until(report_of("job.service")->drift);
+        assert_null(report_of("job.service")->outcome);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
+}
+
 static void units_survive_a_restart_of_argosyd(void **state) {
         Order orders[] = {
                 {.name = "web@1.service", .content = web, .from_template = true, .revision = 5, .start = 5},
@@ -766,6 +856,10 @@ int main(void) {
                 WORLD_TEST(one_failing_unit_holds_up_no_other),
                 WORLD_TEST(losing_the_leader_stops_nothing),
                 WORLD_TEST(the_lease_runs_out_and_comes_back),
+                WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
+                WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
+                WORLD_TEST(numbers_begin_again_after_a_recovery),
+                WORLD_TEST(a_oneshot_that_somebody_cancels_is_not_done),
                 WORLD_TEST(units_survive_a_restart_of_argosyd),
                 WORLD_TEST(what_the_welcome_does_not_name_is_removed),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),

@@ -5,8 +5,18 @@
 // leader_set_leading(true).
 //
 // All decisions of one turn of the loop go into one log batch; while a batch is on its way nothing else is
-// decided (so no decision builds on one that may be rolled back). Pure parts: scheduler.c (where), lease.c
-// (who is lost), request.c (what a request means).
+// decided, so no decision builds on one that may be rolled back. What is decided is pure and has files of
+// its own: scheduler.c (where), lease.c (who is lost), request.c (what a request means), wait.c (what is
+// done), membership.c (who votes).
+//
+// What it needs of a host, in this order: leader_on_host_link(hello), Attach; then Beats and Reports as they
+// come. It answers an Attach by one Welcome, after a barrier of the log that was proposed later, and from
+// then on sends Orders. A host that it cannot tell something it drops; when that host attaches again both
+// know everything.
+//
+// Runs on the loop's thread. No callback of LeaderOps comes from inside a call into the leader, with three
+// exceptions that come at once: answers to reading requests and refusals (see leader_request()), BeatAck,
+// and everything that leader_set_leading(false) and leader_close() end.
 
 #include <stdbool.h>
 #include <uv.h>
@@ -18,11 +28,14 @@
 typedef struct Leader Leader;
 
 typedef struct LeaderOps {
+        // Borrows the message. -ENOTCONN: no link, nothing is lost. Any other error: the host is dropped.
         int (*to_host)(uint32_t host, const Argosy__ToHost *message, void *userdata);
+        // Ends the host's session after what was sent to it; leader_on_host_link(NULL) follows later.
         void (*drop_host)(uint32_t host, void *userdata);
-        // CA key and the like for signing joiners; see include/identity.h. Borrowed.
+        // What signs joiners and renewals, and the CA key for new voters. Borrowed until the call returns.
         const struct Identity *(*identity)(void *userdata);
-        // Membership of the log, forwarded to the store.
+        // The log: see store.h. A `done` that was taken over must be called, whatever happens; before
+        // leader_close() can end, so close the store first.
         int (*member_add)(uint32_t raft_id, StoreMemberDone done, void *done_data, void *userdata);
         int (*member_remove)(uint32_t raft_id, StoreMemberDone done, void *done_data, void *userdata);
         int (*transfer)(uint32_t raft_id, StoreMemberDone done, void *done_data, void *userdata);
@@ -33,29 +46,42 @@ typedef struct LeaderOps {
 
 typedef struct LeaderConfig {
         uv_loop_t *loop;
-        ClusterState *state; // borrowed; the daemon applies batches to it
+        ClusterState *state; // borrowed; its owner applies batches to it
         uint32_t self;       // host number
+        // A host is suspect after half a lease without a beat, lost after all of it.
         unsigned lease_ms, beat_ms;
         // Boot and wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
         uint64_t (*now_us)(void *userdata);
         uint64_t (*wall_us)(void *userdata);
 } LeaderConfig;
 
+// 0 or negative errno. Copies both structs.
 int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret);
+// Answers what is open, then fires `closed`, later, when its handles are closed and the log owes it nothing.
 void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
-void leader_set_leading(Leader *l, bool leading, uint64_t term);
-// The daemon has applied a batch to the state (also on followers, who drop the dirty lists).
-void leader_on_applied(Leader *l, uint64_t index);
-void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *message);
-void leader_on_host_link(Leader *l, uint32_t host,
-                         const Argosy__ToVoter__Hello *hello); // hello NULL: link lost
 
-// Requests of local clients (those of other hosts arrive as Forward messages). `respond` fires one or more
-// times, the last with final.
+// Begins to lead in this term (everything that was committed before has been applied), or stops: then every
+// open request is answered with EAGAIN and no_leader set, at once, and sending it again is safe.
+void leader_set_leading(Leader *l, bool leading, uint64_t term);
+// After each batch that was applied to the state, on followers too.
+void leader_on_applied(Leader *l, uint64_t index);
+
+// Borrows the message. Ignored from hosts that are no members, and while not leading.
+void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *message);
+// A host's session to this voter, leading or not; `hello` NULL: it is lost.
+void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello);
+
+// Requests of local clients; those of other hosts arrive as Forward messages. `respond` borrows the
+// response, carries the request's id, and fires one or more times, the last time with `final`: Wait, Status,
+// Journal and Cat may answer several times. It may fire before leader_request() returns: for ListUnits,
+// ListUnitFiles, ListNodes, Cat, ClusterStatus, and refusals; *ret_cancel is 0 then.
 typedef void (*LeaderRespond)(const Argosy__Response *response, void *userdata);
-// 0 and *ret_cancel (0 if finished already). -EAGAIN: not leading.
+// 0; -EAGAIN: not leading; -EBUSY: too many units are waited for; -ENOMEM. After an error `respond` never
+// fires.
 int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
                    uint64_t *ret_cancel);
+// `respond` fires no more. A change that is under way goes on.
 void leader_cancel(Leader *l, uint64_t cancel);
-// Reading requests without a leader: from the replicated state alone; observed states are `unknown`.
+// Reading requests without a leader, at once: from the replicated state alone, with what units do `unknown`.
+// Others get EAGAIN.
 void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);

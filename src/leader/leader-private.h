@@ -40,7 +40,7 @@ enum {
         FORWARDS_PER_HOST_MAX = 1024, // of these, from one host
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
-        REPORTS_PER_HOST_MAX = 50000, // units that one host may claim to hold
+        SITES_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         ORDERS_CHUNK_BYTES = 4 * 1024 * 1024,
 };
 
@@ -88,7 +88,8 @@ struct Node {
         char *name;      // for people
         ListNode placed; // Unit.placed
         size_t n_placed;
-        ListNode sites;   // Site.by_node
+        ListNode sites; // Site.by_node
+        size_t n_sites;
         size_t n_globals; // global units that run here
 };
 
@@ -206,6 +207,7 @@ struct Leader {
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
         uint32_t voters_open_id;  // raft id that it is to open
         uint64_t voters_pause_us; // no next step before this time
+        int voters_error;         // that was complained about last
         char voters_notice[160];  // what it waits for
 };
 

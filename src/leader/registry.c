@@ -267,6 +267,7 @@ Site *site_get(Leader *l, Unit *u, Node *n) {
         s->node = n;
         list_append(&u->sites, &s->by_unit);
         list_append(&n->sites, &s->by_node);
+        n->n_sites++;
         return s;
 }
 
@@ -310,6 +311,7 @@ void site_free(Leader *l, Site *s) {
         site_drop_spec(s);
         list_unlink(&s->by_unit);
         list_unlink(&s->by_node);
+        s->node->n_sites--;
         list_unlink(&s->order);
         list_unlink(&s->outcome_due);
         if (s->outcome)

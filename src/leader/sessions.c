@@ -16,6 +16,7 @@
 #include "log.h"
 #include "message.h"
 #include "response.h"
+#include "unit-name.h"
 
 const char *host_name(const Leader *l, const Host *h) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
@@ -239,13 +240,74 @@ static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->wish_due = true;
 }
 
+// A run that ended for good goes into the log, unless it is there or is about an older start.
+static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+        if (!o || o->kind == ARGOSY__OUTCOME__KIND__NONE || !e || o->start_rev != e->record->start_rev)
+                return;
+        if (!unit_wanted_on(l, s->unit, e, s->node) || record_final_outcome(e->record, s->node->number))
+                return;
+        if (!s->outcome) {
+                s->outcome = calloc(1, sizeof(*s->outcome));
+                if (!s->outcome)
+                        return;
+                argosy__outcome__init(s->outcome);
+        }
+        s->outcome->kind = o->kind;
+        s->outcome->node = s->node->number;
+        s->outcome->start_rev = o->start_rev;
+        s->outcome->at_us = o->at_us;
+        (void) field_set(&s->outcome->result, o->result);
+        if (!list_is_linked(&s->outcome_due))
+                list_append(&l->outcomes, &s->outcome_due);
+}
+
+// The name belongs to somebody else on that node: another one has to take the unit.
+static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
+        Unit *u = s->unit;
+
+        unit_exclude(l, u, s->node->number,
+                     *report->error ? report->error : "the name belongs to somebody else there");
+        if (u->node == s->node && !list_is_linked(&u->moving))
+                list_append(&l->moving, &u->moving);
+        if (list_is_linked(&u->global))
+                l->globals_changed = true;
+}
+
+// Where the host says that it has a unit. NULL: not one of its nodes, not a name that we could have ordered,
+// or too many.
+static Site *site_of_report(Leader *l, Host *h, const Argosy__UnitReport *report) {
+        Node *n = node_find(l, report->node);
+        Unit *u;
+        Site *s;
+
+        if (!n || n->host != h)
+                return NULL;
+        u = unit_find(l, report->name);
+        s = u ? site_find(u, n) : NULL;
+        if (s || report->gone)
+                return s;
+        if (n->n_sites >= SITES_PER_NODE_MAX || unit_name_kind(report->name, NULL) == UNIT_NAME_INVALID)
+                return NULL;
+        u = unit_get(l, report->name);
+        return u ? site_get(l, u, n) : NULL;
+}
+
+static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
+        if (site_report(s, report) < 0)
+                return; // out of memory: the unit's next report may do better
+        note_outcome(l, s, report->outcome);
+        if (report->refused)
+                note_refusal(l, s, report);
+        unit_touch(l, s->unit);
+}
+
 static void drop_site(Leader *l, Site *s) {
         site_free(l, s);
 }
 
 void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
-        if (!h->recorded || a->n_held > REPORTS_PER_HOST_MAX)
-                return;
         end_session(l, h);
         foreach_site(h, l, drop_site);
         h->linked = true;
@@ -255,16 +317,13 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->barrier_due = true;
         hear(l, h);
         note_wish(l, h, a);
-        for (size_t i = 0; i < a->n_held; i++) {
-                const Argosy__UnitReport *report = a->held[i];
-                Node *n = node_find(l, report->node);
-                Unit *u = n && n->host == h && !report->gone ? unit_get(l, report->name) : NULL;
-                Site *s = u ? site_get(l, u, n) : NULL;
-
-                if (s)
-                        (void) site_report(s, report); // what is missing now comes with the next report
-        }
         host_forget_exclusions(l, h);
+        for (size_t i = 0; i < a->n_held; i++) {
+                Site *site = a->held[i]->gone ? NULL : site_of_report(l, h, a->held[i]);
+
+                if (site)
+                        take_report(l, site, a->held[i]);
+        }
         h->heard = true;
         sessions_count_unheard(l);
         l->retry_homeless = true;
@@ -321,41 +380,6 @@ void sessions_start_barrier(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ reports
 
-// A run that ended for good goes into the log, unless it is there or is about an older start.
-static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-
-        if (!o || o->kind == ARGOSY__OUTCOME__KIND__NONE || !e || o->start_rev != e->record->start_rev)
-                return;
-        if (!unit_wanted_on(l, s->unit, e, s->node) || record_final_outcome(e->record, s->node->number))
-                return;
-        if (!s->outcome) {
-                s->outcome = calloc(1, sizeof(*s->outcome));
-                if (!s->outcome)
-                        return;
-                argosy__outcome__init(s->outcome);
-        }
-        s->outcome->kind = o->kind;
-        s->outcome->node = s->node->number;
-        s->outcome->start_rev = o->start_rev;
-        s->outcome->at_us = o->at_us;
-        (void) field_set(&s->outcome->result, o->result);
-        if (!list_is_linked(&s->outcome_due))
-                list_append(&l->outcomes, &s->outcome_due);
-}
-
-// The name belongs to somebody else on that node: another one has to take the unit.
-static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
-        Unit *u = s->unit;
-
-        unit_exclude(l, u, s->node->number,
-                     *report->error ? report->error : "the name belongs to somebody else there");
-        if (u->node == s->node && !list_is_linked(&u->moving))
-                list_append(&l->moving, &u->moving);
-        if (list_is_linked(&u->global))
-                l->globals_changed = true;
-}
-
 // An agent that reports a unit gone may mean an older order than the newest: then the newer one is on its
 // way to it.
 static void on_gone(Leader *l, Site *s, const Argosy__UnitReport *report) {
@@ -373,24 +397,12 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
                 return;
         for (size_t i = 0; i < reports->n_reports; i++) {
                 const Argosy__UnitReport *report = reports->reports[i];
-                Node *n = node_find(l, report->node);
-                Unit *u = n && n->host == h ? unit_find(l, report->name) : NULL;
-                Site *s = u ? site_find(u, n) : NULL;
+                Site *s = site_of_report(l, h, report);
 
-                if (!n || n->host != h)
-                        continue;
-                if (report->gone) {
-                        if (s)
-                                on_gone(l, s, report);
-                        continue;
-                }
-                if (!s && (!(u = unit_get(l, report->name)) || !(s = site_get(l, u, n))))
-                        continue;
-                (void) site_report(s, report);
-                note_outcome(l, s, report->outcome);
-                if (report->refused)
-                        note_refusal(l, s, report);
-                unit_touch(l, u);
+                if (s && report->gone)
+                        on_gone(l, s, report);
+                else if (s)
+                        take_report(l, s, report);
         }
         leader_mark(l);
 }

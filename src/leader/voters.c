@@ -120,12 +120,21 @@ static void send_close(Leader *l, uint32_t host, uint32_t raft_id) {
                 leader_to_host(l, h, &m); // one that is not here is told when it attaches
 }
 
+// Once for each kind of trouble, not once a second.
+static void complain(Leader *l, int error) {
+        if (l->voters_error != error)
+                log_warning("Cannot change the voters: %s. It will be tried again.", strerror(-error));
+        l->voters_error = error;
+}
+
 static void on_member_done(int error, void *userdata) {
         Leader *l = userdata;
 
         l->voters_busy = false;
+        if (error == 0)
+                l->voters_error = 0;
         if (error < 0) {
-                log_warning("Changing the voters: %s; will be tried again.", strerror(-error));
+                complain(l, error);
                 l->voters_pause_us = leader_now(l) + VOTERS_RETRY_US;
         }
         leader_mark(l);
@@ -140,7 +149,7 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
                 return;
         }
         if (r < 0) {
-                log_warning("Cannot change the voters: %s; will be tried again.", strerror(-r));
+                complain(l, r);
                 retry_later(l);
                 return;
         }

@@ -389,6 +389,7 @@ static void attach(RigHost *h) {
         Argosy__UnitReport *reports = calloc(h->units.count + 1, sizeof(*reports));
         Argosy__UnitReport **held = calloc(h->units.count + 1, sizeof(*held));
         const Argosy__HostRecord *record = cluster_state_find_host(h->rig->state, h->number);
+        Argosy__Outcome *outcomes = calloc(h->units.count + 1, sizeof(*outcomes));
         char *manager = "system";
 
         if (!h->linked) {
@@ -398,8 +399,18 @@ static void attach(RigHost *h) {
         }
         map_done_with(&h->contents, free);
         map_foreach (slot, &h->units) {
+                const RigUnit *u = slot->value;
+                Argosy__Outcome *o = &outcomes[m.n_held];
+
                 held[m.n_held] = &reports[m.n_held];
-                fill_report(h, slot->value, held[m.n_held++]);
+                argosy__outcome__init(o);
+                o->kind = u->outcome;
+                o->node = h->node;
+                o->start_rev = u->start_rev;
+                fill_report(h, u, held[m.n_held]);
+                if (o->kind != ARGOSY__OUTCOME__KIND__NONE)
+                        held[m.n_held]->outcome = o;
+                m.n_held++;
         }
         m.held = held;
         m.seq = ++h->seq;
@@ -414,6 +425,7 @@ static void attach(RigHost *h) {
         h->welcomed = false;
         say(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m);
         free(held);
+        free(outcomes);
         free(reports);
 }
 

@@ -23,7 +23,8 @@ typedef struct RigUnit { // what a fake host does with one unit
         uint64_t start_rev, restart_rev;
         unsigned starts;
         Argosy__ActiveState active;
-        bool dirty; // to be reported
+        Argosy__Outcome__Kind outcome; // told with the next Attach
+        bool dirty;                    // to be reported
 } RigUnit;
 
 typedef struct RigHost {

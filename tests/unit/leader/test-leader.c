@@ -181,6 +181,54 @@ static void a_finished_one_shot_is_not_moved_and_not_run_again(void **state) {
         assert_int_equal(rig_unit_on(&g, 1, "job.service")->starts, 1);
 }
 
+// While its host could not tell anybody.
+static void a_one_shot_that_finished_unseen_is_known_after_the_attach(void **state) {
+        RigUnit *u;
+
+        rig_change(&g, START, "web.service", SERVICE); // on the leader's node
+        rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
+        u = rig_unit_on(&g, 2, "job.service");
+        u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        u->outcome = ARGOSY__OUTCOME__KIND__DONE;
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 0);
+        rig_host_on(&g, 2, false);
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(rig_record(&g, "job.service")->node, 2);
+}
+
+// A member may be out of its mind, but not eat the leader's memory.
+static void a_host_cannot_invent_units_without_limit(void **state) {
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *pointers = &r;
+        char name[64];
+        size_t n = 0;
+
+        reports.reports = &pointers;
+        reports.n_reports = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
+        m.reports = &reports;
+        r.name = name;
+        r.node = 2;
+        for (int i = 0; i < 60000; i++) {
+                snprintf(name, sizeof(name), i % 2 ? "u%d.service" : "no unit %d", i);
+                leader_on_message(g.leader, 2, &m);
+        }
+        for (int i = 0; i < 60000; i++) {
+                snprintf(name, sizeof(name), "v%d.service", i);
+                leader_on_message(g.leader, 2, &m);
+        }
+        r.node = 3; // another host's node
+        strcpy(name, "theirs.service");
+        leader_on_message(g.leader, 2, &m);
+        for (const char *p = rig_list_units(&g); (p = strchr(p, '\n')); p++)
+                n++;
+        assert_int_equal(n, 50000);
+        assert_null(strstr(rig_list_units(&g), "theirs"));
+}
+
 static void a_repeated_request_applies_nothing_twice(void **state) {
         const uint8_t id[16] = "0123456789abcde";
         RigAnswer *a = rig_change_with(&g, START, "web.service", SERVICE, false, id), *b;
@@ -403,6 +451,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_global_unit_follows_labels, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_finished_one_shot_is_not_moved_and_not_run_again, setup,
                                                 teardown),
+                cmocka_unit_test_setup_teardown(a_one_shot_that_finished_unseen_is_known_after_the_attach,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_cannot_invent_units_without_limit, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),

@@ -8,15 +8,10 @@
 // calls are the same with a reply that is wrapped in a CallReply.
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "agent-private.h"
-#include "clock.h"
 #include "journal.h"
-#include "log.h"
-#include "unit-name.h"
 #include "unit-state.h"
 
 enum {
@@ -363,8 +358,8 @@ static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journ
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;
-        r = read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT),
-                       q->follow, &journal_ops);
+        r = read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT), q->follow,
+                       &journal_ops);
         if (r < 0) {
                 call_free(c);
                 return r;
@@ -556,171 +551,4 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
 
 void agent_local_units_drop(Agent *a) {
         local_units_free(a);
-}
-
-// ---- calls of the leader
-
-typedef struct RemoteCall {
-        ListNode link; // in a->remote_calls
-        Agent *agent;
-        uint64_t id;     // the leader's
-        uint64_t cancel; // ours
-} RemoteCall;
-
-static void remote_reply(Agent *a, uint64_t id, const Argosy__Response *response) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
-        Argosy__ToVoter__CallReply reply = ARGOSY__TO_VOTER__CALL_REPLY__INIT;
-
-        reply.id = id;
-        reply.response = (Argosy__Response *) response;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_CALL_REPLY;
-        message.call_reply = &reply;
-        (void) a->ops.send(&message, a->userdata); // no link: the leader has forgotten the call
-}
-
-static void remote_free(RemoteCall *rc) {
-        list_unlink(&rc->link);
-        free(rc);
-}
-
-static void on_remote_response(const Argosy__Response *response, void *userdata) {
-        RemoteCall *rc = userdata;
-
-        remote_reply(rc->agent, rc->id, response);
-        if (response->final)
-                remote_free(rc);
-}
-
-void agent_on_call(Agent *a, const Argosy__ToHost__Call *call) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        RemoteCall *rc = calloc(1, sizeof(*rc));
-        uint64_t cancel = 0;
-        int r;
-
-        if (!rc || !call->request) {
-                free(rc);
-                return;
-        }
-        rc->agent = a;
-        rc->id = call->id;
-        list_init(&rc->link);
-        list_append(&a->remote_calls, &rc->link);
-        rc->cancel = a->last_call + 1; // a reply may come before agent_call() returns, and frees `rc`
-        r = agent_call(a, call->node, call->request, on_remote_response, rc, &cancel);
-        if (r >= 0)
-                return;
-        remote_free(rc);
-        response.final = true;
-        response.status = -r;
-        response.message = strerror(-r);
-        remote_reply(a, call->id, &response);
-}
-
-static void remote_cancel(RemoteCall *rc) {
-        agent_cancel(rc->agent, rc->cancel);
-        remote_free(rc);
-}
-
-void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel) {
-        list_foreach_safe (n, &a->remote_calls) {
-                RemoteCall *rc = CONTAINER_OF(n, RemoteCall, link);
-
-                if (rc->id == cancel->id)
-                        remote_cancel(rc);
-        }
-}
-
-void agent_remote_calls_drop(Agent *a) {
-        while (!list_is_empty(&a->remote_calls))
-                remote_cancel(CONTAINER_OF(a->remote_calls.next, RemoteCall, link));
-}
-
-// ---- a run that nobody watched
-
-typedef struct LookBack {
-        uv_work_t work;
-        AgentNode *node;
-        uint64_t number;
-        uint8_t before[16];
-        char *file, *template; // the run cannot be older than the file that it ran
-        int found;
-        char name[];
-} LookBack;
-
-static uint64_t written_us(const LookBack *l) {
-        struct stat st;
-
-        if (stat(l->file, &st) < 0 && (!l->template || stat(l->template, &st) < 0))
-                return 0;
-        return (uint64_t) st.st_mtim.tv_sec * USEC_PER_SEC + (uint64_t) st.st_mtim.tv_nsec / 1000;
-}
-
-static void run_look_back(uv_work_t *work) {
-        LookBack *l = CONTAINER_OF(work, LookBack, work);
-
-        l->found = journal_find_start(l->name, written_us(l), l->before);
-}
-
-static void look_back_free(LookBack *l) {
-        free(l->file);
-        free(l->template);
-        free(l);
-}
-
-static void looked_back(AgentUnit *u, int found) {
-        char text[AGENT_ERROR_MAX];
-
-        u->unwatched = false;
-        if (found == 0) { // it did not run: plan_unit() starts it
-                agent_step_done(u, NULL);
-                return;
-        }
-        // It ran and has left systemd's memory, so it did not fail. If nobody can tell, it must not run
-        // twice.
-        u->held.pending = false;
-        u->held.interrupted = found < 0;
-        u->parsed = true; // or what is said below would be followed by a parse that went well
-        (void) ledger_put(u->node->ledger, &u->held);
-        agent_step_done(u, NULL);
-        if (found < 0) {
-                snprintf(text, sizeof(text), "cannot tell whether it ran while argosyd was restarting: %s",
-                         strerror(-found));
-                agent_unit_set_error(u, "%s", text);
-        }
-}
-
-static void on_looked_back(uv_work_t *work, int status) {
-        LookBack *l = CONTAINER_OF(work, LookBack, work);
-        Agent *a = l->node->agent;
-        AgentUnit *u = a->closing ? NULL : agent_step_find(l->node, l->name, l->number);
-
-        if (u)
-                looked_back(u, l->found);
-        look_back_free(l);
-        agent_close_step(a);
-}
-
-int agent_look_back(AgentUnit *u) {
-        LookBack *l = calloc(1, sizeof(*l) + strlen(u->name) + 1);
-        _cleanup_free_ char *template = NULL;
-
-        if (!l)
-                return -ENOMEM;
-        l->node = u->node;
-        l->number = u->step_number;
-        memcpy(l->before, u->held.invocation_id, sizeof(l->before));
-        strcpy(l->name, u->name);
-        l->file = str_printf("%s/%s", u->node->dir_path, u->name);
-        if (u->held.from_template) {
-                template = unit_name_template(u->name);
-                l->template = template ? str_printf("%s/%s", u->node->dir_path, template) : NULL;
-        }
-        if (!l->file || (u->held.from_template && !l->template)) {
-                look_back_free(l);
-                return -ENOMEM;
-        }
-        if (uv_queue_work(u->node->agent->loop, &l->work, run_look_back, on_looked_back) < 0)
-                abort(); // only for a NULL callback
-        u->node->agent->n_open++;
-        return 0;
 }

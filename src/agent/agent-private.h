@@ -184,9 +184,25 @@ void agent_obey(Agent *a, const Argosy__ToHost *message);
 void agent_node_plan(AgentNode *node);
 void agent_node_wake(AgentNode *node, uint64_t now_us);
 uint64_t agent_node_next_wake(const AgentNode *node);
+// NULL while the unit is not in systemd's memory.
+const UnitRuntime *agent_unit_runtime(const AgentUnit *u);
+// Puts the record as it is now; written at the end of the turn.
+void agent_unit_record(AgentUnit *u);
+
+// agent-systemd.c
+typedef struct AgentStepCall { // userdata of one job or reload
+        AgentNode *node;
+        uint64_t number;
+        char name[];
+} AgentStepCall;
 extern const SystemdOps agent_systemd_ops; // userdata: the AgentNode
-// The step of the unit ended. `error` NULL: well.
+void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
+                       void *userdata);
+void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata);
+void agent_on_reloaded(int error, void *userdata);
+// NULL if the step was overtaken or the unit is gone.
 AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number);
+// The step of the unit ended. `error` NULL: well. Otherwise it is tried again later.
 void agent_step_done(AgentUnit *u, const char *error);
 
 // agent-files.c
@@ -215,10 +231,14 @@ int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n);
 void agent_reports_free(Argosy__UnitReport **reports, size_t n);
 
 // agent-calls.c
+void agent_calls_drop(Agent *a);
+void agent_local_units_drop(Agent *a);
+
+// agent-remote.c
 void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);
 void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel);
-void agent_calls_drop(Agent *a);
 void agent_remote_calls_drop(Agent *a);
-void agent_local_units_drop(Agent *a);
+
+// agent-look-back.c
 // Looks into the journal for a run of the unit that nobody watched.
 int agent_look_back(AgentUnit *u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Carries out what plan_unit() decides, and hears from systemd what came of it.
+// Carries out what plan_unit() decides. What comes of it is heard in agent-systemd.c.
 //
 // A step begins with agent_node_plan(): the unit becomes busy with it, and what has to survive a crash is
 // put into the ledger. At the end of the turn the ledger is written once; only then do files, loads and jobs
@@ -8,23 +8,13 @@
 // changes nothing.
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "agent-private.h"
 #include "clock.h"
-#include "fileio.h"
-#include "log.h"
-#include "unit-state.h"
 
-typedef struct StepCall { // userdata of one job or reload
-        AgentNode *node;
-        uint64_t number;
-        char name[];
-} StepCall;
-
-static StepCall *step_call_new(const AgentUnit *u) {
-        StepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
+static AgentStepCall *step_call_new(const AgentUnit *u) {
+        AgentStepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
 
         if (!c)
                 return NULL;
@@ -34,14 +24,7 @@ static StepCall *step_call_new(const AgentUnit *u) {
         return c;
 }
 
-// NULL if the step was overtaken or the unit is gone.
-AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number) {
-        AgentUnit *u = agent_unit_find(node, name);
-
-        return u && u->busy != PLAN_NOTHING && u->step_number == number ? u : NULL;
-}
-
-static const UnitRuntime *runtime_of(const AgentUnit *u) {
+const UnitRuntime *agent_unit_runtime(const AgentUnit *u) {
         const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
 
         return rt && rt->loaded ? rt : NULL;
@@ -54,186 +37,11 @@ static bool is_known(const AgentUnit *u) {
         return rt && rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
-static void put_record(AgentUnit *u) {
+void agent_unit_record(AgentUnit *u) {
         int r = ledger_put(u->node->ledger, &u->held);
 
         if (r < 0)
                 agent_unit_set_error(u, "cannot note %s in the ledger: %s", u->name, strerror(-r));
-}
-
-// ---- ends of steps
-
-void agent_step_done(AgentUnit *u, const char *error) {
-        u->busy = PLAN_NOTHING;
-        if (error) {
-                u->failures++;
-                u->retry_us = clock_boot_us() + plan_backoff_us(u->failures);
-                agent_unit_set_error(u, "%s", error);
-        } else {
-                u->failures = 0;
-                u->retry_us = 0;
-                agent_unit_clear_error(u);
-        }
-        agent_unit_mark(u);
-}
-
-// The step failed and is not tried again by itself: the next request may.
-static void step_given_up(AgentUnit *u, const char *error) {
-        u->busy = PLAN_NOTHING;
-        u->failures = 0;
-        u->retry_us = 0;
-        agent_unit_set_error(u, "%s", error);
-        agent_unit_mark(u);
-}
-
-// Nobody knows what came of it: look at the unit when the connection is back.
-static void step_lost(AgentUnit *u) {
-        u->busy = PLAN_NOTHING;
-        u->unwatched = true;
-        agent_unit_mark(u);
-}
-
-static const char *job_result_text(SystemdJobResult result) {
-        static const char *const texts[] = {
-                [SYSTEMD_JOB_DONE] = "done",
-                [SYSTEMD_JOB_CANCELED] = "was cancelled by somebody else",
-                [SYSTEMD_JOB_TIMEOUT] = "timed out",
-                [SYSTEMD_JOB_FAILED] = "failed",
-                [SYSTEMD_JOB_DEPENDENCY] = "failed because of a dependency",
-                [SYSTEMD_JOB_SKIPPED] = "was skipped by systemd",
-                [SYSTEMD_JOB_REFUSED] = "was refused by systemd",
-                [SYSTEMD_JOB_LOST] = "was lost",
-        };
-
-        return (size_t) result < ELEMENTSOF(texts) ? texts[result] : "ended in an unknown way";
-}
-
-static void describe_job(const AgentUnit *u, const char *what, SystemdJobResult result, const char *error,
-                         char ret[static AGENT_ERROR_MAX]) {
-        const UnitRuntime *rt = runtime_of(u);
-
-        if (error && *error)
-                snprintf(ret, AGENT_ERROR_MAX, "%s %s: %s", what, job_result_text(result), error);
-        else if (result == SYSTEMD_JOB_FAILED && rt && *rt->result && !streq(rt->result, "success"))
-                snprintf(ret, AGENT_ERROR_MAX, "%s failed (%s)", what, rt->result);
-        else
-                snprintf(ret, AGENT_ERROR_MAX, "%s %s", what, job_result_text(result));
-}
-
-static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result, const char *error) {
-        const UnitRuntime *rt = runtime_of(u);
-        char text[AGENT_ERROR_MAX];
-
-        if (result == SYSTEMD_JOB_LOST) {
-                step_lost(u);
-                return;
-        }
-        u->held.pending = false;
-        u->held.interrupted = result == SYSTEMD_JOB_CANCELED;
-        if (rt)
-                memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
-        u->unwatched = false;
-        u->parsed = true;
-        put_record(u);
-        if (result == SYSTEMD_JOB_DONE) {
-                agent_step_done(u, NULL);
-                return;
-        }
-        describe_job(u, what, result, error, text);
-        step_given_up(u, text);
-}
-
-static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
-        char text[AGENT_ERROR_MAX];
-
-        if (result == SYSTEMD_JOB_LOST) {
-                step_lost(u);
-                return;
-        }
-        if (result == SYSTEMD_JOB_DONE) {
-                agent_step_done(u, NULL);
-                return;
-        }
-        describe_job(u, "stop", result, error, text);
-        agent_step_done(u, text);
-}
-
-static void reset_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
-        char text[AGENT_ERROR_MAX];
-
-        if (result == SYSTEMD_JOB_LOST) {
-                step_lost(u);
-                return;
-        }
-        if (result == SYSTEMD_JOB_DONE) {
-                u->was_reset = true;
-                agent_step_done(u, NULL);
-                return;
-        }
-        describe_job(u, "reset-failed", result, error, text);
-        agent_step_done(u, text);
-}
-
-static void on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
-                        void *userdata) {
-        _cleanup_free_ StepCall *call = userdata;
-        AgentUnit *u = agent_step_find(call->node, call->name, call->number);
-
-        if (!u)
-                return;
-        switch (kind) {
-        case SYSTEMD_START:
-                start_ended(u, "start", result, error);
-                return;
-        case SYSTEMD_RESTART:
-                start_ended(u, "restart", result, error);
-                return;
-        case SYSTEMD_STOP:
-                stop_ended(u, result, error);
-                return;
-        case SYSTEMD_RESET_FAILED:
-                reset_ended(u, result, error);
-                return;
-        }
-}
-
-static void on_reloaded(int error, void *userdata) {
-        _cleanup_free_ StepCall *call = userdata;
-        AgentUnit *u = agent_step_find(call->node, call->name, call->number);
-        char text[AGENT_ERROR_MAX];
-
-        if (!u)
-                return;
-        if (error < 0) {
-                snprintf(text, sizeof(text), "daemon-reload failed: %s", strerror(-error));
-                agent_step_done(u, text);
-                return;
-        }
-        u->stale = false;
-        agent_step_done(u, NULL);
-}
-
-static void on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata) {
-        AgentUnit *u = agent_unit_find(userdata, name);
-        char text[AGENT_ERROR_MAX];
-
-        if (!u || u->busy != PLAN_LOAD)
-                return;
-        if (load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN) {
-                snprintf(text, sizeof(text), "systemd did not load it: %s",
-                         error && *error ? error : "no answer");
-                agent_step_done(u, text);
-                return;
-        }
-        u->parsed = true;
-        u->load = load;
-        if (load == ARGOSY__LOAD_STATE__LOAD_LOADED) {
-                agent_step_done(u, NULL);
-                return;
-        }
-        snprintf(text, sizeof(text), "systemd cannot use it (%s)%s%s", load_state_to_string(load),
-                 error && *error ? ": " : "", error ?: "");
-        step_given_up(u, text);
 }
 
 // ---- beginnings of steps
@@ -252,7 +60,7 @@ static void begin_call(AgentUnit *u, PlanStep step) {
 // The run that the next start or restart makes is told from the one before by the invocation id.
 static void record_start(AgentUnit *u, PlanStep step) {
         const PlanWanted *w = &u->wanted;
-        const UnitRuntime *rt = runtime_of(u);
+        const UnitRuntime *rt = agent_unit_runtime(u);
         LedgerRecord *h = &u->held;
 
         if (rt && (step == PLAN_RESTART || rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
@@ -268,18 +76,18 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->done = h->failed = h->interrupted = false;
         u->unwatched = false;
         u->outcome = ARGOSY__OUTCOME__KIND__NONE;
-        put_record(u);
+        agent_unit_record(u);
 }
 
 static void record_owed_run(AgentUnit *u) {
-        const UnitRuntime *rt = runtime_of(u);
+        const UnitRuntime *rt = agent_unit_runtime(u);
 
         if (u->held.pending)
                 return;
         u->held.pending = true;
         if (rt)
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
-        put_record(u);
+        agent_unit_record(u);
 }
 
 static void record_write(AgentUnit *u) {
@@ -296,7 +104,7 @@ static void record_write(AgentUnit *u) {
         u->file_present = false;
         u->parsed = false;
         u->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
-        put_record(u);
+        agent_unit_record(u);
 }
 
 static void forget(AgentUnit *u) {
@@ -367,7 +175,7 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
 // ---- what the plan says about the unit
 
 static void note_judgement(AgentUnit *u, const PlanResult *res) {
-        const UnitRuntime *rt = runtime_of(u);
+        const UnitRuntime *rt = agent_unit_runtime(u);
         bool drift = res->drift && !u->error; // a start that failed is no drift
 
         if (res->judged && res->outcome != u->outcome) {
@@ -378,7 +186,7 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
                 if (u->has_held && (!u->held.done && !u->held.failed)) {
                         u->held.done = res->outcome == ARGOSY__OUTCOME__KIND__DONE;
                         u->held.failed = res->outcome == ARGOSY__OUTCOME__KIND__FAILED;
-                        put_record(u);
+                        agent_unit_record(u);
                 }
                 agent_unit_report(u);
         }
@@ -390,13 +198,13 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
 }
 
 static void note_fulfilled(AgentUnit *u) {
-        const UnitRuntime *rt = runtime_of(u);
+        const UnitRuntime *rt = agent_unit_runtime(u);
 
         u->held.pending = false;
         if (rt)
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         u->unwatched = false;
-        put_record(u);
+        agent_unit_record(u);
 }
 
 static void note_settled(AgentUnit *u) {
@@ -416,7 +224,7 @@ static void note_settled(AgentUnit *u) {
         h->start_rev = w->start_rev;
         h->restart_rev = w->restart_rev;
         h->stop_rev = w->stop_rev;
-        put_record(u);
+        agent_unit_record(u);
 }
 
 static void note_answered(AgentUnit *u) {
@@ -430,7 +238,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         PlanInput in = {
                 .wanted = u->has_wanted ? &u->wanted : NULL,
                 .held = u->has_held ? &u->held : NULL,
-                .runtime = runtime_of(u),
+                .runtime = agent_unit_runtime(u),
                 .file_present = u->file_present,
                 .stale = u->stale,
                 .stale_since_us = u->stale_since_us,
@@ -453,7 +261,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 note_fulfilled(u);
         if (res.joined) {
                 u->held.start_rev = u->wanted.start_rev;
-                put_record(u);
+                agent_unit_record(u);
         }
         if (res.settled)
                 note_settled(u);
@@ -477,15 +285,15 @@ static void call_systemd(AgentUnit *u) {
                 [PLAN_RESET_FAILED] = SYSTEMD_RESET_FAILED,
         };
         SystemdManager *m = u->node->systemd;
-        StepCall *call = step_call_new(u);
+        AgentStepCall *call = step_call_new(u);
         int r;
 
         if (!call)
                 r = -ENOMEM;
         else if (u->busy == PLAN_RELOAD)
-                r = systemd_manager_reload(m, on_reloaded, call);
+                r = systemd_manager_reload(m, agent_on_reloaded, call);
         else
-                r = systemd_manager_job(m, kinds[u->busy], u->name, on_job_done, call);
+                r = systemd_manager_job(m, kinds[u->busy], u->name, agent_on_job_done, call);
         if (r < 0) {
                 free(call);
                 agent_step_done(u, strerror(-r));
@@ -493,7 +301,7 @@ static void call_systemd(AgentUnit *u) {
 }
 
 static void call_load(AgentNode *node, const char **names, size_t n) {
-        int r = systemd_manager_load(node->systemd, names, n, on_loaded, node);
+        int r = systemd_manager_load(node->systemd, names, n, agent_on_loaded, node);
 
         for (size_t i = 0; r < 0 && i < n; i++) {
                 AgentUnit *u = agent_unit_find(node, names[i]);
@@ -588,66 +396,3 @@ uint64_t agent_node_next_wake(const AgentNode *node) {
         }
         return next;
 }
-
-// ---- what systemd says
-
-static void on_unit_changed(const char *name, const UnitRuntime *now, void *userdata) {
-        AgentUnit *u = agent_unit_find(userdata, name);
-
-        if (!u)
-                return;
-        u->was_reset = false;
-        if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && u->busy == PLAN_NOTHING &&
-            u->retry_us == 0 && !u->refused)
-                agent_unit_clear_error(u); // somebody helped
-        agent_unit_report(u);
-        agent_unit_mark(u);
-}
-
-static void on_unit_unloaded(const char *name, void *userdata) {
-        AgentUnit *u = agent_unit_find(userdata, name);
-
-        if (!u)
-                return;
-        u->was_reset = false;
-        u->stale = false;
-        agent_unit_report(u);
-        agent_unit_mark(u);
-}
-
-static void on_synced(void *userdata) {
-        AgentNode *node = userdata;
-
-        node->synced = true;
-        map_foreach (slot, &node->units)
-                agent_unit_mark(slot->value);
-        drain_mark(&node->agent->drain);
-}
-
-static void on_disconnected(const char *why, void *userdata) {
-        AgentNode *node = userdata;
-
-        log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
-}
-
-static void on_stopping(void *userdata) {
-        AgentNode *node = userdata;
-        Agent *a = node->agent;
-
-        if (node->stopping)
-                return;
-        node->stopping = true;
-        (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
-                            0); // matters after a soft-reboot only
-        agent_say_goodbye(a, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, true);
-        if (a->ops.stopping)
-                a->ops.stopping(a->userdata);
-}
-
-const SystemdOps agent_systemd_ops = {
-        .unit_changed = on_unit_changed,
-        .unit_unloaded = on_unit_unloaded,
-        .synced = on_synced,
-        .disconnected = on_disconnected,
-        .stopping = on_stopping,
-};

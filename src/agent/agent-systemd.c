@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What systemd says: the ends of the steps that agent-steps.c began, and what happens to units by itself.
+// Nothing is decided here: the facts are noted and the unit is marked, to be planned in this turn of the
+// loop.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "fileio.h"
+#include "log.h"
+#include "unit-state.h"
+
+// NULL if the step was overtaken or the unit is gone.
+AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number) {
+        AgentUnit *u = agent_unit_find(node, name);
+
+        return u && u->busy != PLAN_NOTHING && u->step_number == number ? u : NULL;
+}
+
+// ---- ends of steps
+
+void agent_step_done(AgentUnit *u, const char *error) {
+        u->busy = PLAN_NOTHING;
+        if (error) {
+                u->failures++;
+                u->retry_us = clock_boot_us() + plan_backoff_us(u->failures);
+                agent_unit_set_error(u, "%s", error);
+        } else {
+                u->failures = 0;
+                u->retry_us = 0;
+                agent_unit_clear_error(u);
+        }
+        agent_unit_mark(u);
+}
+
+// The step failed and is not tried again by itself: the next request may.
+static void step_given_up(AgentUnit *u, const char *error) {
+        u->busy = PLAN_NOTHING;
+        u->failures = 0;
+        u->retry_us = 0;
+        agent_unit_set_error(u, "%s", error);
+        agent_unit_mark(u);
+}
+
+// Nobody knows what came of it: look at the unit when the connection is back.
+static void step_lost(AgentUnit *u) {
+        u->busy = PLAN_NOTHING;
+        u->unwatched = true;
+        agent_unit_mark(u);
+}
+
+static const char *job_result_text(SystemdJobResult result) {
+        static const char *const texts[] = {
+                [SYSTEMD_JOB_DONE] = "done",
+                [SYSTEMD_JOB_CANCELED] = "was cancelled by somebody else",
+                [SYSTEMD_JOB_TIMEOUT] = "timed out",
+                [SYSTEMD_JOB_FAILED] = "failed",
+                [SYSTEMD_JOB_DEPENDENCY] = "failed because of a dependency",
+                [SYSTEMD_JOB_SKIPPED] = "was skipped by systemd",
+                [SYSTEMD_JOB_REFUSED] = "was refused by systemd",
+                [SYSTEMD_JOB_LOST] = "was lost",
+        };
+
+        return (size_t) result < ELEMENTSOF(texts) ? texts[result] : "ended in an unknown way";
+}
+
+static void describe_job(const AgentUnit *u, const char *what, SystemdJobResult result, const char *error,
+                         char ret[static AGENT_ERROR_MAX]) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+
+        if (error && *error)
+                snprintf(ret, AGENT_ERROR_MAX, "%s %s: %s", what, job_result_text(result), error);
+        else if (result == SYSTEMD_JOB_FAILED && rt && *rt->result && !streq(rt->result, "success"))
+                snprintf(ret, AGENT_ERROR_MAX, "%s failed (%s)", what, rt->result);
+        else
+                snprintf(ret, AGENT_ERROR_MAX, "%s %s", what, job_result_text(result));
+}
+
+static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result, const char *error) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+        char text[AGENT_ERROR_MAX];
+
+        if (result == SYSTEMD_JOB_LOST) {
+                step_lost(u);
+                return;
+        }
+        u->held.pending = false;
+        u->held.interrupted = result == SYSTEMD_JOB_CANCELED;
+        if (rt)
+                memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
+        u->unwatched = false;
+        u->parsed = true;
+        agent_unit_record(u);
+        if (result == SYSTEMD_JOB_DONE) {
+                agent_step_done(u, NULL);
+                return;
+        }
+        describe_job(u, what, result, error, text);
+        step_given_up(u, text);
+}
+
+static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
+        char text[AGENT_ERROR_MAX];
+
+        if (result == SYSTEMD_JOB_LOST) {
+                step_lost(u);
+                return;
+        }
+        if (result == SYSTEMD_JOB_DONE) {
+                agent_step_done(u, NULL);
+                return;
+        }
+        describe_job(u, "stop", result, error, text);
+        agent_step_done(u, text);
+}
+
+static void reset_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
+        char text[AGENT_ERROR_MAX];
+
+        if (result == SYSTEMD_JOB_LOST) {
+                step_lost(u);
+                return;
+        }
+        if (result == SYSTEMD_JOB_DONE) {
+                u->was_reset = true;
+                agent_step_done(u, NULL);
+                return;
+        }
+        describe_job(u, "reset-failed", result, error, text);
+        agent_step_done(u, text);
+}
+
+void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
+                       void *userdata) {
+        _cleanup_free_ AgentStepCall *call = userdata;
+        AgentUnit *u = agent_step_find(call->node, call->name, call->number);
+
+        if (!u)
+                return;
+        switch (kind) {
+        case SYSTEMD_START:
+                start_ended(u, "start", result, error);
+                return;
+        case SYSTEMD_RESTART:
+                start_ended(u, "restart", result, error);
+                return;
+        case SYSTEMD_STOP:
+                stop_ended(u, result, error);
+                return;
+        case SYSTEMD_RESET_FAILED:
+                reset_ended(u, result, error);
+                return;
+        }
+}
+
+void agent_on_reloaded(int error, void *userdata) {
+        _cleanup_free_ AgentStepCall *call = userdata;
+        AgentUnit *u = agent_step_find(call->node, call->name, call->number);
+        char text[AGENT_ERROR_MAX];
+
+        if (!u)
+                return;
+        if (error < 0) {
+                snprintf(text, sizeof(text), "daemon-reload failed: %s", strerror(-error));
+                agent_step_done(u, text);
+                return;
+        }
+        u->stale = false;
+        agent_step_done(u, NULL);
+}
+
+void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata) {
+        AgentUnit *u = agent_unit_find(userdata, name);
+        char text[AGENT_ERROR_MAX];
+
+        if (!u || u->busy != PLAN_LOAD)
+                return;
+        if (load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN) {
+                snprintf(text, sizeof(text), "systemd did not load it: %s",
+                         error && *error ? error : "no answer");
+                agent_step_done(u, text);
+                return;
+        }
+        u->parsed = true;
+        u->load = load;
+        if (load == ARGOSY__LOAD_STATE__LOAD_LOADED) {
+                agent_step_done(u, NULL);
+                return;
+        }
+        snprintf(text, sizeof(text), "systemd cannot use it (%s)%s%s", load_state_to_string(load),
+                 error && *error ? ": " : "", error ?: "");
+        step_given_up(u, text);
+}
+
+// ---- what systemd says
+
+static void on_unit_changed(const char *name, const UnitRuntime *now, void *userdata) {
+        AgentUnit *u = agent_unit_find(userdata, name);
+
+        if (!u)
+                return;
+        u->was_reset = false;
+        if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && u->busy == PLAN_NOTHING &&
+            u->retry_us == 0 && !u->refused)
+                agent_unit_clear_error(u); // somebody helped
+        agent_unit_report(u);
+        agent_unit_mark(u);
+}
+
+static void on_unit_unloaded(const char *name, void *userdata) {
+        AgentUnit *u = agent_unit_find(userdata, name);
+
+        if (!u)
+                return;
+        u->was_reset = false;
+        u->stale = false;
+        agent_unit_report(u);
+        agent_unit_mark(u);
+}
+
+static void on_synced(void *userdata) {
+        AgentNode *node = userdata;
+
+        node->synced = true;
+        map_foreach (slot, &node->units)
+                agent_unit_mark(slot->value);
+        drain_mark(&node->agent->drain);
+}
+
+static void on_disconnected(const char *why, void *userdata) {
+        AgentNode *node = userdata;
+
+        log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
+}
+
+static void on_stopping(void *userdata) {
+        AgentNode *node = userdata;
+        Agent *a = node->agent;
+
+        if (node->stopping)
+                return;
+        node->stopping = true;
+        (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
+                            0); // matters after a soft-reboot only
+        agent_say_goodbye(a, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, true);
+        if (a->ops.stopping)
+                a->ops.stopping(a->userdata);
+}
+
+const SystemdOps agent_systemd_ops = {
+        .unit_changed = on_unit_changed,
+        .unit_unloaded = on_unit_unloaded,
+        .synced = on_synced,
+        .disconnected = on_disconnected,
+        .stopping = on_stopping,
+};

@@ -3,7 +3,8 @@
 
 // What the facets of the manager share:
 //
-//   systemd-manager.c          the object, its connection, signals, the turn of the loop
+//   systemd-manager.c          the object, its connection, the turn of the loop
+//   systemd-manager-signals.c  what systemd tells by itself
 //   systemd-manager-sync.c     ListUnits after a gap, questions about single units, the rolling check
 //   systemd-manager-jobs.c     the job window
 //   systemd-manager-calls.c    load, reload, inspect
@@ -174,11 +175,15 @@ Watched *manager_find(const SystemdManager *m, const char *name);
 // Applies what is true of the unit now; tells if that is new.
 bool manager_apply(SystemdManager *m, Watched *w, const UnitFacts *facts);
 void manager_apply_unloaded(SystemdManager *m, Watched *w);
+void manager_note_change(SystemdManager *m, Watched *w, bool changed);
 void manager_set_known(SystemdManager *m, Watched *w);
 // An error of ours (out of memory) while talking: only a new connection makes everything true again.
 void manager_fail(SystemdManager *m, int error);
 void manager_flush(SystemdManager *m);
 void manager_arm_tick(SystemdManager *m, uint64_t deadline_ms);
+
+// systemd-manager-signals.c
+int manager_on_message(sd_bus_message *message, void *userdata);
 
 // systemd-manager-sync.c
 void manager_sync(SystemdManager *m, bool full);

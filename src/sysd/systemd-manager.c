@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The connection and its signals. See the private header for the other facets and for the order of a turn.
+// The object, its connection and its turn of the loop. See the private header for the other facets and for
+// the order of a turn.
 //
 // Life of a connection: on_retry() connects -> Subscribe, ListUnits (sync) -> synced -> signals for ever ->
 // on_broken() -> on_retry(). Everything that was asked and not answered is asked again or answered with its
@@ -78,7 +79,7 @@ void manager_set_known(SystemdManager *m, Watched *w) {
         mark_dirty(m, w);
 }
 
-static void note_change(SystemdManager *m, Watched *w, bool changed) {
+void manager_note_change(SystemdManager *m, Watched *w, bool changed) {
         if (!changed)
                 return;
         w->changed = true;
@@ -89,7 +90,7 @@ static void note_change(SystemdManager *m, Watched *w, bool changed) {
 bool manager_apply(SystemdManager *m, Watched *w, const UnitFacts *facts) {
         bool changed = unit_runtime_apply(&w->runtime, facts, clock_wall_us());
 
-        note_change(m, w, changed);
+        manager_note_change(m, w, changed);
         return changed;
 }
 
@@ -98,7 +99,7 @@ void manager_apply_unloaded(SystemdManager *m, Watched *w) {
                 w->unloaded = true;
                 mark_dirty(m, w);
         }
-        note_change(m, w, unit_runtime_unload(&w->runtime, clock_wall_us()));
+        manager_note_change(m, w, unit_runtime_unload(&w->runtime, clock_wall_us()));
 }
 
 int systemd_manager_watch(SystemdManager *m, const char *name) {
@@ -148,124 +149,6 @@ const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *nam
         const Watched *w = manager_find(m, name);
 
         return w ? &w->runtime : NULL;
-}
-
-// ---- signals
-
-static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
-        char name[UNIT_NAME_MAX + 1];
-        UnitFacts facts;
-        Watched *w;
-        int r;
-
-        if (!unit_path_decode(sd_bus_message_get_path(message), name))
-                return 0;
-        w = manager_find(m, name);
-        if (!w)
-                return 0;
-        r = message_read_changes(message, &facts);
-        if (r < 0)
-                return r;
-        list_unlink(&w->suspect);
-        if (facts.has)
-                manager_apply(m, w, &facts);
-        if (facts.has & UNIT_FACT_ACTIVE)
-                manager_set_known(m, w);
-        return 0;
-}
-
-// While systemd reloads, it announces the removal and return of everything: those mean nothing.
-static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
-        const char *name;
-        Watched *w;
-        int r = sd_bus_message_read(message, "s", &name);
-
-        if (r < 0 || m->reloading)
-                return r;
-        w = manager_find(m, name);
-        if (w && w->known)
-                note_change(m, w, unit_runtime_load(&w->runtime));
-        return 0;
-}
-
-static int on_unit_removed(SystemdManager *m, sd_bus_message *message) {
-        const char *name;
-        Watched *w;
-        int r = sd_bus_message_read(message, "s", &name);
-
-        if (r < 0 || m->reloading)
-                return r;
-        w = manager_find(m, name);
-        if (!w)
-                return 0;
-        list_unlink(&w->suspect);
-        manager_apply_unloaded(m, w);
-        manager_set_known(m, w);
-        return 0;
-}
-
-static int on_job_removed(SystemdManager *m, sd_bus_message *message) {
-        const char *unit, *word;
-        uint32_t id;
-        int r = sd_bus_message_read(message, "uoss", &id, NULL, &unit, &word);
-
-        if (r >= 0)
-                manager_jobs_removed(m, id, unit, word);
-        return r;
-}
-
-// Every way to end the machine or the session goes through a job for shutdown.target. Its type is not in the
-// signal; the manager's state is clear.
-static int on_job_new(SystemdManager *m, sd_bus_message *message) {
-        const char *unit;
-        int r = sd_bus_message_read(message, "uos", NULL, NULL, &unit);
-
-        if (r >= 0 && streq(unit, "shutdown.target")) {
-                m->stopping_suspected = true;
-                manager_ask_stopping(m);
-        }
-        return r;
-}
-
-static int on_reloading(SystemdManager *m, sd_bus_message *message) {
-        int begins, r = sd_bus_message_read(message, "b", &begins);
-
-        if (r < 0)
-                return r;
-        if (begins && !m->reloading)
-                m->reload_since_us = bus_link_drained_us(m->link);
-        if (!begins && m->reloading) {
-                m->announce_reloaded = true;
-                manager_sync(m, false);
-        }
-        m->reloading = begins;
-        return 0;
-}
-
-static const struct {
-        const char *interface, *member;
-        int (*on)(SystemdManager *m, sd_bus_message *message);
-} signals[] = {
-        {"org.freedesktop.DBus.Properties", "PropertiesChanged", on_properties_changed},
-        {SYSTEMD_MANAGER, "UnitNew", on_unit_new},
-        {SYSTEMD_MANAGER, "UnitRemoved", on_unit_removed},
-        {SYSTEMD_MANAGER, "JobRemoved", on_job_removed},
-        {SYSTEMD_MANAGER, "JobNew", on_job_new},
-        {SYSTEMD_MANAGER, "Reloading", on_reloading},
-};
-
-static int on_message(sd_bus_message *message, void *userdata) {
-        SystemdManager *m = userdata;
-        const char *interface = sd_bus_message_get_interface(message),
-                   *member = sd_bus_message_get_member(message);
-
-        if (!interface || !member)
-                return 0;
-        m->stats.signals++;
-        for (size_t i = 0; i < ELEMENTSOF(signals); i++)
-                if (streq(member, signals[i].member) && streq(interface, signals[i].interface))
-                        return signals[i].on(m, message);
-        return 0;
 }
 
 // ---- connection
@@ -347,7 +230,7 @@ static int subscribe(SystemdManager *m) {
 
 static int manager_connect(SystemdManager *m) {
         static const BusLinkOps ops = {
-                .message = on_message,
+                .message = manager_on_message,
                 .turn = on_turn,
                 .broken = on_broken,
                 .closed = on_link_closed,

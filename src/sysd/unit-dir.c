@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See the header for the layout and for the order of a batch.
-//
-//   Entry     a unit of ours      from adopt or a successful apply to a successful removal
-//   Template  a template file     as long as any Entry follows or followed it; its file goes with the last
-//   one
-//
-// An entry's `spec` is zero while its files are known to be wrong, so that the next apply writes them. A
-// template's `spec` is that of the file's content; zero if there is no file yet.
+// See the public header for the layout and for the order of a batch, the private one for lifetimes.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,43 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "buf.h"
-#include "fileio.h"
-#include "list.h"
-#include "map.h"
-#include "unit-dir.h"
-#include "unit-dropin.h"
-#include "unit-file.h"
+#include "unit-dir-private.h"
 #include "unit-name.h"
-
-typedef struct Template {
-        ListNode instances;
-        Hash spec;
-        bool dropin;             // its drop-in is written
-        const UnitDirItem *next; // during apply: whose content it shall get
-        int error;               // during apply: why it did not get it
-        char name[];
-} Template;
-
-typedef struct Entry {
-        ListNode in_template;
-        Template *template; // NULL: not from a template
-        Template *left;     // during apply: the template that has lost its last instance with this one
-        Hash spec;
-        bool own_file;           // DIR/NAME exists
-        const UnitDirItem *item; // during apply
-        char slice[UNIT_DIR_SLICE_SIZE];
-        char name[];
-} Entry;
-
-struct UnitDir {
-        int fd;
-        char *path;
-        char **foreign;
-        Map entries, templates;
-        uint64_t mtime_us; // what we set last, or found
-        bool changed;      // since the mtime was set
-};
 
 // Order of systemd 252 (man systemd.unit) without our own directory.
 static const char *const system_dirs[] = {
@@ -82,14 +40,6 @@ static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         return 0;
 }
 
-static uint64_t mtime_of(int fd) {
-        struct stat st;
-
-        if (fstat(fd, &st) < 0)
-                return 0;
-        return (uint64_t) st.st_mtim.tv_sec * 1000000 + (uint64_t) st.st_mtim.tv_nsec / 1000;
-}
-
 int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret) {
         _cleanup_(unit_dir_freep) UnitDir *d = calloc(1, sizeof(*d));
         int r;
@@ -108,7 +58,7 @@ int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret
         d->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (d->fd < 0)
                 return -errno;
-        d->mtime_us = mtime_of(d->fd);
+        d->mtime_us = unit_dir_mtime_us(d->fd);
         *ret = TAKE_PTR(d);
         return 0;
 }
@@ -201,118 +151,25 @@ static int slice_check(const char *slice) {
                                                                                                   : 0;
 }
 
-// ---- single files
-
-static int put_file(UnitDir *d, const char *name, const void *content, size_t len) {
-        d->changed = true;
-        return file_replace(d->fd, name, content, len, 0644, 0);
-}
-
-static int drop_file(UnitDir *d, const char *name) {
-        if (unlinkat(d->fd, name, 0) < 0)
-                return errno == ENOENT ? 0 : -errno;
-        d->changed = true;
-        return 0;
-}
-
-// Whether somebody else's file stands where we are about to make a new one.
-static int vacant(UnitDir *d, const char *name) {
-        struct stat st;
-
-        if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                return -EEXIST;
-        return errno == ENOENT ? 0 : -errno;
-}
-
-// Ours may be rewritten only as long as it is still a file: `systemctl mask --force` and the like leave a
-// link.
-static int replaceable(UnitDir *d, const char *name) {
-        struct stat st;
-
-        if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT ? 0 : -errno;
-        return S_ISREG(st.st_mode) ? 0 : -EEXIST;
-}
-
-static void dropin_path(const char *name, char ret_dir[UNIT_NAME_MAX + 3],
-                        char ret_file[UNIT_NAME_MAX + 32]) {
-        snprintf(ret_dir, UNIT_NAME_MAX + 3, "%s.d", name);
-        snprintf(ret_file, UNIT_NAME_MAX + 32, "%s.d/50-argosy.conf", name);
-}
-
-static int drop_dropin(UnitDir *d, const char *name) {
-        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
-        int r;
-
-        dropin_path(name, dir, file);
-        r = drop_file(d, file);
-        if (r == 0 && unlinkat(d->fd, dir, AT_REMOVEDIR) < 0 && errno != ENOENT && errno != ENOTEMPTY &&
-            errno != EEXIST)
-                r = -errno;
-        return r;
-}
-
-static int put_dropin(UnitDir *d, const char *name, const char *slice) {
-        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
-        _cleanup_buf_ Buf text = {};
-        int r;
-
-        r = unit_dropin_text(unit_name_suffix(name), slice, &text);
-        if (r < 0)
-                return r;
-        if (text.len == 0)
-                return drop_dropin(d, name);
-        dropin_path(name, dir, file);
-        if (mkdirat(d->fd, dir, 0755) < 0 && errno != EEXIST)
-                return -errno;
-        r = put_file(d, file, text.data, text.len);
-        if (r < 0)
-                (void) unlinkat(d->fd, dir, AT_REMOVEDIR);
-        return r;
-}
-
 // ---- what is there already
-
-// Zero: no such file, not a plain file, or unreadable.
-static Hash hash_of_file(UnitDir *d, const char *name) {
-        _cleanup_buf_ Buf b = {};
-
-        if (replaceable(d, name) < 0 || file_read(d->fd, name, UNIT_FILE_MAX, &b) < 0)
-                return (Hash){};
-        return hash_of(b.data, b.len);
-}
-
-static bool dropin_is(UnitDir *d, const char *name, const char *slice) {
-        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
-        _cleanup_buf_ Buf want = {}, have = {};
-        int r;
-
-        dropin_path(name, dir, file);
-        if (unit_dropin_text(unit_name_suffix(name), slice, &want) < 0)
-                return false;
-        r = file_read(d->fd, file, 4096, &have);
-        if (want.len == 0)
-                return r == -ENOENT;
-        return r == 0 && have.len == want.len && memcmp(have.data, want.data, want.len) == 0;
-}
 
 // Reads the entry's own file and drop-in; believes the template. True: all is as `spec` and `slice` want it.
 static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
-        Hash own = hash_of_file(d, e->name);
+        Hash own = unit_dir_hash_file(d, e->name);
         Template *t = e->template;
         bool good;
 
         e->own_file = !hash_is_zero(&own);
-        if (t && !e->own_file && vacant(d, e->name) < 0)
+        if (t && !e->own_file && unit_dir_vacant(d, e->name) < 0)
                 good = false; // masked
         else
                 good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
-        return good && (!t || t->dropin) && (t && !slice ? true : dropin_is(d, e->name, slice));
+        return good && (!t || t->dropin) && (t && !slice ? true : unit_dir_dropin_is(d, e->name, slice));
 }
 
 static void template_inspect(UnitDir *d, Template *t) {
-        t->spec = hash_of_file(d, t->name);
-        t->dropin = dropin_is(d, t->name, NULL);
+        t->spec = unit_dir_hash_file(d, t->name);
+        t->dropin = unit_dir_dropin_is(d, t->name, NULL);
 }
 
 static void entry_learn(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
@@ -422,7 +279,7 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
         if (e && !!e->template == item->from_template && hash_equal(&e->spec, &item->spec) &&
             streq(e->slice, item_slice(item) ?: ""))
                 return 0;
-        r = e ? replaceable(d, item->name) : vacant(d, item->name);
+        r = e ? unit_dir_replaceable(d, item->name) : unit_dir_vacant(d, item->name);
         if (r < 0)
                 return r;
         if (!e)
@@ -435,7 +292,7 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
         if (r < 0 || !t)
                 return r;
         if (hash_is_zero(&t->spec))
-                r = vacant(d, t->name);
+                r = unit_dir_vacant(d, t->name);
         if (r == 0 && !hash_equal(&t->spec, &item->spec))
                 t->next = item;
         return r;
@@ -458,13 +315,13 @@ static int write_dropins(UnitDir *d, Entry *e) {
         int r;
 
         if (t && !t->dropin) {
-                r = put_dropin(d, t->name, NULL);
+                r = unit_dir_put_dropin(d, t->name, NULL);
                 if (r < 0)
                         return r;
                 t->dropin = true;
         }
         if (!t || slice)
-                return put_dropin(d, e->name, slice);
+                return unit_dir_put_dropin(d, e->name, slice);
         return 0; // one that is no longer wanted goes at the end
 }
 
@@ -480,7 +337,7 @@ static int write_own_file(UnitDir *d, Entry *e) {
 
         if (will_follow(e))
                 return 0;
-        r = put_file(d, e->name, e->item->content, e->item->len);
+        r = unit_dir_put_file(d, e->name, e->item->content, e->item->len);
         if (r == 0)
                 e->own_file = true;
         return r;
@@ -489,7 +346,7 @@ static int write_own_file(UnitDir *d, Entry *e) {
 // Gives everyone who still runs the template's present content a file of their own, then replaces the
 // template.
 static int replace_template(UnitDir *d, Template *t) {
-        int r = replaceable(d, t->name);
+        int r = unit_dir_replaceable(d, t->name);
 
         if (r < 0)
                 return r;
@@ -507,7 +364,7 @@ static int replace_template(UnitDir *d, Template *t) {
                 e->own_file = true;
                 d->changed = true;
         }
-        r = put_file(d, t->name, t->next->content, t->next->len);
+        r = unit_dir_put_file(d, t->name, t->next->content, t->next->len);
         if (r == 0)
                 t->spec = t->next->spec;
         return r;
@@ -528,11 +385,11 @@ static int finish_write(UnitDir *d, Entry *e) {
         int r = 0;
 
         if (e->own_file && will_follow(e)) {
-                r = drop_file(d, e->name);
+                r = unit_dir_drop_file(d, e->name);
                 e->own_file = r < 0;
         }
         if (r == 0 && e->template && !slice)
-                r = drop_dropin(d, e->name);
+                r = unit_dir_drop_dropin(d, e->name);
         if (r < 0)
                 return r;
         e->spec = e->item->spec;
@@ -547,11 +404,11 @@ static int remove_template(UnitDir *d, Template *t) {
         if (!list_is_empty(&t->instances))
                 return 0;
         if (!hash_is_zero(&t->spec))
-                r = replaceable(d, t->name) ?: drop_file(d, t->name);
+                r = unit_dir_replaceable(d, t->name) ?: unit_dir_drop_file(d, t->name);
         if (r == -EEXIST) // somebody's mask: theirs
                 r = 0;
-        if (r == 0 && t->dropin)
-                r = drop_dropin(d, t->name);
+        if (r == 0) // also what a crash left of it
+                r = unit_dir_drop_dropin(d, t->name);
         if (r == 0) {
                 t->spec = (Hash){};
                 t->dropin = false;
@@ -561,12 +418,12 @@ static int remove_template(UnitDir *d, Template *t) {
 
 static int remove_entry(UnitDir *d, Entry *e) {
         Template *t = e->template;
-        int r = replaceable(d, e->name);
+        int r = unit_dir_replaceable(d, e->name);
 
         if (r == 0)
-                r = drop_file(d, e->name);
+                r = unit_dir_drop_file(d, e->name);
         if (r == 0 || r == -EEXIST)
-                r = drop_dropin(d, e->name);
+                r = unit_dir_drop_dropin(d, e->name);
         if (r == 0 && t) {
                 list_unlink(&e->in_template);
                 r = remove_template(d, t);
@@ -611,28 +468,13 @@ static void end_item(UnitDir *d, UnitDirItem *item) {
         if (item->error == 0)
                 return;
         if (item->error == -EEXIST && hash_is_zero(&e->spec) && !e->own_file) {
-                (void) drop_dropin(d, e->name);
+                (void) unit_dir_drop_dropin(d, e->name);
                 entry_free(d, e);
                 if (t && remove_template(d, t) == 0)
                         template_collect(d, t);
                 return;
         }
         e->spec = (Hash){};
-}
-
-// systemd compares the directory's mtime in microseconds with the one of its last scan, which may have been
-// in the middle of this batch.
-static void advance_mtime(UnitDir *d) {
-        uint64_t now = mtime_of(d->fd);
-
-        d->mtime_us = MAX_OF(now, d->mtime_us) + 1;
-        struct timespec times[2] = {
-                {.tv_nsec = UTIME_OMIT},
-                {.tv_sec = (time_t) (d->mtime_us / 1000000),
-                 .tv_nsec = (long) (d->mtime_us % 1000000) * 1000},
-        };
-        if (futimens(d->fd, times) == 0)
-                d->changed = false;
 }
 
 void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {
@@ -651,40 +493,5 @@ void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {
         for (size_t i = 0; i < n; i++)
                 end_item(d, &items[i]);
         if (d->changed)
-                advance_mtime(d);
-}
-
-// ---- names of others
-
-static char *probe(const char *dir, const char *name) {
-        struct stat st;
-        char *path;
-
-        if (asprintf(&path, "%s/%s", dir, name) < 0)
-                return NULL;
-        if (lstat(path, &st) == 0) // a dangling link counts: it is a mask or an alias to be
-                return path;
-        free(path);
-        return NULL;
-}
-
-static char *foreign_here(UnitDir *d, const char *name, bool ours) {
-        return (ours ? replaceable(d, name) : vacant(d, name)) == -EEXIST ? probe(d->path, name) : NULL;
-}
-
-char *unit_dir_foreign(UnitDir *d, const char *name) {
-        const Entry *e = map_find_str(&d->entries, name);
-        bool instance = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE;
-        _cleanup_free_ char *template = instance ? unit_name_template(name) : NULL;
-        char *path;
-
-        path = foreign_here(d, name, e);
-        if (!path && template)
-                path = foreign_here(d, template, map_find_str(&d->templates, template));
-        for (char **dir = d->foreign; !path && *dir; dir++) {
-                path = probe(*dir, name);
-                if (!path && template)
-                        path = probe(*dir, template);
-        }
-        return path;
+                unit_dir_advance_mtime(d);
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Single files of the unit directory, and its time.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "unit-dir-private.h"
+#include "unit-dropin.h"
+#include "unit-file.h"
+#include "unit-name.h"
+
+int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t len) {
+        d->changed = true;
+        return file_replace(d->fd, name, content, len, 0644, 0);
+}
+
+int unit_dir_drop_file(UnitDir *d, const char *name) {
+        if (unlinkat(d->fd, name, 0) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        d->changed = true;
+        return 0;
+}
+
+int unit_dir_vacant(UnitDir *d, const char *name) {
+        struct stat st;
+
+        if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                return -EEXIST;
+        return errno == ENOENT ? 0 : -errno;
+}
+
+int unit_dir_replaceable(UnitDir *d, const char *name) {
+        struct stat st;
+
+        if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        return S_ISREG(st.st_mode) ? 0 : -EEXIST;
+}
+
+static void dropin_path(const char *name, char ret_dir[UNIT_NAME_MAX + 3],
+                        char ret_file[UNIT_NAME_MAX + 32]) {
+        snprintf(ret_dir, UNIT_NAME_MAX + 3, "%s.d", name);
+        snprintf(ret_file, UNIT_NAME_MAX + 32, "%s.d/50-argosy.conf", name);
+}
+
+int unit_dir_drop_dropin(UnitDir *d, const char *name) {
+        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
+        int r;
+
+        dropin_path(name, dir, file);
+        r = unit_dir_drop_file(d, file);
+        if (r == 0 && unlinkat(d->fd, dir, AT_REMOVEDIR) < 0 && errno != ENOENT && errno != ENOTEMPTY &&
+            errno != EEXIST)
+                r = -errno;
+        return r;
+}
+
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice) {
+        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
+        _cleanup_buf_ Buf text = {};
+        int r;
+
+        r = unit_dropin_text(unit_name_suffix(name), slice, &text);
+        if (r < 0)
+                return r;
+        if (text.len == 0)
+                return unit_dir_drop_dropin(d, name);
+        dropin_path(name, dir, file);
+        if (mkdirat(d->fd, dir, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        r = unit_dir_put_file(d, file, text.data, text.len);
+        if (r < 0)
+                (void) unlinkat(d->fd, dir, AT_REMOVEDIR);
+        return r;
+}
+
+Hash unit_dir_hash_file(UnitDir *d, const char *name) {
+        _cleanup_buf_ Buf b = {};
+
+        if (unit_dir_replaceable(d, name) < 0 || file_read(d->fd, name, UNIT_FILE_MAX, &b) < 0)
+                return (Hash){};
+        return hash_of(b.data, b.len);
+}
+
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice) {
+        char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
+        _cleanup_buf_ Buf want = {}, have = {};
+        int r;
+
+        dropin_path(name, dir, file);
+        if (unit_dropin_text(unit_name_suffix(name), slice, &want) < 0)
+                return false;
+        r = file_read(d->fd, file, 4096, &have);
+        if (want.len == 0)
+                return r == -ENOENT;
+        return r == 0 && have.len == want.len && memcmp(have.data, want.data, want.len) == 0;
+}
+
+uint64_t unit_dir_mtime_us(int fd) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return 0;
+        return (uint64_t) st.st_mtim.tv_sec * 1000000 + (uint64_t) st.st_mtim.tv_nsec / 1000;
+}
+
+// systemd compares the directory's mtime in microseconds with the one of its last scan, which may have been
+// in the middle of this batch.
+void unit_dir_advance_mtime(UnitDir *d) {
+        uint64_t now = unit_dir_mtime_us(d->fd);
+
+        d->mtime_us = MAX_OF(now, d->mtime_us) + 1;
+        struct timespec times[2] = {
+                {.tv_nsec = UTIME_OMIT},
+                {.tv_sec = (time_t) (d->mtime_us / 1000000),
+                 .tv_nsec = (long) (d->mtime_us % 1000000) * 1000},
+        };
+        if (futimens(d->fd, times) == 0)
+                d->changed = false;
+}

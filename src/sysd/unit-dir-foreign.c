@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "unit-dir-private.h"
+#include "unit-name.h"
+
+static char *probe(const char *dir, const char *name) {
+        struct stat st;
+        char *path;
+
+        if (asprintf(&path, "%s/%s", dir, name) < 0)
+                return NULL;
+        if (lstat(path, &st) == 0) // a dangling link counts: it is a mask or an alias to be
+                return path;
+        free(path);
+        return NULL;
+}
+
+static char *foreign_here(UnitDir *d, const char *name, bool ours) {
+        return (ours ? unit_dir_replaceable(d, name) : unit_dir_vacant(d, name)) == -EEXIST
+                       ? probe(d->path, name)
+                       : NULL;
+}
+
+char *unit_dir_foreign(UnitDir *d, const char *name) {
+        const Entry *e = map_find_str(&d->entries, name);
+        bool instance = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE;
+        _cleanup_free_ char *template = instance ? unit_name_template(name) : NULL;
+        char *path;
+
+        path = foreign_here(d, name, e);
+        if (!path && template)
+                path = foreign_here(d, template, map_find_str(&d->templates, template));
+        for (char **dir = d->foreign; !path && *dir; dir++) {
+                path = probe(*dir, name);
+                if (!path && template)
+                        path = probe(*dir, template);
+        }
+        return path;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the facets of the unit directory share:
+//
+//   unit-dir.c           what is ours, and a batch
+//   unit-dir-files.c     single files, and the directory's time
+//   unit-dir-foreign.c   names of others
+//
+//   Entry     a unit of ours      from adopt or its first apply to a successful removal
+//   Template  a template file     as long as any Entry follows or followed it; its file goes with the last
+//   one
+//
+// An entry's `spec` is zero while its files are known to be wrong, so that the next apply writes them. A
+// template's `spec` is that of the file's content; zero if there is no file yet.
+
+#include "list.h"
+#include "map.h"
+#include "unit-dir.h"
+
+typedef struct Template {
+        ListNode instances;
+        Hash spec;
+        bool dropin;             // its drop-in is written
+        const UnitDirItem *next; // during apply: whose content it shall get
+        int error;               // during apply: why it did not get it
+        char name[];
+} Template;
+
+typedef struct Entry {
+        ListNode in_template;
+        Template *template; // NULL: not from a template
+        Template *left;     // during apply: the template that has lost its last instance with this one
+        Hash spec;
+        bool own_file;           // DIR/NAME exists
+        const UnitDirItem *item; // during apply
+        char slice[UNIT_DIR_SLICE_SIZE];
+        char name[];
+} Entry;
+
+struct UnitDir {
+        int fd;
+        char *path;
+        char **foreign;
+        Map entries, templates;
+        uint64_t mtime_us; // what we set last, or found
+        bool changed;      // since the mtime was set
+};
+
+// unit-dir-files.c; names are relative to the directory
+int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t len);
+int unit_dir_drop_file(UnitDir *d, const char *name);
+// 0; -EEXIST: somebody else's file stands where we are about to make a new one.
+int unit_dir_vacant(UnitDir *d, const char *name);
+// 0, also if it is gone; -EEXIST: what was our file is no plain file any more (`systemctl mask --force`
+// leaves a link).
+int unit_dir_replaceable(UnitDir *d, const char *name);
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice);
+int unit_dir_drop_dropin(UnitDir *d, const char *name);
+// Zero: no such file, not a plain file, or unreadable.
+Hash unit_dir_hash_file(UnitDir *d, const char *name);
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice);
+uint64_t unit_dir_mtime_us(int fd);
+void unit_dir_advance_mtime(UnitDir *d);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Whatever the bytes of the file: it is refused untouched, or what was read from it can be read again,
+// record by record, after something was added.
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "ledger.h"
+#include "unit-name.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct Sum {
+        size_t n;
+        uint64_t revisions;
+} Sum;
+
+static int add(const LedgerRecord *record, void *userdata) {
+        Sum *sum = userdata;
+        size_t len = strlen(record->name);
+
+        if (len == 0 || len > UNIT_NAME_MAX || !memchr(record->slice, 0, sizeof(record->slice)))
+                abort();
+        sum->n += !streq(record->name, "added.service");
+        sum->revisions += streq(record->name, "added.service") ? 0 : record->revision;
+        return 0;
+}
+
+static void write_file(const char *path, const uint8_t *data, size_t size) {
+        FILE *f = fopen(path, "we");
+
+        if (!f || (size > 0 && fwrite(data, size, 1, f) != 1) || fclose(f) != 0)
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        Sum before = {}, after = {};
+        char path[64];
+        Ledger *l;
+        int r;
+
+        snprintf(path, sizeof(path), "/tmp/argosy-fuzz-ledger-%d", (int) getpid());
+        write_file(path, data, size);
+        r = ledger_open(path, add, &before, &l);
+        if (r < 0 && r != -EBADMSG)
+                abort();
+        if (r == 0) {
+                LedgerRecord record = {.name = "added.service"};
+
+                if (ledger_put(l, &record) < 0 || ledger_flush(l) < 0)
+                        abort();
+                ledger_close(l);
+                if (ledger_open(path, add, &after, &l) < 0 || after.n != before.n ||
+                    after.revisions != before.revisions)
+                        abort();
+                ledger_close(l);
+        }
+        unlink(path);
+        return 0;
+}

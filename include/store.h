@@ -70,7 +70,7 @@ typedef struct StoreConfig {
         uv_loop_t *loop;
         const char *dir;  // the log's directory, created if missing; its parent must be there
         uint32_t raft_id; // > 0, never used before by another server of this cluster
-        bool bootstrap;   // first host of a new cluster: a configuration with only itself (ignored if the log is not empty)
+        bool bootstrap;   // first host of a new cluster: a log with only itself in it (ignored if there is a log)
         unsigned election_ms, heartbeat_ms; // 0: 600 and 200. Elections wait 1 to 2 times election_ms
         TlsContext *tls;                    // borrowed; NULL only in tests with one member
 } StoreConfig;

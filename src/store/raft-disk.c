@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-// What stands between libraft and its own disk code. The functions in `struct raft_io` are public, so ours
-// go in front:
+// What stands between libraft and its own disk and network code. The functions in `struct raft_io` are
+// public, so ours go in front:
 //
 //   snapshot_put, taken here   the digest is computed by a worker first (guard 2)
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
@@ -25,7 +25,11 @@
 #include "log.h"
 #include "raft-store.h"
 
-enum { SEGMENT_ROOM_BYTES = 16 * 1024 * 1024 }; // with less than this free, waiting is the disk's fullness
+enum {
+        SEGMENT_ROOM_BYTES = 16 * 1024 * 1024, // with less than this free, waiting is the disk's fullness
+        SEND_WINDOW_BYTES =
+                8 * 1024 * 1024, // that one member has not taken; beyond it no more entries are sent
+};
 
 struct Seal {
         uv_work_t work;
@@ -182,6 +186,118 @@ static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
                                  i->diagnostic.message);
 }
 
+// ---- guard 9: repeated entries
+//
+// Entries from 1 on are taken without a look at what stands before them. If this log does not begin with 1
+// any more, since a snapshot replaced its beginning, libraft takes them all for new and writes past its
+// memory. It happens when a new member is slow to take the first entries, the leader repeats them once per
+// heartbeat, and they are many enough for a snapshot.
+//
+// Such a message says nothing new: it becomes a heartbeat at our snapshot, which is committed, so that the
+// leader learns how far we are.
+
+static void forget_repeated_entries(struct raft *raft, struct raft_append_entries *m) {
+        raft_free(m->entries[0].batch);
+        raft_free(m->entries);
+        m->entries = NULL;
+        m->n_entries = 0;
+        m->prev_log_index = raft->trail.snapshot.index;
+        m->prev_log_term = raft->trail.snapshot.term;
+        m->leader_commit =
+                MIN_OF(m->leader_commit, raft->commit_index); // or ours would fall back to the snapshot's
+}
+
+void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
+        RaftStore *s = owner_of(io);
+        struct raft_append_entries *m = &message->append_entries;
+
+        if (message->type == RAFT_APPEND_ENTRIES && m->n_entries > 0 && m->prev_log_index == 0 &&
+            s->raft.trail.offset > 0 && !s->raft.snapshot.installing)
+                forget_repeated_entries(&s->raft, m);
+        s->receive(io, message);
+}
+
+static int on_start(struct raft_io *io, unsigned msecs, raft_io_tick_cb tick, raft_io_recv_cb receive) {
+        owner_of(io)->receive = receive;
+        return owner_of(io)->uv_io.start(io, msecs, tick, raft_disk_receive);
+}
+
+// ---- a slow member: what it has not taken is bounded
+//
+// A member that says nothing for one heartbeat, since it is busy with what we sent, is sent the same again,
+// entries and whole snapshots alike: without a bound, a big state over a slow link fills the leader's
+// memory. Losing a message is within Raft's rules; the leader tries again.
+
+typedef struct Send {
+        struct raft_io_send ours;
+        struct raft_io_send *req;
+        raft_io_send_cb done;
+        SendWindow *window;
+        size_t bytes;
+} Send;
+
+static SendWindow *find_window(RaftStore *s, uint32_t raft_id) {
+        SendWindow *free_one = NULL;
+
+        for (size_t i = 0; i < STORE_MEMBERS_MAX; i++) {
+                if (s->windows[i].raft_id == raft_id)
+                        return &s->windows[i];
+                if (s->windows[i].bytes == 0)
+                        free_one = &s->windows[i];
+        }
+        if (free_one)
+                free_one->raft_id = raft_id;
+        return free_one;
+}
+
+static void on_sent(struct raft_io_send *ours, int status) {
+        Send *send = ours->data;
+
+        send->window->bytes -= send->bytes;
+        send->done(send->req, status);
+        free(send);
+}
+
+static size_t payload_of(const struct raft_message *message) {
+        size_t bytes = 0;
+
+        if (message->type == RAFT_INSTALL_SNAPSHOT)
+                bytes = message->install_snapshot.data.len;
+        else if (message->type == RAFT_APPEND_ENTRIES)
+                for (unsigned i = 0; i < message->append_entries.n_entries; i++)
+                        bytes += message->append_entries.entries[i].buf.len;
+        return bytes;
+}
+
+static bool has_room_for(const SendWindow *w, const struct raft_message *message) {
+        return w->bytes == 0 || (message->type == RAFT_APPEND_ENTRIES && w->bytes <= SEND_WINDOW_BYTES);
+}
+
+static int on_send(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
+                   raft_io_send_cb done) {
+        RaftStore *s = owner_of(io);
+        size_t bytes = payload_of(message);
+        SendWindow *window = bytes > 0 ? find_window(s, message->server_id) : NULL;
+        Send *send;
+        int r;
+
+        if (!window) // heartbeats and votes always go
+                return s->uv_io.send(io, req, message, done);
+        send = has_room_for(window, message) ? malloc(sizeof(*send)) : NULL;
+        if (!send) {
+                done(req, RAFT_NOCONNECTION); // lost on the way
+                return 0;
+        }
+        *send = (Send){.ours.data = send, .req = req, .done = done, .window = window, .bytes = bytes};
+        window->bytes += bytes;
+        r = s->uv_io.send(io, &send->ours, message, on_sent);
+        if (r != 0) {
+                window->bytes -= bytes;
+                free(send);
+        }
+        return r;
+}
+
 void raft_disk_init(RaftStore *s) {
         s->uv_io = s->io;
         s->io.snapshot_put = on_snapshot_put;
@@ -189,17 +305,19 @@ void raft_disk_init(RaftStore *s) {
         s->io.set_vote = on_set_vote;
         s->io.append = on_append;
         s->io.truncate = on_truncate;
+        s->io.start = on_start; // guard 9
+        s->io.send = on_send;
         s->tracer = (struct raft_tracer){.version = 2, .emit = on_trace};
         raft_uv_set_tracer(&s->io, &s->tracer);
 }
 
 // ---- watchdog
 
-bool raft_disk_is_full(const RaftStore *s) {
+bool raft_disk_is_full(const char *dir) {
         struct statvfs v;
 
-        return statvfs(s->dir, &v) == 0 && ((uint64_t) v.f_bavail * v.f_frsize < SEGMENT_ROOM_BYTES ||
-                                            (v.f_files > 0 && v.f_favail == 0));
+        return statvfs(dir, &v) == 0 && ((uint64_t) v.f_bavail * v.f_frsize < SEGMENT_ROOM_BYTES ||
+                                         (v.f_files > 0 && v.f_favail == 0));
 }
 
 void raft_disk_look(RaftStore *s, uint64_t now_ms) {
@@ -209,7 +327,7 @@ void raft_disk_look(RaftStore *s, uint64_t now_ms) {
 
         if (!progress_is_stuck(&s->disk_progress, s->raft.last_stored, target, now_ms))
                 return;
-        if (!raft_disk_is_full(s))
+        if (!raft_disk_is_full(s->dir))
                 raft_store_fatal(s, "the disk has written nothing for %d s although the log waits for it",
                                  STORE_STUCK_MS / 1000);
         if (!s->full_disk_logged)

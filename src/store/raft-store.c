@@ -371,20 +371,6 @@ static int raft_store_init(RaftStore *s, TlsContext *tls) {
         return r;
 }
 
-static int raft_store_bootstrap(RaftStore *s) {
-        char address[TRANSPORT_ADDRESS_SIZE];
-        struct raft_configuration c;
-        int r;
-
-        transport_address(s->raft_id, address);
-        raft_configuration_init(&c);
-        r = raft_configuration_add(&c, s->raft_id, address, RAFT_VOTER);
-        if (r == 0)
-                r = raft_bootstrap(&s->raft, &c);
-        raft_configuration_close(&c);
-        return r == RAFT_CANTBOOTSTRAP ? 0 : r;
-}
-
 // A log that ends in the middle is reported as an I/O error.
 static bool is_damage(int raft_error, const char *message) {
         return raft_error == RAFT_CORRUPT || raft_error == RAFT_MALFORMED ||
@@ -397,7 +383,7 @@ static int explain(RaftStore *s, int raft_error, const char *message, char **ret
 
         if (error == 0)
                 error = is_damage(raft_error, message) ? -EBADMSG : raft_store_errno(raft_error);
-        if (error == -EIO && raft_disk_is_full(s))
+        if (error == -EIO && raft_disk_is_full(s->dir))
                 error = -ENOSPC; // libraft does not tell the two apart everywhere
         if (s->open_why)
                 message = s->open_why;
@@ -412,16 +398,18 @@ static int explain(RaftStore *s, int raft_error, const char *message, char **ret
         return error;
 }
 
-static int prepare_dir(RaftStore *s, char **ret_why) {
-        int r;
+static int prepare_dir(RaftStore *s, bool bootstrap, char **ret_why) {
+        int r = 0;
 
-        if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
+        if (bootstrap && !store_exists(s->dir))
+                r = raft_offline_bootstrap(s->dir, s->raft_id, ret_why);
+        else if (mkdir(s->dir, 0700) < 0 && errno != EEXIST)
                 r = -errno;
-        else
+        if (r >= 0)
                 r = install_marker_finish(s->dir);
-        if (r < 0)
+        if (r < 0 && !*ret_why)
                 *ret_why = str_printf("cannot prepare %s: %s", s->dir, strerror(-r));
-        else if (r > 0)
+        if (r > 0)
                 log_warning("finished the snapshot in %s whose installation was interrupted", s->dir);
         return r;
 }
@@ -451,7 +439,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         r = uvx_start_pool();
         if (r < 0)
                 return r;
-        r = prepare_dir(s, ret_why);
+        r = prepare_dir(s, config->bootstrap, ret_why);
         if (r < 0)
                 return r;
         r = raft_store_init(s, config->tls);
@@ -461,9 +449,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         if (r < 0)
                 return r;
         raft_store_configure(s, config);
-        r = config->bootstrap ? raft_store_bootstrap(s) : 0;
-        if (r == 0)
-                r = raft_start(&s->raft);
+        r = raft_start(&s->raft);
         if (r != 0 || s->open_error < 0) {
                 r = explain(s, r, s->raft.errmsg, ret_why);
                 raft_store_close(&TAKE_PTR(s)->store, NULL, NULL); // goes when the loop runs

@@ -38,6 +38,11 @@ typedef struct MemberWatch {
         bool stuck;
 } MemberWatch;
 
+typedef struct SendWindow {
+        uint32_t raft_id;
+        size_t bytes; // of entries and snapshots handed to the connection and not taken by it
+} SendWindow;
+
 typedef struct RaftStore {
         Store store;
         uv_loop_t *loop;
@@ -80,6 +85,10 @@ typedef struct RaftStore {
         Progress disk_progress;
         bool full_disk_logged;
 
+        // Network
+        raft_io_recv_cb receive; // libraft's
+        SendWindow windows[STORE_MEMBERS_MAX];
+
         // Leader: how the members get on
         MemberWatch watches[STORE_MEMBERS_MAX];
         uint64_t looked_at_members_ms;
@@ -117,6 +126,14 @@ void raft_store_look_at_members(RaftStore *s, uint64_t now_ms);
 // raft-disk.c
 // Between raft_uv_init() and raft_init().
 void raft_disk_init(RaftStore *s);
-bool raft_disk_is_full(const RaftStore *s);
+// Every message from a peer passes here on its way to libraft.
+void raft_disk_receive(struct raft_io *io, struct raft_message *message);
+bool raft_disk_is_full(const char *dir);
 // Ends the process when entries wait for the disk for too long.
 void raft_disk_look(RaftStore *s, uint64_t now_ms);
+
+// raft-offline.c
+// Makes the log of the first host: it is there whole, or not at all, whenever the power goes. (libraft
+// writes a term before it writes the configuration, and would refuse both to lead and to begin again after a
+// crash in between.)
+int raft_offline_bootstrap(const char *dir, uint32_t raft_id, char **ret_why);

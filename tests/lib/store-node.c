@@ -226,24 +226,56 @@ void store_dir_remove(const char *dir) {
         assert_int_equal(rmdir(dir), 0);
 }
 
-void store_dir_copy(const char *from, const char *to) {
-        DIR *d = opendir(from);
+// Hash of the names in a directory, in the order of readdir(3).
+static Hash hash_names(const char *dir) {
+        _cleanup_buf_ Buf b = {};
+        DIR *d = opendir(dir);
         struct dirent *e;
 
         assert_non_null(d);
-        assert_true(mkdir(to, 0700) == 0 || errno == EEXIST);
-        while ((e = readdir(d))) {
+        while ((e = readdir(d)))
+                assert_int_equal(buf_append(&b, e->d_name, strlen(e->d_name) + 1), 0);
+        closedir(d);
+        return hash_of(b.data, b.len);
+}
+
+// False if a file went away meanwhile.
+static bool copy_files(const char *from, const char *to) {
+        DIR *d = opendir(from);
+        struct dirent *e;
+        bool complete = true;
+
+        assert_non_null(d);
+        while ((e = readdir(d)) && complete) {
                 char path[1024];
                 _cleanup_buf_ Buf b = {};
+                int r;
 
                 if (e->d_name[0] == '.')
                         continue;
                 snprintf(path, sizeof(path), "%s/%s", from, e->d_name);
-                assert_int_equal(file_read(AT_FDCWD, path, SIZE_MAX, &b), 0);
+                r = file_read(AT_FDCWD, path, SIZE_MAX, &b);
+                complete = r == 0;
+                assert_true(r == 0 || r == -ENOENT);
                 snprintf(path, sizeof(path), "%s/%s", to, e->d_name);
-                assert_int_equal(file_replace(AT_FDCWD, path, b.data, b.len, 0600, 0), 0);
+                if (complete)
+                        assert_int_equal(file_replace(AT_FDCWD, path, b.data, b.len, 0600, 0), 0);
         }
         closedir(d);
+        return complete;
+}
+
+void store_dir_copy(const char *from, const char *to) {
+        bool complete;
+        Hash before, after;
+
+        assert_true(mkdir(to, 0700) == 0 || errno == EEXIST);
+        do { // libraft's worker threads may be renaming
+                assert_int_equal(dir_empty(AT_FDCWD, to), 0);
+                before = hash_names(from);
+                complete = copy_files(from, to);
+                after = hash_names(from);
+        } while (!complete || !hash_equal(&before, &after));
 }
 
 // libraft leaks the message that it was reading when a connection closes, and the segment that it was

@@ -171,6 +171,26 @@ static void closing_answers_everything(void **state) {
         assert_int_equal(batch.outcome, STORE_UNKNOWN);
 }
 
+static void write_file(const char *dir, const char *name) {
+        char path[1024];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, name);
+        assert_int_equal(file_replace(AT_FDCWD, path, "x", 1, 0600, 0), 0);
+}
+
+static void a_first_start_that_was_interrupted_begins_again(void **state) {
+        Fixture *f = *state;
+        char fresh[600];
+
+        snprintf(fresh, sizeof(fresh), "%s.new", f->node.dir);
+        assert_int_equal(mkdir(fresh, 0700), 0);
+        write_file(fresh, "metadata1");
+        assert_int_equal(mkdir(f->node.dir, 0700), 0); // and the owner had made it
+        open_leader(f);
+        assert_int_equal(store_node_submit(&f->node, "x", 1).outcome, STORE_COMMITTED);
+        assert_int_equal(access(fresh, F_OK), -1);
+}
+
 // ---- snapshots
 
 static void fill(Fixture *f, unsigned megabytes) {
@@ -391,6 +411,7 @@ int main(void) {
                 TEST(everything_is_there_after_a_restart),
                 TEST(barriers_of_one_turn_share_one_entry),
                 TEST(closing_answers_everything),
+                TEST(a_first_start_that_was_interrupted_begins_again),
                 TEST(guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start),
                 TEST(guard_6_segments_are_big_and_many_entries_are_in_flight),
                 TEST(guard_2_a_damaged_snapshot_is_refused),

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// What is done to a log while nobody runs it.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fileio.h"
+#include "install-marker.h"
+#include "raft-store.h"
+#include "str.h"
+
+bool store_exists(const char *dir) {
+        static const char *const names[] = {"metadata1", "metadata2"};
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                _cleanup_free_ char *path = str_printf("%s/%s", dir, names[i]);
+
+                if (path && access(path, F_OK) == 0)
+                        return true;
+        }
+        return false;
+}
+
+// libraft without an owner: just enough to read and extend a log.
+typedef struct Offline {
+        uv_loop_t loop;
+        Transport transport;
+        struct raft_io io;
+        struct raft_fsm fsm;
+        struct raft raft;
+} Offline;
+
+static int offline_apply(struct raft_fsm *fsm, const struct raft_buffer *buf, void **ret_result) {
+        return 0;
+}
+static int offline_snapshot(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], unsigned *ret_n) {
+        return RAFT_BUSY;
+}
+static int offline_restore(struct raft_fsm *fsm, struct raft_buffer *buf) {
+        return RAFT_BUSY;
+}
+
+static int offline_init(Offline *o, const char *dir, uint32_t raft_id) {
+        char address[TRANSPORT_ADDRESS_SIZE];
+        int r;
+
+        o->fsm = (struct raft_fsm){
+                .version = 1,
+                .apply = offline_apply,
+                .snapshot = offline_snapshot,
+                .restore = offline_restore,
+        };
+        transport_init(&o->transport, &o->loop, NULL, NULL);
+        transport_address(raft_id, address);
+        r = raft_uv_init(&o->io, &o->loop, dir, &o->transport.uv);
+        if (r != 0)
+                return r;
+        raft_uv_set_auto_recovery(&o->io, false);
+        r = raft_init(&o->raft, &o->io, &o->fsm, raft_id, address);
+        if (r != 0)
+                raft_uv_close(&o->io);
+        return r;
+}
+
+static void on_offline_closed(struct raft *raft) {
+        raft_uv_close(raft->io);
+}
+
+// raft_bootstrap() or raft_recover() with a configuration that has only this server. libraft's code;
+// *ret_why on failure.
+static int offline_run(const char *dir, uint32_t raft_id,
+                       int (*act)(struct raft *, const struct raft_configuration *), char **ret_why) {
+        char address[TRANSPORT_ADDRESS_SIZE];
+        struct raft_configuration c;
+        Offline o = {};
+        int r;
+
+        r = uv_loop_init(&o.loop);
+        if (r < 0)
+                return uvx_errno(r);
+        r = offline_init(&o, dir, raft_id);
+        if (r == 0) {
+                transport_address(raft_id, address);
+                raft_configuration_init(&c);
+                r = raft_configuration_add(&c, raft_id, address, RAFT_VOTER);
+                if (r == 0)
+                        r = act(&o.raft, &c);
+                raft_configuration_close(&c);
+                raft_close(&o.raft, on_offline_closed);
+                uv_run(&o.loop, UV_RUN_DEFAULT);
+        }
+        uv_loop_close(&o.loop);
+        if (r == 0)
+                return 0;
+        *ret_why = str_printf("cannot write the log in %s: %s", dir,
+                              *o.io.errmsg ? o.io.errmsg : raft_strerror(r));
+        r = raft_store_errno(r);
+        return r == -EIO && raft_disk_is_full(dir) ? -ENOSPC : r;
+}
+
+int store_recover(const char *dir, uint32_t raft_id, char **ret_why) {
+        int r;
+
+        assert(raft_id > 0);
+
+        *ret_why = NULL;
+        if (!store_exists(dir)) {
+                *ret_why = str_printf("there is no log in %s", dir);
+                return -ENOENT;
+        }
+        r = install_marker_finish(dir);
+        if (r < 0) {
+                *ret_why = str_printf("cannot prepare %s: %s", dir, strerror(-r));
+                return r;
+        }
+        return offline_run(dir, raft_id, raft_recover, ret_why);
+}
+
+static int sync_parent(const char *path) {
+        _cleanup_free_ char *parent = strdup(path);
+        char *slash = parent ? strrchr(parent, '/') : NULL;
+
+        if (!parent)
+                return -ENOMEM;
+        if (slash)
+                *slash = 0;
+        return dir_sync(AT_FDCWD, !slash ? "." : *parent ? parent : "/");
+}
+
+int raft_offline_bootstrap(const char *dir, uint32_t raft_id, char **ret_why) {
+        _cleanup_free_ char *fresh = str_printf("%s.new", dir);
+        int r;
+
+        if (!fresh)
+                return -ENOMEM;
+        r = dir_empty(AT_FDCWD, fresh); // of a start that was interrupted
+        if (r >= 0 && mkdir(fresh, 0700) < 0 && errno != EEXIST)
+                r = -errno;
+        if (r >= 0)
+                r = offline_run(fresh, raft_id, raft_bootstrap, ret_why);
+        if (r >= 0)
+                r = dir_sync(AT_FDCWD, fresh);
+        if (r >= 0 && rename(fresh, dir) < 0) // over an empty directory, too
+                r = -errno;
+        if (r >= 0)
+                r = sync_parent(dir);
+        if (r < 0 && !*ret_why)
+                *ret_why = str_printf("cannot make %s: %s", dir, strerror(-r));
+        return r;
+}

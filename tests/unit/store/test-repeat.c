@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Messages between members that come twice, or for which a member has no time.
+
+#include "test.h"
+
+#include "macro.h"
+#include "raft-store.h"
+#include "store-cluster.h"
+
+static struct raft_entry *make_entries(unsigned n, raft_term term) {
+        struct raft_entry *entries = raft_calloc(n, sizeof(*entries));
+        uint8_t *batch = raft_calloc(n, 64);
+
+        for (unsigned i = 0; i < n; i++) {
+                batch_record_encode((BatchId){.run = 1, .seq = i}, "old", 3, batch + i * 64);
+                entries[i] = (struct raft_entry){
+                        .term = term,
+                        .type = RAFT_COMMAND,
+                        .buf = {.base = batch + i * 64, .len = batch_record_size(3)},
+                        .batch = batch,
+                };
+        }
+        return entries;
+}
+
+static void receive_first_entries(StoreNode *f, uint32_t from, unsigned n, uint64_t leader_commit) {
+        RaftStore *s = raft_store(f->store);
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .server_id = from,
+                .server_address = from == 1 ? "1" : "2",
+                .append_entries =
+                        {
+                                .version = 0,
+                                .term = raft_current_term(&s->raft),
+                                .leader_commit = leader_commit,
+                                .entries = make_entries(n, raft_current_term(&s->raft)),
+                                .n_entries = n,
+                        },
+        };
+
+        raft_disk_receive(&s->io, &m);
+}
+
+static void guard_9_the_first_entries_are_not_taken_twice(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader, *f;
+        StoreStats before, after;
+        uint64_t n_applied;
+
+        store_cluster_write(c, 40, 1000 * 1000); // so much that both have taken a snapshot
+        leader = store_cluster_leader(c);
+        f = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        store_cluster_agree(c, leader);
+        assert_true(raft_store(f->store)->raft.trail.offset > 0);
+        store_stats(f->store, &before);
+        n_applied = f->n_applied;
+        for (unsigned n = 1; n < 60; n += 10)
+                receive_first_entries(f, leader->raft_id, n, before.commit_index + 5);
+        store_stats(f->store, &after);
+        assert_int_equal(after.last_index, before.last_index);
+        assert_int_equal(after.commit_index, before.commit_index);
+        assert_int_equal(f->n_applied, n_applied);
+
+        store_cluster_write(c, 10, 100);
+        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_free(c);
+}
+
+// ---- a member for which messages pile up
+
+enum { MESSAGES = 100 };
+
+static struct raft_io_send *swallowed[2 * MESSAGES];
+static unsigned n_passed, n_lost, n_sent;
+
+static int swallow(struct raft_io *io, struct raft_io_send *req, const struct raft_message *message,
+                   raft_io_send_cb done) {
+        req->cb = done; // and says nothing for a while
+        swallowed[n_passed++] = req;
+        return 0;
+}
+
+static void on_sent(struct raft_io_send *req, int status) {
+        if (status == 0)
+                n_sent++;
+        else
+                n_lost++;
+}
+
+typedef struct Pile {
+        StoreCluster *cluster;
+        RaftStore *store;
+        int (*real)(struct raft_io *, struct raft_io_send *, const struct raft_message *, raft_io_send_cb);
+        struct raft_io_send reqs[2 * MESSAGES];
+        size_t n_reqs;
+} Pile;
+
+static void pile_begin(Pile *p) {
+        *p = (Pile){.cluster = store_cluster_of(1)};
+        p->store = raft_store(p->cluster->servers[0].node.store);
+        p->real = p->store->uv_io.send;
+        p->store->uv_io.send = swallow;
+        n_passed = n_lost = n_sent = 0;
+}
+
+static void pile_send(Pile *p, const struct raft_message *m) {
+        assert_int_equal(p->store->io.send(&p->store->io, &p->reqs[p->n_reqs++], m, on_sent), 0);
+}
+
+static void pile_taken(void) {
+        for (; n_sent < n_passed;)
+                swallowed[n_sent]->cb(swallowed[n_sent], 0);
+}
+
+static void pile_end(Pile *p) {
+        pile_taken();
+        p->store->uv_io.send = p->real;
+        store_cluster_free(p->cluster);
+}
+
+static void what_a_slow_member_has_not_taken_is_bounded(void **state) {
+        struct raft_entry entry = {.type = RAFT_COMMAND, .term = 1, .buf.len = 1024 * 1024};
+        struct raft_message m = {
+                .type = RAFT_APPEND_ENTRIES,
+                .server_id = 2,
+                .append_entries = {.entries = &entry, .n_entries = 1},
+        };
+        unsigned before;
+        Pile p;
+
+        pile_begin(&p);
+        for (size_t i = 0; i < MESSAGES; i++)
+                pile_send(&p, &m);
+        assert_in_range(n_passed, 8, 10);
+        assert_int_equal(n_passed + n_lost, MESSAGES);
+
+        before = n_passed;
+        m.append_entries.n_entries = 0; // heartbeats go through
+        pile_send(&p, &m);
+        m.append_entries.n_entries = 1; // and what is for others
+        m.server_id = 3;
+        pile_send(&p, &m);
+        assert_int_equal(n_passed, before + 2);
+
+        m.server_id = 2;
+        pile_taken(); // there is room again
+        pile_send(&p, &m);
+        assert_int_equal(n_passed, before + 3);
+        pile_end(&p);
+}
+
+static void a_slow_member_is_sent_one_snapshot_at_a_time(void **state) {
+        struct raft_message m = {
+                .type = RAFT_INSTALL_SNAPSHOT,
+                .server_id = 2,
+                .install_snapshot.data.len = 20 * 1024 * 1024,
+        };
+        Pile p;
+
+        pile_begin(&p);
+        pile_send(&p, &m);
+        pile_send(&p, &m);
+        pile_send(&p, &m);
+        assert_int_equal(n_passed, 1);
+        assert_int_equal(n_lost, 2);
+        pile_taken();
+        pile_send(&p, &m);
+        assert_int_equal(n_passed, 2);
+        pile_end(&p);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(guard_9_the_first_entries_are_not_taken_twice),
+                cmocka_unit_test(what_a_slow_member_has_not_taken_is_bounded),
+                cmocka_unit_test(a_slow_member_is_sent_one_snapshot_at_a_time),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -254,8 +254,8 @@ void manager_jobs_tick(SystemdManager *m, uint64_t now_ms) {
                 else if (m->synced) {
                         j->verifying = true;
                         w = manager_find(m, j->name);
-                        if (w)
-                                manager_want(m, w, WANT_STATE);
+                        if (w) // a name that is not loaded is not asked for its state
+                                manager_want(m, w, w->runtime.loaded ? WANT_STATE : WANT_LOADED);
                 }
         }
         if (next != UINT64_MAX)

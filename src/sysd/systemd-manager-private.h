@@ -128,6 +128,7 @@ struct SystemdManager {
         uv_timer_t retry, tick, check;
         Drain drain;
         uint64_t retry_ms;
+        bool complained; // about not being able to connect, once
         CloseState closing;
         int n_handles; // ours and the links', until the last is closed
         void (*closed)(void *userdata);

@@ -44,10 +44,12 @@ static void take_unloaded(SystemdManager *m, Watched *w) {
 
 // GetUnit has answered: the path, or that there is none.
 static int take_loaded(SystemdManager *m, Watched *w, sd_bus_message *reply) {
-        if (sd_bus_message_is_method_error(reply, NULL))
+        if (sd_bus_message_is_method_error(reply, NULL)) {
                 take_unloaded(m, w);
-        else
-                manager_want(m, w, WANT_STATE);
+                return 0;
+        }
+        manager_note_change(m, w, unit_runtime_load(&w->runtime));
+        manager_want(m, w, WANT_STATE);
         return 0;
 }
 

@@ -258,9 +258,12 @@ static void on_retry(uv_timer_t *timer) {
         int r = manager_connect(m);
 
         if (r < 0) {
-                log_debug("Cannot connect to systemd: %s.", strerror(-r));
+                log_write(m->complained ? LOG_DEBUG : LOG_NOTICE, __FILE__, __LINE__, NULL, NULL,
+                          "Cannot connect to systemd: %s. Trying again.", strerror(-r));
+                m->complained = true;
                 retry_later(m);
-        }
+        } else
+                m->complained = false;
 }
 
 // ---- the turn of the loop

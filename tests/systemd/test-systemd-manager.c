@@ -273,6 +273,20 @@ static void a_oneshot_ends_when_it_has_finished(void **state) {
         loop_until(is("bad.service", "inactive"));
 }
 
+static void a_start_whose_condition_does_not_hold_is_done(void **state) {
+        write_unit("c.service", false, "[Unit]\nConditionPathExists=/nowhere\n" SLEEPS, NULL);
+        run_well(SYSTEMD_START, "c.service");
+        assert_true(is("c.service", "inactive"));
+}
+
+static void a_masked_unit_is_refused(void **state) {
+        systemctl("mask --runtime m.service");
+        assert_int_equal(systemd_manager_watch(manager, "m.service"), 0);
+        assert_int_equal(load("m.service").load, ARGOSY__LOAD_STATE__LOAD_MASKED);
+        assert_int_equal(run(SYSTEMD_START, "m.service").result, SYSTEMD_JOB_REFUSED);
+        systemctl("unmask --runtime m.service");
+}
+
 // The start went well, the unit has ended: the one who is told must see both, however the signals came.
 static void a_unit_that_ends_at_once_is_seen_ended(void **state) {
         for (int i = 0; i < 30; i++) {
@@ -501,6 +515,8 @@ int main(void) {
                 T(a_new_file_is_started_without_a_reload),
                 T(batches_within_one_tick_are_all_found),
                 T(a_oneshot_ends_when_it_has_finished),
+                T(a_start_whose_condition_does_not_hold_is_done),
+                T(a_masked_unit_is_refused),
                 T(a_unit_that_ends_at_once_is_seen_ended),
                 T(many_starts_end_in_a_true_state),
                 T(errors_carry_systemds_words),

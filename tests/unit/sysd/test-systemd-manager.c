@@ -299,6 +299,20 @@ static void a_job_whose_change_was_lost_asks(void **state) {
                "start a.service: done\n");
 }
 
+// Not even its coming into memory was told.
+static void a_job_whose_unit_never_showed_asks(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        open_synced();
+        systemd_manager_watch(manager, "a.service");
+        settle_down();
+        forget_told();
+        fake_systemd_only_jobs(fake, true);
+        run_job(SYSTEMD_START, "a.service");
+        expect("a.service: loaded active running\n"
+               "start a.service: done\n");
+        assert_true(systemd_manager_find(manager, "a.service")->invocation_id[0] > 0);
+}
+
 static void what_is_not_loaded_is_stopped_already(void **state) {
         open_synced();
         run_job(SYSTEMD_STOP, "none.service");
@@ -842,6 +856,7 @@ int main(void) {
                 T(the_end_of_a_job_waits_for_the_change_of_its_unit),
                 T(a_job_may_end_before_its_reply),
                 T(a_job_whose_change_was_lost_asks),
+                T(a_job_whose_unit_never_showed_asks),
                 T(what_is_not_loaded_is_stopped_already),
                 T(refusals_carry_systemds_words),
                 T(a_job_that_another_replaces_is_canceled),

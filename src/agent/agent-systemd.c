@@ -222,6 +222,18 @@ static void on_unit_unloaded(const char *name, void *userdata) {
         agent_unit_mark(u);
 }
 
+// Somebody else's reload spares us our own.
+static void on_read_again(uint64_t since_us, void *userdata) {
+        AgentNode *node = userdata;
+
+        map_foreach (slot, &node->units) {
+                AgentUnit *u = slot->value;
+
+                if (u->stale && u->stale_since_us < since_us)
+                        u->stale = false;
+        }
+}
+
 static void on_synced(void *userdata) {
         AgentNode *node = userdata;
 
@@ -254,6 +266,7 @@ static void on_stopping(void *userdata) {
 const SystemdOps agent_systemd_ops = {
         .unit_changed = on_unit_changed,
         .unit_unloaded = on_unit_unloaded,
+        .reloaded = on_read_again,
         .synced = on_synced,
         .disconnected = on_disconnected,
         .stopping = on_stopping,

@@ -94,8 +94,13 @@ void mesh_set_generation(Mesh *m, uint64_t generation);
 // An accepted stream with ALPN_MESH from the host whose pin it has. Owned by the mesh from here. A session
 // of the same host that is there already ends when this one has said Hello: the newest wins.
 void mesh_accept(Mesh *m, Stream *stream, uint32_t host);
-// Ends the session of a host that was removed, after what was sent to it (Removed) has been written.
+// Ends the session of a host, after what was sent to it (e.g. Removed) has been written; it may dial again.
+// For our own host: what is queued is dropped, and the link goes down and comes up as if it had dialled
+// again.
 void mesh_drop_host(Mesh *m, uint32_t host);
+// Ends the sessions, started or not, of hosts that `is_member` does not know any more with this key.
+void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, void *userdata),
+                  void *userdata);
 
 // As leader_changed() said it last.
 uint32_t mesh_leader(const Mesh *m);

@@ -15,6 +15,8 @@
 // In TLS 1.3 a dialler is done before the listener has judged its certificate: `opened` at the dialler does
 // not say that the peer wants us. If it does not, `closed` follows with -EACCES.
 //
+// The process must ignore SIGPIPE: a peer may be gone when its bytes leave.
+//
 // No callback fires from inside a call to a function of this file. All functions belong to the loop's
 // thread.
 

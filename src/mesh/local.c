@@ -8,10 +8,14 @@
 #include "frame.h"
 #include "mesh-internal.h"
 
+bool local_is_up(const Mesh *m) {
+        return m->leading && m->local_up && m->local_told_epoch == m->local_epoch;
+}
+
 int local_send(Mesh *m, Buf *queue, const ProtobufCMessage *message) {
         int r;
 
-        if (!m->local_up || !m->leading)
+        if (!local_is_up(m))
                 return -ENOTCONN;
         if (queue->len > STREAM_QUEUE_MAX)
                 return -ENOBUFS;
@@ -39,8 +43,7 @@ void local_update(Mesh *m) {
                 set_up(m, true);
 }
 
-// Out of memory: as between two hosts, a message is never lost without the link.
-static void lose_link(Mesh *m) {
+void local_restart(Mesh *m) {
         m->local_epoch = ++m->last_epoch;
         drain_mark(&m->drain);
 }
@@ -48,8 +51,8 @@ static void lose_link(Mesh *m) {
 static void give_to_leader(Mesh *m, const uint8_t *payload, size_t len) {
         Argosy__ToVoter *message = argosy__to_voter__unpack(NULL, len, payload);
 
-        if (!message) {
-                lose_link(m);
+        if (!message) { // out of memory: as between two hosts, no message is lost without the link
+                local_restart(m);
                 return;
         }
         m->ops->to_leader(m->self, message, m->userdata);
@@ -59,8 +62,8 @@ static void give_to_leader(Mesh *m, const uint8_t *payload, size_t len) {
 static void give_to_host(Mesh *m, const uint8_t *payload, size_t len) {
         Argosy__ToHost *message = argosy__to_host__unpack(NULL, len, payload);
 
-        if (!message) {
-                lose_link(m);
+        if (!message) { // out of memory: as between two hosts, no message is lost without the link
+                local_restart(m);
                 return;
         }
         m->ops->to_host(message, m->userdata);
@@ -75,7 +78,7 @@ static void deliver(Mesh *m, Buf *queue, void (*give)(Mesh *m, const uint8_t *pa
         size_t done = 0, len;
 
         *queue = (Buf){};
-        while (m->local_up && m->leading && m->local_epoch == epoch && !m->closing &&
+        while (local_is_up(m) && m->local_epoch == epoch && !m->closing &&
                frame_peek(batch.data + done, batch.len - done, FRAME_MAX, &payload, &len) > 0) {
                 done += FRAME_HEADER_SIZE + len;
                 give(m, payload, len);

@@ -122,3 +122,8 @@ int local_send(Mesh *m, Buf *queue, const ProtobufCMessage *message);
 // Ups and downs of our own link, from the loop.
 void local_update(Mesh *m);
 void local_deliver(Mesh *m);
+// Whether we lead and host_link() said so: before that nothing may be sent to ourselves, for it would be
+// dropped.
+bool local_is_up(const Mesh *m);
+// Our own link is lost and back.
+void local_restart(Mesh *m);

@@ -81,7 +81,7 @@ typedef struct Choice {
 } Choice;
 
 static Choice choose(Mesh *m) {
-        LeaderClaim claims[MESH_VOTERS_MAX + 1] = {{m->self, m->leading, m->term}};
+        LeaderClaim claims[MESH_VOTERS_MAX + 1] = {{m->self, local_is_up(m), m->term}};
         Link *links[MESH_VOTERS_MAX + 1] = {};
         const LeaderClaim *best;
         size_t n = 1, i;

@@ -170,10 +170,22 @@ void mesh_accept(Mesh *m, Stream *stream, uint32_t host) {
 }
 
 void mesh_drop_host(Mesh *m, uint32_t host) {
+        if (host == m->self)
+                local_restart(m);
         list_foreach_safe (node, &m->sessions) {
                 Session *s = CONTAINER_OF(node, Session, node);
 
                 if (s->host == host)
                         session_drop(s, 0, true);
+        }
+}
+
+void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, void *userdata),
+                  void *userdata) {
+        list_foreach_safe (node, &m->sessions) {
+                Session *s = CONTAINER_OF(node, Session, node);
+
+                if (!s->dropped && !is_member(s->host, &stream_peer(s->stream)->pin, userdata))
+                        session_drop(s, -EACCES, false);
         }
 }

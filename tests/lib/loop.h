@@ -5,6 +5,7 @@
 // at the end fails on handles that somebody forgot to close. Use loop_setup and loop_teardown as a test's
 // fixture.
 
+#include <signal.h>
 #include <uv.h>
 
 #include "test.h"
@@ -22,6 +23,7 @@ static inline void loop_on_patience(uv_timer_t *timer) {
 static inline int loop_setup(void **state) {
         int r = uv_loop_init(&test_loop);
 
+        signal(SIGPIPE, SIG_IGN);
         return r < 0 ? r : uv_timer_init(&test_loop, &test_loop_patience);
 }
 

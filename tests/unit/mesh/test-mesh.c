@@ -7,7 +7,7 @@
 
 #include "buf.h"
 #include "frame.h"
-#include "mesh.h"
+#include "mesh-internal.h"
 #include "stream.h"
 
 typedef struct Host {
@@ -282,6 +282,22 @@ static void a_new_term_of_our_own_is_a_new_session(void **state) {
         loop_until(story_is(1, "1:down 1:up leader=1@5 "));
 }
 
+// A frame of some voter may come between the call and the turn in which it is told.
+static void we_are_not_the_leader_before_our_link_is_up(void **state) {
+        start(1);
+        lead(1, 2);
+        mesh_reconsider(host[0].mesh);
+        assert_string_equal(host[0].story, "");
+        loop_until(story_is(1, "1:up leader=1@2 "));
+        new_story(1);
+        lead(1, 5);
+        mesh_reconsider(host[0].mesh);
+        assert_int_equal(attach(1, 1), -ENOTCONN); // it would be lost
+        loop_until(story_is(1, "leader=0@0 1:down 1:up leader=1@5 "));
+        assert_int_equal(attach(1, 2), 0);
+        loop_until(story_has(1, "1:attach(2) "));
+}
+
 static void a_host_follows_from_leader_to_leader(void **state) {
         start(1);
         start(2);
@@ -465,6 +481,39 @@ static void a_removed_host_hears_why_before_its_session_ends(void **state) {
         loop_until(story_has(1, "2:down "));
 }
 
+static void our_own_agent_can_be_dropped_like_any_other(void **state) {
+        start(1);
+        lead(1, 2);
+        loop_until(story_is(1, "1:up leader=1@2 "));
+        new_story(1);
+        assert_int_equal(attach(1, 9), 0);
+        mesh_drop_host(host[0].mesh, 1);
+        loop_until(story_is(1, "1:down 1:up leader=1@2 "));
+        assert_int_equal(attach(1, 10), 0);
+        loop_until(story_is(1, "1:down 1:up leader=1@2 1:attach(10) "));
+}
+
+static bool knows_all_but_two(uint32_t number, const Hash *pin, void *userdata) {
+        return number != 2 && hash_equal(pin, &member[number - 1].pin);
+}
+
+static void who_is_no_member_any_more_loses_its_session(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        VOTERS(2, 1);
+        VOTERS(3, 1);
+        loop_until(story_has(1, "2:up") && story_has(1, "3:up"));
+        new_story(1);
+        member_trusted[1] = false;
+        mesh_recheck(host[0].mesh, knows_all_but_two, NULL);
+        loop_until(story_is(1, "2:down "));
+        loop_until(host[1].n_failed > 1); // the handshake refuses it from now on
+        assert_non_null(strstr(host[1].failed, "Access was denied"));
+        assert_string_equal(host[0].story, "2:down ");
+        member_trusted[1] = true;
+}
+
 static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
         Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
         Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
@@ -591,6 +640,7 @@ int main(void) {
                 LOOP_TEST(the_leader_talks_to_its_own_agent_the_same_way),
                 LOOP_TEST(what_is_queued_for_ourselves_is_dropped_when_we_step_down),
                 LOOP_TEST(a_new_term_of_our_own_is_a_new_session),
+                LOOP_TEST(we_are_not_the_leader_before_our_link_is_up),
                 LOOP_TEST(a_host_follows_from_leader_to_leader),
                 LOOP_TEST(a_leader_of_an_older_term_is_not_believed),
                 LOOP_TEST(a_link_that_comes_back_is_told_as_a_new_one),
@@ -600,6 +650,8 @@ int main(void) {
                 LOOP_TEST(another_cluster_is_refused_with_the_reason),
                 LOOP_TEST(generations_meet),
                 LOOP_TEST(a_removed_host_hears_why_before_its_session_ends),
+                LOOP_TEST(our_own_agent_can_be_dropped_like_any_other),
+                LOOP_TEST(who_is_no_member_any_more_loses_its_session),
                 LOOP_TEST(a_host_that_takes_nothing_is_cut_and_comes_back),
                 LOOP_TEST(voters_that_are_no_longer_named_are_left),
                 LOOP_TEST(voters_may_change_while_they_are_dialled),

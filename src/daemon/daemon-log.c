@@ -62,6 +62,13 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         mesh_set_generation(d->mesh, kept->generation);
 }
 
+static bool is_member(uint32_t host, const Hash *pin, void *userdata) {
+        Daemon *d = userdata;
+        const Argosy__HostRecord *h = cluster_state_find_host_by_pin(d->state, pin);
+
+        return h && h->host == host;
+}
+
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
 // peers file.
 static void publish_voters(Daemon *d) {
@@ -98,6 +105,8 @@ static void publish_voters(Daemon *d) {
                 return; // before the first batch
         (void) mesh_set_voters(d->mesh, peers, n);
         daemon_update_peers(d, pointers, n, cluster_state_cluster(d->state)->generation);
+        if (!d->leading) // the leader has to tell them why first
+                mesh_recheck(d->mesh, is_member, d);
 }
 
 // ---- StoreOps

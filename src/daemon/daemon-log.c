@@ -18,6 +18,7 @@
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
+#include "message.h"
 #include "router.h"
 #include "state-dir.h"
 #include "str.h"
@@ -536,16 +537,6 @@ static void on_closed_for_reopen(Daemon *d) {
         argosy__to_host__free_unpacked(waiting, NULL);
 }
 
-static Argosy__ToHost *to_host_copy(const Argosy__ToHost *m) {
-        size_t len = argosy__to_host__get_packed_size(m);
-        _cleanup_free_ uint8_t *packed = malloc(len + 1);
-
-        if (!packed)
-                return NULL;
-        argosy__to_host__pack(m, packed);
-        return argosy__to_host__unpack(NULL, len, packed);
-}
-
 void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         Argosy__ToHost whole = ARGOSY__TO_HOST__INIT;
 
@@ -561,7 +552,7 @@ void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *messag
                 argosy__to_host__free_unpacked(d->store_open_waiting, NULL);
         whole.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
         whole.store_open = (Argosy__ToHost__StoreOpen *) message;
-        d->store_open_waiting = to_host_copy(&whole);
+        d->store_open_waiting = message_copy(&whole);
         if (!d->store_closing)
                 daemon_log_close(d, on_closed_for_reopen);
 }

@@ -20,6 +20,7 @@
 #include "list.h"
 #include "map.h"
 #include "mesh.h"
+#include "message.h"
 #include "router.h"
 
 typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
@@ -417,16 +418,6 @@ static int translate_leave(Daemon *d, Route *route) {
         return remove->host ? 0 : -ENOMEM;
 }
 
-static Argosy__Request *request_copy(const Argosy__Request *q) {
-        size_t len = argosy__request__get_packed_size(q);
-        _cleanup_free_ uint8_t *packed = malloc(len + 1);
-
-        if (!packed)
-                return NULL;
-        argosy__request__pack(q, packed);
-        return argosy__request__unpack(NULL, len, packed);
-}
-
 int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata,
                   Route **ret) {
         Route *route;
@@ -443,7 +434,7 @@ int router_submit(Router *r, const Argosy__Request *request, RouteRespond respon
         route->id = ++r->last_id;
         list_append(&r->routes, &route->link);
         r->n_routes++;
-        route->request = request_copy(request);
+        route->request = message_copy(request);
         k = route->request ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)
                 k = map_add(&r->by_id, &route->id, sizeof(route->id), route);

@@ -70,7 +70,7 @@ def frame(length, payload=b""):
 GARBAGE = {
     "text": b"GET / HTTP/1.1\r\nHost: n1\r\n\r\n",
     "zeros": bytes(4096),
-    "noise": bytes(range(256)) * 64,
+    "noise": frame(256, bytes(range(256))) * 16,
     "a TLS record that is too long": b"\x16\x03\x01\xff\xff" + bytes(70000),
     "a frame that is too long": frame(0xffffffff),
 }

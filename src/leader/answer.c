@@ -181,6 +181,7 @@ static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits 
                 return NULL;
         for (size_t i = 0; i < n; i++)
                 if (matches(m->patterns, m->n_patterns, units[i]->record->name) &&
+                    unit_name_kind(units[i]->record->name, NULL) != UNIT_NAME_TEMPLATE && // never on a node
                     add_unit_rows(l, r->units, units[i]) < 0)
                         return NULL;
         map_foreach (slot, &l->units) { // destroyed, but not gone everywhere yet
@@ -276,6 +277,10 @@ static const char *host_state_word(const Leader *l, const Host *h) {
         return h->lease.state == LEASE_SUSPECT ? "suspect" : "online";
 }
 
+static const char *role_word(const Argosy__HostRecord *host) {
+        return host->role == ARGOSY__HOST_ROLE__ROLE_VOTER ? "voter" : "spare";
+}
+
 static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy__HostRecord *host,
                         const Argosy__NodeRecord *node, uint32_t leader) {
         Argosy__Response__NodeRow *row = calloc(1, sizeof(*row));
@@ -300,7 +305,7 @@ static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy_
         if (field_set(&row->node, name_of_node(l, host, node->node)) < 0 ||
             field_set(&row->address, host->address) < 0 ||
             field_set(&row->state, host_state_word(l, host_find(l, host->host))) < 0 ||
-            field_set(&row->role, host->role == ARGOSY__HOST_ROLE__ROLE_VOTER ? "voter" : "spare") < 0 ||
+            field_set(&row->role, row->leader ? "leader" : role_word(host)) < 0 ||
             field_set(&row->host_id, hex) < 0)
                 return -ENOMEM;
         return field_set(&row->machine_id, host->machine_id);
@@ -419,6 +424,7 @@ static void cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
                 const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
                 Argosy__Response__Cat c = ARGOSY__RESPONSE__CAT__INIT;
                 Argosy__Response out = ARGOSY__RESPONSE__INIT;
+                char message[UNIT_NAME_MAX + 32];
 
                 out.id = request->id;
                 out.what_case = ARGOSY__RESPONSE__WHAT_CAT;
@@ -430,7 +436,8 @@ static void cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
                         c.content = (ProtobufCBinaryData){.data = e->spec->content, .len = e->spec->len};
                 else {
                         out.status = ENOENT;
-                        out.message = "no such unit";
+                        snprintf(message, sizeof(message), "%s: no such unit", m->names[i]);
+                        out.message = message;
                 }
                 respond(&out, userdata);
         }

@@ -24,6 +24,7 @@ which is what tools/check counts.
 import inspect
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -87,7 +88,7 @@ class Running:
     def __init__(self, node, argv):
         self._what = f"{node.name}: {' '.join(argv)}"
         self._process = subprocess.Popen(node.command(argv), text=True, stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
     @property
     def is_over(self):
@@ -106,7 +107,7 @@ class Running:
         return Result(self._process.returncode, out, err)
 
     def kill(self):
-        self._process.kill()
+        os.killpg(self._process.pid, signal.SIGKILL)  # nsenter and what it runs
         self._process.communicate()
 
 

@@ -92,6 +92,7 @@ def test_ranges_files_and_several_units(c: Cluster):
     c.ctl("start 'units/w@{1..9..2}' ./units/one here", on=n1)
     assert set(c.active("w@*")) == {f"w@{i}.service" for i in (1, 3, 5, 7, 9)}
     assert c.where("one") and c.where("here")
+    c.ctl("submit units/w@", on=n1)
     c.ctl("start 'w@{a,b{1,2}}' 'w@{08..10}'", on="n2")
     assert {"w@a.service", "w@b1.service", "w@b2.service", "w@08.service", "w@10.service"} <= set(c.active("w@*"))
     c.ctl("stop 'w@*' one.service", on="n3")

@@ -35,6 +35,7 @@ struct Route {
         uint64_t id; // key in `by_id`
         uint64_t cancel;
         uint64_t deadline_us; // while WAITING
+        uint64_t again_us;    // while WAITING, 0: only when the leader changes
         bool leaving;         // `cluster leave`
         bool answered;        // at least one response has gone out
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
@@ -126,16 +127,23 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
         route_respond(userdata, response);
 }
 
+// Who was asked does not lead any more. The news of that may come later, or have come before the question:
+// so it is asked again a little later also if there is no news.
+static void wait_again(Route *route) {
+        route->place = ROUTE_WAITING;
+        route->cancel = 0;
+        route->again_us = clock_boot_us() + ROUTER_AGAIN_MS * USEC_PER_MSEC;
+        arm_timer(route->router);
+}
+
 // From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next
 // leader is asked.
 static void on_leader_answer(const Argosy__Response *response, void *userdata) {
         Route *route = userdata;
 
         if (response->final && response->status == EAGAIN && route->place == ROUTE_HERE) {
-                route->place = ROUTE_WAITING;
-                route->cancel = 0;
-                arm_timer(route->router);
-                return; // leadership changes follow: router_on_leader_changed() or the deadline
+                wait_again(route);
+                return;
         }
         if (!is_leave_granted(route, response))
                 route_respond(route, response);
@@ -147,8 +155,7 @@ void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *res
         if (!route || route->place != ROUTE_AWAY)
                 return; // cancelled meanwhile
         if (response->final && response->status == EAGAIN) {
-                route->place = ROUTE_WAITING; // it no longer leads: as above
-                arm_timer(r);
+                wait_again(route);
                 return;
         }
         if (!is_leave_granted(route, response))
@@ -267,6 +274,7 @@ static void dispatch_away(Route *route) {
 static void dispatch(Route *route) {
         Daemon *d = route->router->daemon;
 
+        route->again_us = 0;
         if (is_local(route->request))
                 dispatch_local(route);
         else if (d->leading)
@@ -335,8 +343,11 @@ static void arm_timer(Router *r) {
         list_foreach (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
-                if (route->place == ROUTE_WAITING)
-                        next = MIN_OF(next, route->deadline_us);
+                if (route->place != ROUTE_WAITING)
+                        continue;
+                next = MIN_OF(next, route->deadline_us);
+                if (route->again_us)
+                        next = MIN_OF(next, route->again_us);
         }
         if (next == UINT64_MAX)
                 uv_timer_stop(&r->timer);
@@ -351,8 +362,12 @@ static void on_timer(uv_timer_t *timer) {
         list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
-                if (route->place == ROUTE_WAITING && route->deadline_us <= now)
+                if (route->place != ROUTE_WAITING)
+                        continue;
+                if (route->deadline_us <= now)
                         on_deadline(route);
+                else if (route->again_us && route->again_us <= now)
+                        dispatch(route);
         }
         arm_timer(r);
 }

@@ -20,6 +20,7 @@ typedef struct Router Router;
 enum {
         ROUTER_ROUTES_MAX = 4096,
         ROUTER_READ_MS = 2000,    // a read waits so long for a leader
+        ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };
 

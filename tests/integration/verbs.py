@@ -221,10 +221,12 @@ def test_bad_units_are_refused_with_their_place_and_nothing_half_done(c: Cluster
     n1 = c.node("n1")
     n1.write("/root/units/good.service", SLEEPER)
     for name, text, words in [
-            ("garbage.service", "ExecStart=/bin/true\n", ["garbage.service", "1"]),
-            ("key.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a=b\nColour=green\n", ["key.service", "5", "Colour"]),
-            ("fleet.service", SLEEPER + "[X-Fleet]\nMachineOff=a\n", ["fleet.service", "4", "MachineOff"]),
-            ("label.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a b\n", ["label.service", "4"])]:
+            ("header.service", "# one\n[Service\nExecStart=/bin/true\n", ["header.service:2"]),
+            ("empty.service", "", ["empty.service", "empty"]),
+            ("nul.service", SLEEPER + "\0", ["nul.service:3"]),
+            ("key.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a=b\nColour=green\n", ["key.service:5", "Colour"]),
+            ("fleet.service", SLEEPER + "[X-Fleet]\nMachineOff=a\n", ["fleet.service:4", "MachineOff"]),
+            ("label.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a b\n", ["label.service:4"])]:
         n1.write(f"/root/units/{name}", text)
         c.ctl_fails(f"start /root/units/{name}", on=n1, saying=words)
         assert name not in c.known()

@@ -392,6 +392,12 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
                 *ret_why = str_printf("Cannot make %s: %s", d->state_dir, strerror(-r));
                 return r;
         }
+        r = state_dir_lock(d->state_dir);
+        if (r < 0) {
+                *ret_why = str_printf("Cannot lock %s: %s", d->state_dir,
+                                      r == -EBUSY ? "another argosyd uses it" : strerror(-r));
+                return r;
+        }
         r = state_dir_settle(d->state_dir, ret_why);
         if (r < 0)
                 return r;

@@ -9,32 +9,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "run.h"
 #include "state-dir.h"
 #include "store.h"
 #include "str.h"
-
-// Whether a daemon answers on the local socket of this runtime directory.
-static bool daemon_is_running(const char *runtime_dir) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct ucred peer = {};
-        socklen_t len = sizeof(peer);
-        bool running;
-
-        if (fd < 0)
-                return false;
-        snprintf(address.sun_path, sizeof(address.sun_path), "%s/argosy.sock", runtime_dir);
-        running = connect(fd, (struct sockaddr *) &address, sizeof(address)) == 0 &&
-                  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
-                  peer.pid != 1; // 1: systemd's socket, nobody behind it
-        close(fd);
-        return running;
-}
 
 static int fail(const char *format, const char *a, const char *b) {
         fputs("argosyd: ", stderr);
@@ -51,8 +30,11 @@ int recover_run(const RunOptions *options) {
 
         if (!log_dir)
                 return EXIT_FAILURE;
-        if (daemon_is_running(options->runtime_dir))
+        r = state_dir_lock(options->state_dir);
+        if (r == -EBUSY)
                 return fail("argosyd is running%s%s; stop argosyd.socket and argosyd.service first", "", "");
+        if (r < 0)
+                return fail("cannot lock %s: %s", options->state_dir, strerror(-r));
         r = state_dir_settle(options->state_dir, &why);
         if (r >= 0)
                 r = state_dir_load(options->state_dir, &identity, &peers, &why);

@@ -407,10 +407,15 @@ void router_on_leader_changed(Router *r) {
 
 // ---- life
 
-static uint64_t waiting_time_ms(const Argosy__Request *q) {
+// A read waits for an election, but not each time anew while there is nobody to elect a leader.
+static uint64_t plan_deadline(const Daemon *d, const Argosy__Request *q, uint64_t now) {
         if (q->timeout_ms > 0)
-                return q->timeout_ms;
-        return is_read(q) ? ROUTER_READ_MS : ROUTER_CHANGE_MS;
+                return now + q->timeout_ms * USEC_PER_MSEC;
+        if (!is_read(q))
+                return now + ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        if (d->leading || d->known_leader != 0)
+                return now + ROUTER_READ_MS * USEC_PER_MSEC;
+        return MAX_OF(now, d->leader_seen_us + ROUTER_READ_MS * USEC_PER_MSEC);
 }
 
 // `cluster leave` is `cluster remove` of ourselves, asked of the leader; the answer comes from there, and
@@ -457,7 +462,7 @@ int router_submit(Router *r, const Argosy__Request *request, RouteRespond respon
                 route_free(route);
                 return k;
         }
-        route->deadline_us = clock_boot_us() + waiting_time_ms(route->request) * USEC_PER_MSEC;
+        route->deadline_us = plan_deadline(r->daemon, route->request, clock_boot_us());
         drain_mark(&r->drain);
         *ret = route;
         return 0;

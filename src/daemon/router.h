@@ -8,7 +8,7 @@
 // every request is safe to repeat (changes carry ids, waits are comparisons, the rest reads). Only a journal
 // that has begun to flow ends with an error.
 //
-// Without a leader, reading requests are answered after ROUTER_READ_MS from what this host knows, with its
+// Without a leader for ROUTER_READ_MS, reading requests are answered from what this host knows, with its
 // age; others fail when their time is over.
 
 #include "argosy.pb-c.h"
@@ -19,7 +19,7 @@ typedef struct Router Router;
 
 enum {
         ROUTER_ROUTES_MAX = 4096,
-        ROUTER_READ_MS = 2000,    // a read waits so long for a leader
+        ROUTER_READ_MS = 2000,    // a read waits until there was no leader for so long
         ROUTER_AGAIN_MS = 100,    // after "I do not lead any more" without news of another leader
         ROUTER_CHANGE_MS = 10000, // and a change so long, unless the client says otherwise
 };

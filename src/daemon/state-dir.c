@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,18 @@ static const char peers_magic[8] = "argpeer1";
 static int explain(char **ret_why, int error, char *why) {
         *ret_why = why;
         return error;
+}
+
+int state_dir_lock(const char *dir) {
+        int r, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0)
+                return -errno;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+                return 0; // never closed: the lock ends with the process, or when it executes itself again
+        r = errno == EWOULDBLOCK ? -EBUSY : -errno;
+        close(fd);
+        return r;
 }
 
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {

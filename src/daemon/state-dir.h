@@ -17,7 +17,11 @@
 #include "argosy.pb-c.h"
 #include "identity.h"
 
-// Finishes a replacement that was committed. To be called first at every start. Blocks on the disk, like
+// Takes the directory for this process, for as long as it lives: two that write to one log would ruin it.
+// -EBUSY: another process has it.
+int state_dir_lock(const char *dir);
+
+// Finishes a replacement that was committed. To be called at every start, after the lock. Blocks on the disk, like
 // everything here.
 int state_dir_settle(const char *dir, char **ret_why);
 

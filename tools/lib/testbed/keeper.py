@@ -110,7 +110,7 @@ class Keeper:
         The descriptors in `hold` stay open in the keeper: locks on what the testbed uses.
         """
         package = str(Path(__file__).resolve().parents[1])
-        process = subprocess.Popen([sys.executable, "-m", "testbed.keeper", name], start_new_session=True,
+        process = subprocess.Popen([sys.executable, "-W", "ignore::RuntimeWarning:runpy", "-m", "testbed.keeper", name], start_new_session=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    pass_fds=hold,
                                    env=os.environ | {"PYTHONPATH": package, "PYTHONDONTWRITEBYTECODE": "1"})

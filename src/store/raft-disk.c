@@ -207,13 +207,29 @@ static void forget_repeated_entries(struct raft *raft, struct raft_append_entrie
                 MIN_OF(m->leader_commit, raft->commit_index); // or ours would fall back to the snapshot's
 }
 
+// ---- guard 10: configurations
+//
+// A follower notes a configuration under the index of the first entry of the message that brings it. If it
+// is not the first itself, its commit is never noticed, and the next snapshot holds an older configuration:
+// a voter that starts from it may find itself a spare. So a message ends before a configuration in its
+// midst, as if the rest had been lost; the leader sends that again, and then the configuration comes first.
+
+static unsigned count_up_to_configuration(const struct raft_append_entries *m) {
+        for (unsigned i = 1; i < m->n_entries; i++)
+                if (m->entries[i].type == RAFT_CHANGE)
+                        return i;
+        return m->n_entries;
+}
+
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         RaftStore *s = owner_of(io);
         struct raft_append_entries *m = &message->append_entries;
 
-        if (message->type == RAFT_APPEND_ENTRIES && m->n_entries > 0 && m->prev_log_index == 0 &&
-            s->raft.trail.offset > 0 && !s->raft.snapshot.installing)
-                forget_repeated_entries(&s->raft, m);
+        if (message->type == RAFT_APPEND_ENTRIES && m->n_entries > 0) {
+                if (m->prev_log_index == 0 && s->raft.trail.offset > 0 && !s->raft.snapshot.installing)
+                        forget_repeated_entries(&s->raft, m);
+                m->n_entries = count_up_to_configuration(m);
+        }
         s->receive(io, message);
 }
 

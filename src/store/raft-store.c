@@ -133,14 +133,20 @@ static int on_apply(struct raft_fsm *fsm, const struct raft_buffer *buf, void **
         return 0;
 }
 
+static bool configuration_is_pending(const struct raft *raft) {
+        return raft->configuration_uncommitted_index > 0 &&
+               raft->configuration_uncommitted_index <= raft->last_applied;
+}
+
 static int on_snapshot(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], unsigned *ret_n) {
         RaftStore *s = CONTAINER_OF(fsm, RaftStore, fsm);
         Buf record = {};
         int r;
 
-        if (s->inside)
-                return RAFT_BUSY; // libraft asks again at its next event; the owner is not called from
-                                  // inside its own call
+        // libraft asks again at its next event. The owner is not called from inside its own call; and a committed
+        // configuration that libraft has not taken note of yet would be missing in the snapshot (guard 10).
+        if (s->inside || configuration_is_pending(&s->raft))
+                return RAFT_BUSY;
         if (!buf_reserve(&record, SNAPSHOT_HEADER_SIZE))
                 return RAFT_NOMEM;
         record.len = SNAPSHOT_HEADER_SIZE;

@@ -111,11 +111,42 @@ static int transfer(uint32_t raft_id, StoreMemberDone done, void *data, void *us
         return -EBUSY;
 }
 
+static struct RigHeld *hold(Rig *g, StoreDone done, void *done_data) {
+        struct RigHeld *held = &g->held[g->n_held++];
+
+        assert_true(g->n_held <= ELEMENTSOF(g->held));
+        *held = (struct RigHeld){.done = done, .data = done_data};
+        return held;
+}
+
+void rig_release(Rig *g) {
+        for (size_t i = 0; i < g->n_held; i++) {
+                struct RigHeld *held = &g->held[i];
+                int r = held->barrier ? store_barrier(g->store, held->done, held->data)
+                                      : store_submit(g->store, held->batch.data, held->batch.len, held->done,
+                                                     held->data);
+
+                assert_int_equal(r, 0);
+                buf_done(&held->batch);
+        }
+        g->n_held = 0;
+}
+
 static int submit(const void *data, size_t len, StoreDone done, void *done_data, void *userdata) {
+        Rig *g = userdata;
+
+        if (g->slow)
+                return buf_append(&hold(g, done, done_data)->batch, data, len);
         return store_submit(((Rig *) userdata)->store, data, len, done, done_data);
 }
 
 static int barrier(StoreDone done, void *done_data, void *userdata) {
+        Rig *g = userdata;
+
+        if (g->slow) {
+                hold(g, done, done_data)->barrier = true;
+                return 0;
+        }
         return store_barrier(((Rig *) userdata)->store, done, done_data);
 }
 
@@ -430,9 +461,9 @@ static void attach(RigHost *h) {
 }
 
 static bool host_turn(RigHost *h) {
-        Argosy__ToHost **inbox = h->inbox;
-        size_t n = h->n_inbox;
-        bool busy = n > 0;
+        Argosy__ToHost **inbox;
+        bool busy = h->n_inbox > 0;
+        size_t n;
 
         if (h->was_linked && !h->linked) {
                 h->was_linked = false;
@@ -452,6 +483,8 @@ static bool host_turn(RigHost *h) {
                 busy = true;
         }
         h->was_linked = h->linked;
+        inbox = h->inbox;
+        n = h->n_inbox;
         h->inbox = NULL;
         h->n_inbox = 0;
         for (size_t i = 0; i < n; i++) {
@@ -487,6 +520,11 @@ bool rig_turn(Rig *g) {
         for (size_t i = 0; i < g->n_hosts; i++)
                 busy |= host_turn(&g->hosts[i]);
         return busy || loop_is_busy(g);
+}
+
+void rig_turns(Rig *g, unsigned n) {
+        while (n-- > 0)
+                (void) rig_turn(g);
 }
 
 void rig_settle(Rig *g) {

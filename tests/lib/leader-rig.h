@@ -79,12 +79,24 @@ struct Rig {
         void *member_data;
         uint32_t transferred;
         unsigned batches; // committed
+        // The log takes its time: what the leader gives it stays here until rig_release().
+        bool slow;
+        struct RigHeld {
+                Buf batch;
+                bool barrier;
+                StoreDone done;
+                void *data;
+        } held[8];
+        size_t n_held;
 };
 
 void rig_start(Rig *g, size_t n_hosts); // all hosts up, attached and welcomed; host 1 is the leader's
 void rig_stop(Rig *g);
 // One turn of the loop and of every host. Says whether anything happened.
 bool rig_turn(Rig *g);
+void rig_turns(Rig *g, unsigned n);
+// Hands to the log what waits for it.
+void rig_release(Rig *g);
 // Lets everything happen that happens without time passing.
 void rig_settle(Rig *g);
 // Lets time pass; hosts that are up beat.

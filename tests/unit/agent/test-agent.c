@@ -350,6 +350,24 @@ static void the_fence_is_on_the_disk_before_anything_is_done(void **state) {
         loop_until(answered("web.service", 5));
 }
 
+static void nothing_is_obeyed_while_the_fence_cannot_be_written(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/fence", w.dir);
+        unsigned beats;
+
+        log_set_level(LOG_CRIT); // it complains, rightly
+        meet_leader(NULL, 0);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0700), 0); // no file can take its place
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        beats = w.n_beats;
+        loop_until(w.n_beats >= beats + 10);
+        assert_false(has_file("web.service"));
+        assert_false(answered("web.service", 5));
+        assert_int_equal(rmdir(path), 0);
+        loop_until(answered("web.service", 5));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+}
+
 static void a_oneshot_runs_once(void **state) {
         Order o = {.name = "job.service", .content = job, .revision = 5, .start = 5};
         uint64_t start_rev;
@@ -865,6 +883,7 @@ int main(void) {
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),
                 WORLD_TEST(an_older_fence_orders_nothing),
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),
+                WORLD_TEST(nothing_is_obeyed_while_the_fence_cannot_be_written),
                 WORLD_TEST(a_oneshot_runs_once),
                 WORLD_TEST(a_oneshot_that_is_over_elsewhere_is_not_run_here),
                 WORLD_TEST(a_crash_while_a_start_is_under_way_starts_once),

@@ -3,6 +3,7 @@
 
 #include "fence.h"
 #include "str.h"
+#include "sync-trace.h"
 
 static void generation_beats_term_beats_index(void **state) {
         static const Fence rising[] = {{0, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 1, 7},
@@ -30,6 +31,18 @@ static void what_was_saved_is_found_again(void **state) {
         assert_int_equal(found.generation | found.term | found.index, 0);
 }
 
+// Else a power cut would bring back a host that obeys an old leader.
+static void a_saved_fence_survives_a_power_cut(void **state) {
+        Fence f = {1, 2, 3};
+
+        sync_trace_clear();
+        assert_int_equal(fence_save(*state, &f), 0);
+        assert_string_equal(sync_trace(), "frd");
+        sync_trace_clear();
+        assert_int_equal(fence_remove(*state), 0);
+        assert_string_equal(sync_trace(), "d");
+}
+
 // Each single damaged byte and each shorter file is noticed; nothing of it counts as "no fence".
 static void a_damaged_file_is_not_an_empty_one(void **state) {
         _cleanup_free_ char *path = str_printf("%s/fence", (char *) *state);
@@ -52,6 +65,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(generation_beats_term_beats_index),
                 cmocka_unit_test_setup_teardown(what_was_saved_is_found_again, tmpdir_make, tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_saved_fence_survives_a_power_cut, tmpdir_make,
+                                                tmpdir_drop),
                 cmocka_unit_test_setup_teardown(a_damaged_file_is_not_an_empty_one, tmpdir_make,
                                                 tmpdir_drop),
         };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fileio.h"
+#include "sync-trace.h"
 
 static int make_dir(void **state) {
         char *dir = strdup("/tmp/argosy-test-XXXXXX");
@@ -35,6 +36,16 @@ static void replaces_whole_files(void **state) {
         assert_int_equal(file_read(AT_FDCWD, "none", 3, &b), -ENOENT);
 }
 
+// The content before the name, the name before the return.
+static void a_synced_replace_is_on_the_disk_when_it_returns(void **state) {
+        sync_trace_clear();
+        assert_int_equal(file_replace(AT_FDCWD, "a", "one", 3, 0600, FILE_SYNC), 0);
+        assert_string_equal(sync_trace(), "frd");
+        sync_trace_clear();
+        assert_int_equal(file_replace(AT_FDCWD, "a", "two", 3, 0600, 0), 0);
+        assert_string_equal(sync_trace(), "r");
+}
+
 static void a_failed_replace_leaves_nothing(void **state) {
         assert_int_equal(mkdir("a", 0700), 0);
         assert_int_equal(file_replace(AT_FDCWD, "a", "x", 1, 0600, 0), -EISDIR);
@@ -55,6 +66,8 @@ static void empties_trees_without_following_links(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(replaces_whole_files, make_dir, drop_dir),
+                cmocka_unit_test_setup_teardown(a_synced_replace_is_on_the_disk_when_it_returns, make_dir,
+                                                drop_dir),
                 cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, make_dir, drop_dir),
                 cmocka_unit_test_setup_teardown(empties_trees_without_following_links, make_dir, drop_dir),
         };

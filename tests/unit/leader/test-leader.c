@@ -265,6 +265,51 @@ static void requests_of_one_turn_cost_one_entry(void **state) {
         assert_int_equal(g.batches, before + 1);
 }
 
+// No decision builds on one that may still be rolled back.
+static void one_batch_is_on_its_way_at_a_time(void **state) {
+        unsigned before = g.batches;
+        RigAnswer *a, *b;
+
+        g.slow = true;
+        a = rig_change_with(&g, START, "a.service", SERVICE, false, NULL);
+        rig_turns(&g, 5);
+        assert_int_equal(g.n_held, 1);
+        b = rig_change_with(&g, START, "b.service", SERVICE, false, NULL);
+        rig_turns(&g, 5);
+        assert_int_equal(g.n_held, 1);
+        assert_false(a->final);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_true(b->final);
+        assert_int_equal(g.batches, before + 2);
+}
+
+// A leader that was replaced without knowing it gets no barrier through, so it welcomes nobody.
+static void nobody_is_welcomed_before_a_barrier_that_began_after_the_attach(void **state) {
+        RigHost *h = rig_host(&g, 2);
+        unsigned before = h->welcomes;
+
+        g.slow = true;
+        h->attached = false;
+        rig_turns(&g, 5);
+        assert_true(h->attached);
+        assert_int_equal(g.n_held, 1);
+        assert_int_equal(h->welcomes, before);
+        h->attached = false; // and once more, while the barrier is on its way
+        rig_turns(&g, 5);
+        assert_int_equal(h->welcomes, before);
+        rig_release(&g);
+        rig_turns(&g, 5);
+        assert_int_equal(h->welcomes, before);
+        assert_int_equal(g.n_held, 1); // that of the second Attach
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_int_equal(h->welcomes, before + 1);
+}
+
 static void a_full_disk_changes_nothing_and_says_so(void **state) {
         RigAnswer *a;
 
@@ -456,6 +501,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_host_cannot_invent_units_without_limit, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
+                cmocka_unit_test_setup_teardown(one_batch_is_on_its_way_at_a_time, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        nobody_is_welcomed_before_a_barrier_that_began_after_the_attach, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                         a_lost_leader_answers_with_an_unknown_outcome_that_may_be_repeated, setup, teardown),

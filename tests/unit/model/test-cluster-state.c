@@ -113,6 +113,10 @@ static void what_does_not_fit_is_skipped(void **state) {
 
         batch_unit(&b, long_name, WEB, (UnitPut){0});
         batch_unit(&b, "", WEB, (UnitPut){0});
+        apply(s, &b);
+        assert_int_equal(cluster_state_n_units(s), 0);
+
+        batch_unit(&b, "a.service", WEB, (UnitPut){0});
         b.log.ops[0]->spec->content.data[0] ^= 1; // no longer what its hash says
         apply(s, &b);
         assert_int_equal(cluster_state_n_units(s), 0);

@@ -7,6 +7,7 @@
 #include "fileio.h"
 #include "install-marker.h"
 #include "store-node.h"
+#include "sync-trace.h"
 
 static char dir[256];
 
@@ -59,6 +60,15 @@ static void guard_3_an_interrupted_install_loses_the_old_segments(void **state) 
         assert_int_equal(install_marker_finish(dir), 0);
 }
 
+static void guard_3_the_marker_survives_a_power_cut(void **state) {
+        sync_trace_clear();
+        assert_int_equal(install_marker_put(dir, 120), 0);
+        assert_string_equal(sync_trace(), "frd");
+        sync_trace_clear();
+        assert_int_equal(install_marker_remove(dir), 0);
+        assert_string_equal(sync_trace(), "d");
+}
+
 static void an_install_that_never_happened_loses_nothing(void **state) {
         touch("snapshot-2-12-1234"); // another one
         touch("snapshot-2-12-1234.meta");
@@ -81,6 +91,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(without_a_marker_nothing_happens, setup, teardown),
                 cmocka_unit_test_setup_teardown(guard_3_an_interrupted_install_loses_the_old_segments, setup,
                                                 teardown),
+                cmocka_unit_test_setup_teardown(guard_3_the_marker_survives_a_power_cut, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_install_that_never_happened_loses_nothing, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_damaged_marker_stops_the_start, setup, teardown),

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A copy of the source in which faults are put, built and tested.
+
+It is kept (below the build directory of the caller's choice), so that a second run compiles only what has changed.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[3]
+
+UNIT_TIMEOUT_S = 40  # a test that hangs has noticed, too
+SCENARIO_TIMEOUT_S = 240
+
+OPTIONS = ["-Doptimization=0", "-Ddebug=false", "-Djemalloc=disabled", "-Dman=disabled"]
+
+# cmocka's "[  FAILED  ] function", or "[  ERROR   ]" where setup or teardown failed too; a scenario's "failed SECONDS function"
+FAILED = re.compile(r"^\[  (?:FAILED|ERROR ) +\] (\w+)$|^failed \d+\.\d (\S+)$", re.MULTILINE)
+BEGUN = re.compile(r"^\[ RUN      \] (\w+)$", re.MULTILINE)
+
+
+class Misfit(Exception):
+    """The fault does not fit the source, or the workshop cannot be used."""
+
+
+def is_scenario(room_test):
+    return room_test.startswith("integration/")
+
+
+class Workshop:
+    def __init__(self, directory):
+        self.source, self.build = Path(directory) / "source", Path(directory) / "build"
+        self._tests = {}
+
+    def open(self):
+        """Brings the copy up to date and learns what tests there are."""
+        self._copy()
+        if not (self.build / "build.ninja").exists():
+            self._must(["meson", "setup", self.build, self.source, *OPTIONS])
+        self._must(["ninja", "-C", self.build, "build.ninja"])
+        for test in json.loads(self._must(["meson", "introspect", self.build, "--tests"])):
+            self._tests[test["name"]] = test
+
+    def _copy(self):
+        """Files that did not change keep their time, so they are not compiled again."""
+        listed = subprocess.run(["git", "-C", SOURCE, "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+                                capture_output=True, check=True).stdout.decode().split("\0")
+        wanted = {name for name in listed if name and (SOURCE / name).is_file()}
+        for path in [path for path in self.source.rglob("*") if path.is_file()]:
+            if str(path.relative_to(self.source)) not in wanted:
+                path.unlink()
+        for name in wanted:
+            original, copy = SOURCE / name, self.source / name
+            if not copy.exists() or copy.read_bytes() != original.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(original, copy)
+
+    def _must(self, argv):
+        done = subprocess.run([str(arg) for arg in argv], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            raise Misfit(f"{' '.join(str(arg) for arg in argv[:3])} failed:\n{done.stdout[-3000:]}")
+        return done.stdout
+
+    # faults
+
+    def check(self, fault):
+        """Misfit unless the fault's line is there exactly once."""
+        self._position(fault)
+
+    def _position(self, fault):
+        path = self.source / fault.file
+        if not path.exists():
+            raise Misfit(f"there is no {fault.file}")
+        lines = path.read_text().splitlines(keepends=True)
+        found = [number for number, line in enumerate(lines) if line.strip() == fault.line]
+        if len(found) != 1:
+            raise Misfit(f"{fault.file} has this line {len(found)} times, not once: {fault.line}")
+        return path, lines, found[0]
+
+    def put_in(self, fault):
+        """Replaces the fault's line. Returns a function that brings it back."""
+        path, lines, number = self._position(fault)
+        before = path.read_text()
+        indent = lines[number][:len(lines[number]) - len(lines[number].lstrip())]
+        lines[number] = f"{indent}{fault.instead}\n"
+        path.write_text("".join(lines))
+        return lambda: path.write_text(before)
+
+    # tests
+
+    def make(self, room_test):
+        """Builds what the test needs; Misfit with the compiler's words if that fails."""
+        if is_scenario(room_test):
+            self._must(["ninja", "-C", self.build])
+        else:
+            command = self._test(room_test)["cmd"]
+            targets = [os.path.relpath(word, self.build) for word in command if word.startswith(str(self.build))]
+            self._must(["ninja", "-C", self.build, *targets])
+
+    def run(self, room_test, function):
+        """(whether it passed, the functions in which it failed, its output). Of a scenario only that function runs."""
+        if is_scenario(room_test):
+            scenario = self.source / "tests" / f"{room_test}.py"
+            return self._run([sys.executable, scenario, function], SCENARIO_TIMEOUT_S,
+                             {"ARGOSY_BUILD": str(self.build), "ARGOSY_TESTBED": "mutants"})
+        test = self._test(room_test)
+        return self._run(test["cmd"], UNIT_TIMEOUT_S, test["env"])
+
+    def _test(self, name):
+        if name not in self._tests:
+            raise Misfit(f"there is no test {name}")
+        return self._tests[name]
+
+    def _run(self, argv, timeout, environment):
+        process = subprocess.Popen([str(arg) for arg in argv], text=True, errors="replace", stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.build, start_new_session=True,
+                                   env=os.environ | environment)
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+        failed = {name or scenario.replace("-", "_") for name, scenario in FAILED.findall(output)}
+        begun = BEGUN.findall(output)
+        if process.returncode != 0 and not failed and begun:
+            failed = {begun[-1]}  # it hung or died in there
+        return process.returncode == 0, failed, output

@@ -149,6 +149,17 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         return say_later(t, r);
 }
 
+// A global unit leaves this node out, because the name belongs to somebody else there.
+static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, const char *why) {
+        _cleanup_response_ Argosy__Response *r = status_new(l, e->record->name, n, why);
+        Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
+
+        if (!row || field_set(&row->load, "-") < 0 || field_set(&row->active, "inactive") < 0 ||
+            field_set(&row->sub, "dead") < 0)
+                return -ENOMEM;
+        return say_later(t, TAKE_PTR(r));
+}
+
 static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
         bool wanted = e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
         _cleanup_response_ Argosy__Response *r = status_new(
@@ -190,11 +201,12 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
 
         map_foreach (slot, &l->nodes) {
                 Node *node = slot->value;
+                const char *why = e && e->record->global && u ? unit_exclusion(u, node->number) : NULL;
 
-                if (!has_it(l, u, e, node))
+                if (!why && !has_it(l, u, e, node))
                         continue;
                 n++;
-                r = status_of_node(l, t, name, node);
+                r = why ? status_of_refusal(l, t, e, node, why) : status_of_node(l, t, name, node);
                 if (r < 0)
                         return r;
         }

@@ -37,10 +37,7 @@ static bool still_has_to_move(const Leader *l, const Unit *u, const UnitEntry *e
         if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
                 return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                          record_final_outcome(e->record, e->record->node));
-        for (const Exclusion *x = u->exclusions; x; x = x->next)
-                if (x->node == u->node->number)
-                        return true;
-        return false;
+        return unit_exclusion(u, u->node->number);
 }
 
 // Finds the unit another node. One that nobody takes stays with a lost node, since it may still be running

@@ -235,6 +235,7 @@ Unit *unit_get(Leader *l, const char *name);
 void unit_drop_if_unused(Leader *l, Unit *u);
 void unit_touch(Leader *l, Unit *u);
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason);
+const char *unit_exclusion(const Unit *u, uint32_t node); // why it refused the name; NULL: it did not
 void unit_forget_exclusions(Unit *u, uint32_t node); // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);
 Site *site_find(const Unit *u, const Node *n);

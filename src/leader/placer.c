@@ -37,10 +37,7 @@ static const char *on_foreign(const char *name, uint32_t node, void *userdata) {
         const Leader *l = userdata;
         const Unit *u = unit_find(l, name);
 
-        for (const Exclusion *e = u ? u->exclusions : NULL; e; e = e->next)
-                if (e->node == node)
-                        return e->reason;
-        return NULL;
+        return u ? unit_exclusion(u, node) : NULL;
 }
 
 int placer_new(Leader *l, uint32_t without_host, Placer **ret) {

@@ -172,6 +172,13 @@ Unit *unit_get(Leader *l, const char *name) {
         return u;
 }
 
+const char *unit_exclusion(const Unit *u, uint32_t node) {
+        for (const Exclusion *e = u->exclusions; e; e = e->next)
+                if (e->node == node)
+                        return e->reason;
+        return NULL;
+}
+
 void unit_forget_exclusions(Unit *u, uint32_t node) {
         for (Exclusion **e = &u->exclusions; *e;) {
                 Exclusion *gone = *e;
@@ -369,9 +376,8 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
                 return false;
         if (!e->record->global)
                 return e->record->node == n->number;
-        for (const Exclusion *x = u ? u->exclusions : NULL; x; x = x->next)
-                if (x->node == n->number)
-                        return false;
+        if (u && unit_exclusion(u, n->number))
+                return false;
         if (unit_options_of(e, &options) < 0)
                 return false;
         admits = node_admits(l, n, options);

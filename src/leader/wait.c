@@ -72,7 +72,7 @@ static WaitVerdict judge_stopped(const WaitSite *s) {
 }
 
 static WaitVerdict judge_site(Argosy__Verb verb, uint64_t revision, const WaitSite *s) {
-        if (s->lost || !s->reported || s->revision < revision)
+        if (s->lost || s->refused || !s->reported || s->revision < revision)
                 return pending();
         if (s->error && *s->error)
                 return failure(EIO, s->error, s->node);

@@ -17,6 +17,7 @@ typedef struct WaitSite {
         const char *node; // its name, for messages
         bool wanted;      // the record places it here; else it is on its way out
         bool lost;        // the host is lost: nobody knows, and nobody waits
+        bool refused;     // its name belongs to somebody else there; it goes elsewhere
         bool reported;    // the fields below are known
         uint64_t revision;
         Argosy__LoadState load;

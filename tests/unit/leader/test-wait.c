@@ -51,6 +51,15 @@ static void assert_ends(Argosy__Verb verb, int status) {
         assert_int_equal(v.status, status);
 }
 
+static void a_node_that_refuses_the_name_is_not_the_end(void **state) {
+        sites[0].refused = true; // the unit is on its way to another node
+        sites[0].error = "the name belongs to somebody else";
+        assert_pending(START);
+        assert_pending(LOAD);
+        record.node = 0; // which nobody is
+        assert_ends(START, EAGAIN);
+}
+
 static void a_start_ends_when_the_asked_revision_is_active(void **state) {
         assert_ends(START, 0);
         sites[0].revision = 9; // what runs is an older start
@@ -215,6 +224,7 @@ static void a_global_unit_is_waited_for_on_every_node_that_is_not_lost(void **st
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup(a_node_that_refuses_the_name_is_not_the_end, setup),
                 cmocka_unit_test_setup(a_start_ends_when_the_asked_revision_is_active, setup),
                 cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
                 cmocka_unit_test_setup(a_one_shot_ends_the_start_when_it_has_finished, setup),

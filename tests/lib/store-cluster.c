@@ -179,9 +179,10 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
 
                 memcpy(data, &leader->n_applied, MIN_OF(len, sizeof(leader->n_applied)));
                 r = store_submit(leader->store, data, len, store_on_done, &a);
-                if (r < 0)
+                if (r < 0) { // it hands over, or has just lost
                         assert_int_equal(r, -EAGAIN);
-                else
+                        store_run_for(&c->loop, 10);
+                } else
                         store_run_until(&c->loop, is_answered, &a, 10000, "answer to a batch");
         }
 }

@@ -42,6 +42,9 @@ static void write_some(StoreCluster *c, Writes *w, size_t len) {
         store_run_for(&c->loop, dice(20));
 }
 
+static void on_transferred(int error, void *userdata) {
+}
+
 static void lose_power(StoreCluster *c, StoreNode *n) {
         char image[300];
 
@@ -63,6 +66,8 @@ static void what_was_acknowledged_survives_crashes(void **state) {
 
         for (unsigned i = 0; i < rounds; i++) {
                 write_some(c, &w, dice(4) == 0 ? 200000 : 100);
+                if (dice(4) == 0)
+                        (void) store_transfer(store_cluster_leader(c)->store, 0, on_transferred, NULL);
                 if (down) // one at a time: the other two are the majority
                         store_node_open(TAKE_PTR(down), false, NULL, NULL);
                 else {

@@ -432,46 +432,36 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         return 0;
 }
 
-typedef struct LogClose {
-        Daemon *daemon;
-        void (*closed)(Daemon *d);
-} LogClose;
-
 static void on_leader_closed(void *userdata) {
-        LogClose *c = userdata;
-        Daemon *d = c->daemon;
-        void (*closed)(Daemon *) = c->closed;
+        Daemon *d = userdata;
 
-        free(c);
         d->leader = NULL;
         d->state = cluster_state_free(d->state);
         d->store_closing = false;
-        closed(d);
+        d->log_closed(d);
 }
 
 static void on_store_closed(void *userdata) {
-        LogClose *c = userdata;
+        Daemon *d = userdata;
 
-        c->daemon->store = NULL;
-        if (c->daemon->leader)
-                leader_close(c->daemon->leader, on_leader_closed, c);
+        d->store = NULL;
+        if (d->leader)
+                leader_close(d->leader, on_leader_closed, d);
         else
-                on_leader_closed(c); // a spare has none
+                on_leader_closed(d); // a spare has none
 }
 
 void daemon_log_close(Daemon *d, void (*closed)(Daemon *d)) {
-        LogClose *c = calloc(1, sizeof(*c));
-
-        if (!c)
-                abort(); // 16 bytes at the end of a process
-        *c = (LogClose){d, closed};
+        d->log_closed = closed;
+        if (d->store_closing) // the daemon ends while the log is being closed for another reason
+                return;
         if (d->leading)
                 stop_leading(d, d->store_term, 0);
         d->store_closing = true;
         if (d->store)
-                store_close(d->store, on_store_closed, c);
+                store_close(d->store, on_store_closed, d);
         else
-                on_store_closed(c);
+                on_store_closed(d);
 }
 
 // ---- becoming a voter, and no longer being one

@@ -28,6 +28,7 @@
 #include "local-api.h"
 #include "log.h"
 #include "mesh.h"
+#include "message.h"
 #include "renew.h"
 #include "router.h"
 #include "run.h"
@@ -157,6 +158,7 @@ static void on_log_closed(Daemon *d) {
 }
 
 static void close_all(Daemon *d) {
+        join_close(d);
         if (d->join_server) {
                 join_server_close(TAKE_PTR(d->join_server));
                 router_close(TAKE_PTR(d->router));
@@ -519,10 +521,22 @@ static void execute_again(Daemon *d, char **argv) {
         log_error("Cannot execute argosyd again: %s", strerror(errno));
 }
 
+// A process that ends need not free anything. But so a leak checker sees what was lost on the way.
+static void forget_everything(Daemon *d) {
+        tls_context_unref(d->tls);
+        argosy__peers_file__free_unpacked(d->peers, NULL);
+        message_free(d->store_open_waiting);
+        identity_done(&d->identity);
+        config_done(&d->config);
+        free(d->log_dir);
+        memset(d, 0, sizeof(*d));
+}
+
 int daemon_run(const RunOptions *options, char **argv) {
         _cleanup_free_ char *why = NULL;
         static Daemon daemon; // handles inside must outlive the loop
         Daemon *d = &daemon;
+        DaemonEnd how;
         int r;
 
         d->loop = uv_default_loop();
@@ -551,6 +565,8 @@ int daemon_run(const RunOptions *options, char **argv) {
         uv_run(d->loop, UV_RUN_DEFAULT);
         if (d->end == DAEMON_RESTART)
                 execute_again(d, argv);
-        tls_context_unref(d->tls);
-        return d->end == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
+        how = d->end;
+        if (d->closing == 0) // else the deadline cut it short, and parts still use it
+                forget_everything(d);
+        return how == DAEMON_EXIT ? EXIT_SUCCESS : EXIT_FAILURE;
 }

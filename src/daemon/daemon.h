@@ -35,7 +35,8 @@ typedef struct TlsContext TlsContext;
 
 typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
 
-typedef struct Daemon {
+typedef struct Daemon Daemon;
+struct Daemon {
         uv_loop_t *loop;
         const char *state_dir, *runtime_dir, *unit_dir; // from the command line or the defaults
         char *log_dir;
@@ -64,6 +65,7 @@ typedef struct Daemon {
         bool leading;        // told to mesh, agent and leader
         bool init_in_flight; // the batch that must come before leading
         bool store_closing;
+        void (*log_closed)(Daemon *d);      // what follows it
         Argosy__ToHost *store_open_waiting; // StoreOpen that waits until the previous log is closed
 
         uint32_t known_leader;   // host number, 0: nobody
@@ -80,7 +82,7 @@ typedef struct Daemon {
         DaemonEnd end;
         bool transferring;
         int closing; // objects that have not called back yet
-} Daemon;
+};
 
 // daemon.c
 // Begins the orderly end, once. RESTART: this process executes itself again with the new identity.

@@ -37,7 +37,7 @@ struct Join {
         TlsContext *tls;
         Stream *stream;
         Argosy__JoinReply *reply;
-        const char *reset_why;
+        char *reset_why;
         bool answered;
         bool looking_up;
 };
@@ -46,6 +46,7 @@ static void join_free(Join *j) {
         identity_done(&j->identity);
         buf_done(&j->csr);
         tls_context_unref(j->tls);
+        free(j->reset_why);
         if (j->reply)
                 argosy__join_reply__free_unpacked(j->reply, NULL);
         if (j->daemon->joining == j)
@@ -117,7 +118,9 @@ void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
         if (d->joining)
                 return; // a join in progress replaces the identity as well
         j = calloc(1, sizeof(*j));
-        if (!j) {
+        if (j)
+                j->reset_why = strdup(why); // until the units are gone
+        if (!j || !j->reset_why) {
                 daemon_fail(d, strerror(ENOMEM));
                 return;
         }
@@ -125,7 +128,6 @@ void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {
         j->daemon = d;
         j->done = done;
         j->userdata = userdata;
-        j->reset_why = why;
         agent_clear(d->agent, on_cleared, j);
 }
 
@@ -181,6 +183,11 @@ static void on_closed(Stream *s, int error, void *userdata) {
                 join_free(j);
                 return;
         }
+        if (j->daemon->end != DAEMON_RUNNING) {
+                fail(j, ECANCELED, "argosyd is ending");
+                join_free(j);
+                return;
+        }
         if (*j->reply->error || !reply_is_whole(j->reply)) {
                 fail(j, EACCES, "%s refused: %s", j->host,
                      *j->reply->error ? j->reply->error : "its answer is incomplete");
@@ -210,8 +217,10 @@ static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *fou
         else if (r == 0)
                 uv_ip6_name((struct sockaddr_in6 *) found->ai_addr, address, sizeof(address));
         uv_freeaddrinfo(found);
-        if (!j->done) // abandoned
-                r = -ECANCELED;
+        if (!j->done) { // abandoned
+                join_free(j);
+                return;
+        }
         if (r < 0) {
                 fail(j, EADDRNOTAVAIL, "cannot find the address of %s: %s", j->host, uv_strerror(status));
                 join_free(j);
@@ -318,15 +327,25 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         }
 }
 
-void join_abandon(Daemon *d, void *userdata) {
-        Join *j = d->joining;
-
-        if (!j || j->userdata != userdata)
-                return;
+static void give_up(Join *j) {
         j->done = NULL;
-        if (j->looking_up)
-                uv_cancel((uv_req_t *) &j
-                                  ->lookup); // comes back as a failed look-up, or is already being worked on
+        if (j->looking_up) // comes back as a failed look-up, or is already being worked on
+                uv_cancel((uv_req_t *) &j->lookup);
         if (j->stream && !j->reply)
                 stream_close(j->stream, -ECANCELED, false);
+}
+
+void join_abandon(Daemon *d, void *userdata) {
+        if (d->joining && d->joining->userdata == userdata)
+                give_up(d->joining);
+}
+
+void join_close(Daemon *d) {
+        Join *j = d->joining;
+
+        if (!j)
+                return;
+        give_up(j);
+        if (!j->looking_up && !j->stream) // waits for the agent, which says nothing more
+                join_free(j);
 }

@@ -75,6 +75,7 @@ static bool is_leave_granted(Route *route, const Argosy__Response *response) {
         if (!route->leaving || !response->final || response->status != 0)
                 return false;
         route->place = ROUTE_LOCAL;
+        route->cancel = 0; // was the leader's, not the agent's
         join_reset(route->router->daemon, "it left", on_left, route->router);
         return true;
 }
@@ -229,7 +230,10 @@ static void dispatch_local(Route *route) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE: // by force; else router_submit() made a ClusterRemove of
                                                   // it
                 route->place = ROUTE_LOCAL;
-                join_reset(d, "asked to leave by force", on_answer, route);
+                if (d->joining)
+                        route_fail(route, EBUSY, "another join or leave is going on");
+                else
+                        join_reset(d, "asked to leave by force", on_answer, route);
                 return;
         default:
                 route->place = ROUTE_LOCAL;
@@ -531,7 +535,7 @@ static void on_drain_closed(uv_handle_t *handle) {
 }
 
 void router_close(Router *r) {
-        list_foreach_safe (n, &r->routes)
-                route_free(CONTAINER_OF(n, Route, link));
+        list_foreach_safe (n, &r->routes) // and nobody calls back for them: leader and agent end later
+                router_cancel(CONTAINER_OF(n, Route, link));
         drain_close(&r->drain, on_drain_closed);
 }

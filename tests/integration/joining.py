@@ -131,4 +131,14 @@ def test_promote_and_demote(c: Cluster):
     c.ctl("start w@7", on=leader)
 
 
+def test_a_host_alone_ends_in_good_order_while_a_request_waits(c: Cluster):
+    n1 = c.node("n1")
+    c.submit("slow.service", "[Service]\nType=notify\nExecStart=/bin/sleep infinity\n", on=n1)
+    waiting = c.begin("start slow", on=n1)
+    eventually(lambda: n1.run("systemctl show --value --property=ActiveState slow.service").strip() == "activating")
+    n1.run("systemctl stop argosyd")
+    assert n1.run("systemctl show --value --property=Result argosyd").strip() == "success"
+    waiting.kill()
+
+
 main(nodes=3, alone=True, conf=QUICK)

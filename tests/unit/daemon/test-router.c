@@ -21,7 +21,7 @@ static struct World {
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
         char removed_host[64];
-        bool link_down;
+        bool link_down, force;
         LeaderRespond respond_here;
         void *respond_data;
         // What came back.
@@ -111,7 +111,8 @@ static int begin(void **state) {
 }
 
 static int end(void **state) {
-        router_close(w.daemon.router);
+        if (w.daemon.router)
+                router_close(w.daemon.router);
         assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
         return uv_loop_close(&w.loop); // fails on a leaked handle
 }
@@ -138,6 +139,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Route *route;
 
+        leave.force = w.force;
         q.what_case = what;
         if (what == ARGOSY__REQUEST__WHAT_LIST_NODES)
                 q.list_nodes = &list_nodes;
@@ -316,6 +318,27 @@ static void without_a_link_it_stays_until_there_is_one(void **state) {
         assert_int_equal(w.forwarded, 1);
 }
 
+// The leader ends after the router, and fails what it was asked for: to nobody.
+static void at_the_end_nothing_is_left_with_the_leader(void **state) {
+        w.daemon.leading = true;
+        w.daemon.leader = (Leader *) &w;
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        router_close(TAKE_PTR(w.daemon.router));
+        assert_int_equal(w.here_cancelled, 1);
+        assert_int_equal(w.answers, 0);
+}
+
+static void a_second_leave_is_refused(void **state) {
+        w.daemon.joining = (Join *) &w;
+        w.force = true;
+        submit(ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE);
+        turn();
+        assert_int_equal(w.resets, 0);
+        assert_int_equal(w.answers, 1);
+        assert_int_equal(w.status, EBUSY);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
@@ -329,6 +352,8 @@ int main(void) {
                 CASE(being_removed_answers_a_leave_whose_answer_was_lost),
                 CASE(leaving_asks_the_leader_to_remove_this_host),
                 CASE(without_a_link_it_stays_until_there_is_one),
+                CASE(at_the_end_nothing_is_left_with_the_leader),
+                CASE(a_second_leave_is_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

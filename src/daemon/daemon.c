@@ -274,21 +274,22 @@ static void on_watchdog(uv_timer_t *timer) {
         (void) sd_notify(0, "WATCHDOG=1");
 }
 
-static void on_turn_begin(uv_check_t *check) {
-        ((Daemon *) check->data)->turn_began_us = clock_boot_us();
-}
-
+// Just before the loop sleeps: what it did since the last time, without what it slept.
 static void on_turn_end(uv_prepare_t *prepare) {
         Daemon *d = prepare->data;
-        uint64_t took;
+        uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(d->loop);
+        uint64_t took_us = (now_ns - d->turn_end_ns - (idle_ns - d->idle_ns)) / 1000;
+        bool first = d->turn_end_ns == 0;
 
-        if (d->turn_began_us == 0)
+        d->turn_end_ns = now_ns;
+        d->idle_ns = idle_ns;
+        if (first)
                 return;
-        took = clock_boot_us() - d->turn_began_us;
-        d->turn_max_us = MAX_OF(d->turn_max_us, took);
-        if (took > SLOW_TURN_US) {
+        d->turn_max_us = MAX_OF(d->turn_max_us, took_us);
+        if (took_us > SLOW_TURN_US) {
                 d->turns_over_10ms++;
-                log_debug("One turn of the loop took %llu ms.", (unsigned long long) (took / USEC_PER_MSEC));
+                log_debug("One turn of the loop took %llu ms.",
+                          (unsigned long long) (took_us / USEC_PER_MSEC));
         }
 }
 
@@ -310,25 +311,22 @@ static void open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->deadline);
         uv_timer_init(d->loop, &d->daily);
         uv_prepare_init(d->loop, &d->turn_end);
-        uv_check_init(d->loop, &d->turn_begin);
-        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d->turn_begin.data = d;
+        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline);
         uv_unref((uv_handle_t *) &d->daily);
         uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
         uv_unref((uv_handle_t *) &d->turn_end);
-        uv_unref((uv_handle_t *) &d->turn_begin);
         uv_prepare_start(&d->turn_end, on_turn_end);
-        uv_check_start(&d->turn_begin, on_turn_begin);
         if (sd_watchdog_enabled(0, &watchdog_us) > 0)
                 uv_timer_start(&d->watchdog, on_watchdog, 0, watchdog_us / USEC_PER_MSEC / 3);
 }
 
 static void close_handles(Daemon *d) {
-        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,    (uv_handle_t *) &d->sigint,
-                                  (uv_handle_t *) &d->sighup,     (uv_handle_t *) &d->sigusr1,
-                                  (uv_handle_t *) &d->watchdog,   (uv_handle_t *) &d->turn_end,
-                                  (uv_handle_t *) &d->turn_begin, (uv_handle_t *) &d->daily};
+        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,
+                                  (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
+                                  (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
+                                  (uv_handle_t *) &d->daily};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 uv_close(handles[i], NULL);
@@ -540,6 +538,7 @@ int daemon_run(const RunOptions *options, char **argv) {
         int r;
 
         d->loop = uv_default_loop();
+        (void) uv_loop_configure(d->loop, UV_METRICS_IDLE_TIME);
         d->state_dir = options->state_dir;
         d->runtime_dir = options->runtime_dir;
         d->unit_dir = options->unit_dir;

@@ -75,9 +75,8 @@ struct Daemon {
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, deadline, daily;
-        uv_prepare_t turn_end; // these two measure how long one turn of the loop takes
-        uv_check_t turn_begin;
-        uint64_t turn_began_us, turn_max_us;
+        uv_prepare_t turn_end; // measures how long one turn of the loop takes
+        uint64_t turn_end_ns, idle_ns, turn_max_us;
         uint64_t turns_over_10ms;
         DaemonEnd end;
         bool transferring;

@@ -64,6 +64,12 @@ static void fly(Flight *f, unsigned wanted, unsigned limit) {
         store_run_until(&f->cluster->loop, all_done, f, 120000, "batches");
 }
 
+static void emit(size_t members, const char *metric, double value, const char *unit) {
+        printf("{\"bench\": \"store-%zu\", \"metric\": \"%s\", \"value\": %.1f, \"unit\": \"%s\"}\n",
+               members, metric, value, unit);
+        fflush(stdout);
+}
+
 static void measure(size_t members) {
         StoreCluster *c = store_cluster_of(members);
         Flight f = {.cluster = c, .node = store_cluster_leader(c)};
@@ -71,11 +77,11 @@ static void measure(size_t members) {
 
         fly(&f, SEQUENTIAL, 1);
         qsort(f.took_us, SEQUENTIAL, sizeof(f.took_us[0]), compare);
-        printf("%zu member(s): one after the other p50 %lu us, p99 %lu us", members,
-               (unsigned long) f.took_us[SEQUENTIAL / 2], (unsigned long) f.took_us[SEQUENTIAL * 99 / 100]);
+        emit(members, "p50", (double) f.took_us[SEQUENTIAL / 2], "us");
+        emit(members, "p99", (double) f.took_us[SEQUENTIAL * 99 / 100], "us");
         begin = now_us();
         fly(&f, PIPELINED, IN_FLIGHT);
-        printf("; %d in flight %.1f k/s\n", IN_FLIGHT, PIPELINED * 1000.0 / (double) (now_us() - begin));
+        emit(members, "pipelined", PIPELINED * 1000.0 / (double) (now_us() - begin), "k/s");
         store_cluster_free(c);
 }
 

@@ -4,7 +4,7 @@
 
     tests/bench/table.py FILE...
 
-FILE holds JSON lines as the benchmarks print them, or is the log of a whole run, build/meson-logs/benchmarklog.json. Figures
+FILE holds JSON lines as the benchmarks print them, or is the log of a whole run, build/meson-logs/testlog.json. Figures
 that are not in it keep their row. Describes the machine that it runs on, so run it where the benchmarks ran.
 """
 

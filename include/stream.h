@@ -120,7 +120,7 @@ typedef struct ListenerOps {
 } ListenerOps;
 
 enum {
-        LISTENER_HANDSHAKES_MAX = 64, // at a time
+        LISTENER_HANDSHAKES_MAX = 512, // at a time; about 25 KiB each
         LISTENER_STREAMS_MAX = 4096,  // at a time, those that were taken included
         LISTENER_ACCEPTS_PER_TURN = 16,
         LISTENER_STEPS_PER_TURN = 6, // of handshakes; each about half a millisecond

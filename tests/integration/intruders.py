@@ -78,7 +78,7 @@ GARBAGE = {
 
 def assert_well(c, pids):
     assert {node.name: node.argosyd_pid() for node in c.nodes} == pids, "argosyd did not survive it"
-    assert set(c.node_states().values()) == {"online"}
+    c.wait_online()
     c.start("well")
     c.ctl("destroy well")
 
@@ -101,7 +101,7 @@ def test_half_open_connections_do_not_keep_others_out(c: Cluster):
             intruder(c.bed.from_network([]), b"\x16\x03\x01\x02\x00\x01", 300, "10.77.0.2", 60):
         c.start("meanwhile")
         c.node("n3").run("systemctl restart argosyd")
-        eventually(lambda: c.node_states().get("n3") == "online", what="a member gets in beside a thousand idle strangers")
+        eventually(lambda: c.reaches_the_leader("n3"), what="a member gets in beside a thousand idle strangers")
         c.wait_online()
     del before["n3"]
     eventually(lambda: before.items() <= pids(c).items())

@@ -191,9 +191,14 @@ class Cluster(testbed.Cluster):
 
     # between tests
 
+    def reaches_the_leader(self, node):
+        """Whether the node's argosyd answers without a warning that it knows of no leader."""
+        result = self.ctl_result("list-nodes", on=node)
+        return result.status == 0 and not result.err
+
     def wait_online(self, within=30):
-        eventually(lambda: set(self.node_states().values()) == {"online"} and self.leader_name(),
-                   within, "all nodes online, with a leader")
+        eventually(lambda: set(self.node_states().values()) == {"online"} and all(map(self.reaches_the_leader, self.nodes)),
+                   within, "all nodes online, and each of them with a leader")
 
     def power_everything(self):
         for node in self.nodes:

@@ -3,19 +3,32 @@
 """The disk under /var/lib/argosy is full, or its content is damaged: clear words, nothing acknowledged that is not kept, never a
 silent start from nothing, and the way out that the words name works."""
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+from contextlib import contextmanager
 
-FILL = "dd if=/dev/zero of=/var/lib/argosy/filler bs=64k 2>/dev/null; dd if=/dev/zero of=/var/lib/argosy/filler2 bs=512 2>/dev/null; true"
+from lib import QUICK, SLEEPER, Cluster, eventually, main
+
+FILLER = "/var/lib/argosy/filler"
 
 
-def use_up(c, limit=200):
-    """Changes until one fails for the disk; what the log has already reserved takes some. Returns those that were acknowledged
-    and the failure."""
+@contextmanager
+def full_disk(*nodes):
+    """Not a byte is left on them."""
+    try:
+        for node in nodes:
+            node.run(f"for size in 64k 4k 512; do dd if=/dev/zero of={FILLER}.$size bs=$size 2>/dev/null; done; true")
+        yield
+    finally:
+        for node in nodes:
+            node.run(f"rm -f {FILLER}.*")
+
+
+def use_up(c, on, limit=120):
+    """Changes until one fails, since the log has reserved some room. Returns those that were acknowledged and the failure."""
     kept = []
     for number in range(limit):
         name = f"u{number}.service"
-        c.node("n1").write(f"/root/units/{name}", SLEEPER + f"# {'x' * 60000} {number}\n")
-        result = c.ctl_result(f"submit /root/units/{name} --timeout=5s", on="n1")
+        on.write(f"/root/units/{name}", SLEEPER + f"# {'x' * 240000}\n")
+        result = c.ctl_result(f"submit /root/units/{name} --timeout=10s", on)
         if result.status != 0:
             return kept, result
         kept.append(name)
@@ -25,33 +38,43 @@ def use_up(c, limit=200):
 def test_a_full_disk_refuses_changes_keeps_units_and_heals(c: Cluster):
     c.start("w@{1..3}")
     runs = c.invocations("w@*")
-    for node in c.nodes:
-        node.run(FILL)
-    kept, failure = use_up(c)
-    assert "full" in failure.err or "space" in failure.err, f"not a clear word about the disk:\n{failure.err}"
-    assert set(kept) <= c.known()
-    assert c.invocations("w@*") == runs
-    assert "w@1.service" in c.ctl("list-units")
-    for node in c.nodes:
-        node.run("rm /var/lib/argosy/filler*")
+    with full_disk(*c.nodes):
+        kept, failure = use_up(c, c.node("n1"))
+        assert "disk" in failure.err and "full" in failure.err, f"not a clear word about the disk:\n{failure.err}"
+        assert c.leader().name in failure.err, f"no node is named:\n{failure.err}"
+        assert set(kept) <= c.known()
+        assert c.invocations("w@*") == runs
+        assert "w@1.service" in c.ctl("list-units")
+    eventually(lambda: c.ctl("start --timeout=10s w@4") or True, what="the log takes changes again")
     c.wait_online()
-    c.ctl("start --timeout=10s w@4")
     assert set(kept) <= c.known()
     assert all(c.invocations("w@*")[run] == id for run, id in runs.items())
 
 
-def test_the_full_disk_of_one_voter_stops_nobody(c: Cluster):
+def stops_nobody(c, node):
+    """More changes than the node's log has room for are made and carried out while its disk is full."""
     c.start("w@{1..3}")
-    leader = c.leader()
-    leader.run(FILL)
-    c.node("n1").write("/root/units/big.service", SLEEPER + "#" + "x" * 200000 + "\n")
-    for number in range(12):
-        c.ctl(f"submit --replace /root/units/big.service --timeout=15s", on="n1")
-        c.node("n1").run(f"echo '# {number}' >>/root/units/big.service")
-    c.ctl("start --timeout=15s w@{4..6}")
-    c.assert_once("w@*", 6)
-    leader.run("rm /var/lib/argosy/filler*")
+    runs = c.invocations("w@*")
+    other = next(other for other in c.nodes if other.name != node.name)
+    with full_disk(node):
+        for number in range(120):
+            c.submit("big.service", SLEEPER + f"# {'x' * 240000} {number}\n", on=other, replace=True)
+        c.ctl("start --timeout=15s w@{4..6}", on=other)
+        c.assert_once("w@*", 6)
+        assert all(c.invocations("w@*")[run] == id for run, id in runs.items())
     c.wait_online()
+    last = c.status(other)["members"]
+    eventually(lambda: all(member["lag"] == 0 for member in c.status(other)["members"]), 30, f"it catches up; was: {last}")
+    c.ctl("start --timeout=15s w@{7..9}", on=node)
+    c.assert_once("w@*", 9)
+
+
+def test_the_full_disk_of_the_leader_stops_nobody(c: Cluster):
+    stops_nobody(c, c.leader())
+
+
+def test_the_full_disk_of_a_follower_stops_nobody(c: Cluster):
+    stops_nobody(c, c.followers()[0])
 
 
 def damaged(node, command):

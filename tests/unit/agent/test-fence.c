@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <sys/stat.h>
+
 #include "tmpdir.h"
 
 #include "fence.h"
@@ -38,9 +40,30 @@ static void a_saved_fence_survives_a_power_cut(void **state) {
         sync_trace_clear();
         assert_int_equal(fence_save(*state, &f), 0);
         assert_string_equal(sync_trace(), "frd");
+        f.index++;
+        sync_trace_clear();
+        assert_int_equal(fence_save(*state, &f), 0);
+        assert_string_equal(sync_trace(), "f"); // written over
         sync_trace_clear();
         assert_int_equal(fence_remove(*state), 0);
         assert_string_equal(sync_trace(), "d");
+}
+
+// A full disk has no room for a file beside the old one.
+static void a_later_fence_needs_no_room(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/fence", (char *) *state);
+        Fence f = {1, 2, 3}, later = {1, 3, UINT64_MAX}, found;
+        struct stat before, after;
+
+        assert_int_equal(fence_save(*state, &f), 0);
+        assert_int_equal(stat(path, &before), 0);
+        assert_int_equal(fence_save(*state, &later), 0);
+        assert_int_equal(stat(path, &after), 0);
+        assert_int_equal(after.st_ino, before.st_ino);
+        assert_int_equal(after.st_size, before.st_size);
+        assert_int_equal(after.st_blocks, before.st_blocks);
+        assert_int_equal(fence_load(*state, &found), 0);
+        assert_memory_equal(&found, &later, sizeof(found));
 }
 
 // Each single damaged byte and each shorter file is noticed; nothing of it counts as "no fence".
@@ -67,6 +90,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_was_saved_is_found_again, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(a_saved_fence_survives_a_power_cut, tmpdir_make,
                                                 tmpdir_drop),
+                cmocka_unit_test_setup_teardown(a_later_fence_needs_no_room, tmpdir_make, tmpdir_drop),
                 cmocka_unit_test_setup_teardown(a_damaged_file_is_not_an_empty_one, tmpdir_make,
                                                 tmpdir_drop),
         };

@@ -300,11 +300,30 @@ static void on_done(StoreOutcome outcome, uint64_t index, void *userdata) {
         leader_outside_done(l);
 }
 
-static Argosy__Response *failed_response(StoreOutcome outcome) {
+// The log has no room as long as most voters' disks are full.
+static Argosy__Response *no_space_response(const Leader *l) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+        char names[256] = "";
+
+        for (size_t i = 0; i < n; i++)
+                if (hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER) {
+                        size_t len = strlen(names);
+
+                        snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
+                                 hosts[i].record->name);
+                }
+        return response_error(ENOSPC,
+                              "the disk under /var/lib/argosy is full on most of the voters (%s): nothing "
+                              "was changed",
+                              names);
+}
+
+static Argosy__Response *failed_response(const Leader *l, StoreOutcome outcome) {
         Argosy__Response *r;
 
         if (outcome == STORE_NO_SPACE)
-                return response_error(ENOSPC, "the disk of the cluster's log is full: nothing was changed");
+                return no_space_response(l);
         r = response_error(EAGAIN, "the leader changed %s; sending the same request again is safe",
                            outcome == STORE_UNKNOWN ? "before it knew whether the change was kept"
                                                     : "before anything was changed");
@@ -326,6 +345,8 @@ static void forget_granted_wishes(Leader *l) {
 
 // The log refused the entry: what we decided of our own accord is still to be done, a little later.
 static void take_back(Leader *l) {
+        if (l->pause_us <= leader_now(l))
+                log_error("The disks of most voters are full: nothing can be changed until there is room.");
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         l->retry_homeless = true;
         map_foreach (slot, &l->hosts)
@@ -358,7 +379,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
 
                 list_unlink(&t->queue);
                 if (outcome != STORE_COMMITTED) {
-                        ticket_settle(t, failed_response(outcome));
+                        ticket_settle(t, failed_response(l, outcome));
                         continue;
                 }
                 if (t->again) {

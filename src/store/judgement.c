@@ -36,6 +36,22 @@ bool progress_is_stuck(Progress *p, uint64_t at, uint64_t target, uint64_t now_m
         return p->waited_ms >= STORE_STUCK_MS;
 }
 
+uint32_t plan_handover(const StoreStats *stats, uint32_t self, uint64_t stored) {
+        uint32_t best = 0;
+
+        if (stats->role != STORE_LEADER)
+                return 0;
+        for (size_t i = 0; i < stats->n_members; i++) {
+                const StoreMember *m = &stats->members[i];
+
+                if (m->voter && m->raft_id != self && m->match_index > stored) {
+                        best = m->raft_id;
+                        stored = m->match_index;
+                }
+        }
+        return best;
+}
+
 void compaction_add(Compaction *c, uint64_t bytes) {
         c->bytes += bytes;
         c->entries++;

@@ -12,6 +12,7 @@
 enum {
         STORE_STUCK_MS = 30 * 1000, // entries that wait for the disk so long, or a member that answers but
                                     // does not advance
+        STORE_FULL_MS = 3 * 1000,   // entries that wait so long on a full disk: it is said, and not led from
         STORE_STUCK_STEP_MS =
                 1000, // at most so much is counted per look: a suspended machine is not a stuck disk
         STORE_SNAPSHOT_ENTRIES = 16384, // a snapshot is taken after so many entries, however small
@@ -42,6 +43,12 @@ typedef struct Progress {
 // Looks at a counter that is at `at` and ought to reach `target`. True once it has not moved for
 // STORE_STUCK_MS of counted time.
 bool progress_is_stuck(Progress *p, uint64_t at, uint64_t target, uint64_t now_ms);
+
+// ---- Handover
+
+// To whom a leader that has written its log only up to `stored`, because its disk is full, leaves the lead:
+// the voter that has written most, if that is more. 0: nobody, or we do not lead.
+uint32_t plan_handover(const StoreStats *stats, uint32_t self, uint64_t stored);
 
 // ---- Compaction
 

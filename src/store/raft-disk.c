@@ -11,7 +11,8 @@
 //   4)
 //
 // Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
-// to blame, unless the disk is full, when a restart would change nothing. Every voter watches its own disk,
+// to blame, unless the disk is full, when a restart would change nothing. A leader whose disk is full hands
+// over to a voter that has written more. Every voter watches its own disk,
 // so no message is needed for it.
 //
 // Tests: store/disk, store/install-marker, store/cluster.
@@ -20,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "install-marker.h"
 #include "log.h"
 #include "raft-store.h"
+#include "str.h"
 
 enum {
         SEGMENT_ROOM_BYTES = 16 * 1024 * 1024, // with less than this free, waiting is the disk's fullness
@@ -159,8 +162,24 @@ static int must_work(RaftStore *s, int r, const char *what) {
         return r;
 }
 
+// libraft writes term and vote to two files in turn, over what is there. The second is made together with
+// the first, so that from then on a full disk has room for both. If it cannot be made now, the next term
+// tries again.
+void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote) {
+        _cleanup_free_ char *first = str_printf("%s/metadata1", s->dir),
+                            *second = str_printf("%s/metadata2", s->dir);
+
+        if (first && second && access(first, F_OK) == 0 && access(second, F_OK) < 0)
+                (void) s->uv_io.set_vote(&s->io, vote);
+}
+
 static int on_set_term(struct raft_io *io, raft_term term) {
-        return must_work(owner_of(io), owner_of(io)->uv_io.set_term(io, term), "term");
+        RaftStore *s = owner_of(io);
+        int r = must_work(s, s->uv_io.set_term(io, term), "term");
+
+        if (r == 0)
+                raft_disk_make_room_for_terms(s, 0); // nobody has our vote in a new term
+        return r;
 }
 
 static int on_set_vote(struct raft_io *io, raft_id id) {
@@ -336,19 +355,47 @@ bool raft_disk_is_full(const char *dir) {
                                          (v.f_files > 0 && v.f_favail == 0));
 }
 
-void raft_disk_look(RaftStore *s, uint64_t now_ms) {
-        uint64_t last = raft_last_index(&s->raft);
-        // An install has entries of its own to wait for; count it as one more.
-        uint64_t target = s->raft.snapshot.installing ? UINT64_MAX : last;
+static void on_handed_over(int error, void *userdata) {
+        if (error < 0 && error != -ECANCELED)
+                log_warning("could not hand leadership to a voter with room on its disk: %s",
+                            strerror(-error));
+}
 
-        if (!progress_is_stuck(&s->disk_progress, s->raft.last_stored, target, now_ms))
-                return;
-        if (!raft_disk_is_full(s->dir))
-                raft_store_fatal(s, "the disk has written nothing for %d s although the log waits for it",
-                                 STORE_STUCK_MS / 1000);
+// The others commit without us as long as they have room. But what we cannot write stays in memory, without
+// limit while we lead.
+static void on_full_disk(RaftStore *s) {
+        StoreStats stats = {};
+        uint32_t other;
+
         if (!s->full_disk_logged)
                 log_error("no space left for the log in %s: this server does not take part until there is "
                           "some",
                           s->dir);
         s->full_disk_logged = true;
+        raft_store_stats(&s->store, &stats);
+        other = plan_handover(&stats, s->raft_id, s->raft.last_stored);
+        if (other > 0 && raft_store_transfer(&s->store, other, on_handed_over, s) == 0)
+                log_notice("handing leadership to a voter with room on its disk (raft id %u)", other);
+}
+
+void raft_disk_look(RaftStore *s, uint64_t now_ms) {
+        uint64_t last = raft_last_index(&s->raft);
+        // An install has entries of its own to wait for; count it as one more.
+        uint64_t target = s->raft.snapshot.installing ? UINT64_MAX : last;
+
+        bool stuck = progress_is_stuck(&s->disk_progress, s->raft.last_stored, target, now_ms);
+
+        if (s->disk_progress.waited_ms < STORE_FULL_MS) {
+                if (s->disk_progress.waited_ms == 0)
+                        s->full_disk_logged = false;
+                return;
+        }
+        if (now_ms < s->looked_at_disk_ms + STORE_FULL_MS)
+                return;
+        s->looked_at_disk_ms = now_ms;
+        if (raft_disk_is_full(s->dir))
+                on_full_disk(s);
+        else if (stuck)
+                raft_store_fatal(s, "the disk has written nothing for %d s although the log waits for it",
+                                 STORE_STUCK_MS / 1000);
 }

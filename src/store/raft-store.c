@@ -143,8 +143,9 @@ static int on_snapshot(struct raft_fsm *fsm, struct raft_buffer *ret_bufs[], uns
         Buf record = {};
         int r;
 
-        // libraft asks again at its next event. The owner is not called from inside its own call; and a committed
-        // configuration that libraft has not taken note of yet would be missing in the snapshot (guard 10).
+        // libraft asks again at its next event. The owner is not called from inside its own call; and a
+        // committed configuration that libraft has not taken note of yet would be missing in the snapshot
+        // (guard 10).
         if (s->inside || configuration_is_pending(&s->raft))
                 return RAFT_BUSY;
         if (!buf_reserve(&record, SNAPSHOT_HEADER_SIZE))
@@ -461,6 +462,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
                 raft_store_close(&TAKE_PTR(s)->store, NULL, NULL); // goes when the loop runs
                 return r;
         }
+        raft_disk_make_room_for_terms(s, s->raft.voted_for);
         s->opening = false;
         uv_prepare_start(&s->look, on_look);
         uv_unref((uv_handle_t *) &s->look);

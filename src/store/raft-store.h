@@ -84,6 +84,7 @@ typedef struct RaftStore {
         Seal *seal;
         Progress disk_progress;
         bool full_disk_logged;
+        uint64_t looked_at_disk_ms;
 
         // Network
         raft_io_recv_cb receive; // libraft's
@@ -129,7 +130,9 @@ void raft_disk_init(RaftStore *s);
 // Every message from a peer passes here on its way to libraft.
 void raft_disk_receive(struct raft_io *io, struct raft_message *message);
 bool raft_disk_is_full(const char *dir);
-// Ends the process when entries wait for the disk for too long.
+// After the log was loaded; `vote` is what is voted for in the current term.
+void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);
+// Ends the process when entries wait for the disk for too long, or leaves the lead when it is full.
 void raft_disk_look(RaftStore *s, uint64_t now_ms);
 
 // raft-offline.c

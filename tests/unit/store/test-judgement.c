@@ -83,6 +83,24 @@ static void some_entries_are_always_kept(void **state) {
         assert_int_equal(compaction_trailing(&c), STORE_TRAILING_MAX);
 }
 
+static void a_leader_with_a_full_disk_leaves_to_who_has_written_most(void **state) {
+        StoreStats stats = {
+                .role = STORE_LEADER,
+                .last_index = 90,
+                .n_members = 4,
+                .members = {{.raft_id = 1, .voter = true, .match_index = 90},
+                            {.raft_id = 2, .voter = true, .match_index = 80},
+                            {.raft_id = 3, .voter = true, .match_index = 88},
+                            {.raft_id = 4, .voter = false, .match_index = 90}},
+        };
+
+        assert_int_equal(plan_handover(&stats, 1, 50), 3);
+        assert_int_equal(plan_handover(&stats, 1, 87), 3);
+        assert_int_equal(plan_handover(&stats, 1, 88), 0); // nobody is better off
+        stats.role = STORE_FOLLOWER;
+        assert_int_equal(plan_handover(&stats, 1, 50), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_new_leader_leads_once_it_has_applied_what_it_found),
@@ -91,6 +109,7 @@ int main(void) {
                 cmocka_unit_test(what_waits_without_moving_is_stuck_after_thirty_seconds),
                 cmocka_unit_test(what_has_nothing_to_do_is_never_stuck),
                 cmocka_unit_test(a_suspended_machine_is_not_a_stuck_disk),
+                cmocka_unit_test(a_leader_with_a_full_disk_leaves_to_who_has_written_most),
                 cmocka_unit_test(snapshots_are_due_by_bytes),
                 cmocka_unit_test(a_big_state_is_written_after_as_much_log),
                 cmocka_unit_test(some_entries_are_always_kept),

@@ -71,6 +71,20 @@ static void the_first_host_leads_alone(void **state) {
         assert_true(store_exists(f->node.dir));
 }
 
+// libraft writes them in turn: a full disk has no room for the second one later.
+static void both_files_for_terms_are_there_from_the_start(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *path = str_printf("%s/metadata2", f->node.dir);
+        struct stat st;
+
+        open_leader(f);
+        assert_int_equal(stat(path, &st), 0);
+        assert_true(st.st_size > 0);
+        store_node_close(&f->node);
+        open_leader(f);
+        assert_int_equal(store_node_submit(&f->node, "x", 1).outcome, STORE_COMMITTED);
+}
+
 static void whoever_does_not_bootstrap_waits(void **state) {
         Fixture *f = *state;
 
@@ -404,6 +418,7 @@ static void the_pool_blocks_signals(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(the_first_host_leads_alone),
+                TEST(both_files_for_terms_are_there_from_the_start),
                 TEST(whoever_does_not_bootstrap_waits),
                 TEST(a_batch_is_applied_before_it_is_reported),
                 TEST(many_batches_are_on_their_way_at_a_time),

@@ -10,12 +10,16 @@ from lib import QUICK, SLEEPER, Cluster, eventually, main
 FILLER = "/var/lib/argosy/filler"
 
 
+def fill(node):
+    """Not a byte is left. What frees itself later, since the log shrinks, is free until the next call."""
+    node.run(f"for size in 64k 4k 512; do dd if=/dev/zero of=$(mktemp {FILLER}.XXXXXX) bs=$size 2>/dev/null; done; true")
+
+
 @contextmanager
 def full_disk(*nodes):
-    """Not a byte is left on them."""
     try:
         for node in nodes:
-            node.run(f"for size in 64k 4k 512; do dd if=/dev/zero of={FILLER}.$size bs=$size 2>/dev/null; done; true")
+            fill(node)
         yield
     finally:
         for node in nodes:
@@ -27,7 +31,7 @@ def use_up(c, on, limit=120):
     kept = []
     for number in range(limit):
         name = f"u{number}.service"
-        on.write(f"/root/units/{name}", SLEEPER + f"# {'x' * 240000}\n")
+        on.write(f"/root/units/{name}", SLEEPER + f"# {'x' * 240000} {number}\n")
         result = c.ctl_result(f"submit /root/units/{name} --timeout=10s", on)
         if result.status != 0:
             return kept, result
@@ -51,21 +55,35 @@ def test_a_full_disk_refuses_changes_keeps_units_and_heals(c: Cluster):
     assert all(c.invocations("w@*")[run] == id for run, id in runs.items())
 
 
+def restarts(node):
+    return int(node.run("systemctl show --property NRestarts --value argosyd"))
+
+
 def stops_nobody(c, node):
     """More changes than the node's log has room for are made and carried out while its disk is full."""
     c.start("w@{1..3}")
     runs = c.invocations("w@*")
+    starts = restarts(node)
     other = next(other for other in c.nodes if other.name != node.name)
     with full_disk(node):
         for number in range(120):
-            c.submit("big.service", SLEEPER + f"# {'x' * 240000} {number}\n", on=other, replace=True)
+            c.submit(f"big-{number}.service", SLEEPER + f"# {'x' * 240000} {number}\n", on=other)
+            if number % 20 == 0:
+                fill(node)
         c.ctl("start --timeout=15s w@{4..6}", on=other)
         c.assert_once("w@*", 6)
         assert all(c.invocations("w@*")[run] == id for run, id in runs.items())
+        eventually(lambda: c.leader_name(other) not in (None, node.name), what="one with a full disk does not lead")
+        assert restarts(node) == starts, "argosyd does not end for a full disk"
+
+        node.run("systemctl restart argosyd")  # and begins with one
+        c.wait_online()
+        c.ctl("stop --timeout=15s w@6", on=node)
+        assert restarts(node) == 0
     c.wait_online()
     last = c.status(other)["members"]
     eventually(lambda: all(member["lag"] == 0 for member in c.status(other)["members"]), 30, f"it catches up; was: {last}")
-    c.ctl("start --timeout=15s w@{7..9}", on=node)
+    c.ctl("start --timeout=15s w@{6..9}", on=node)
     c.assert_once("w@*", 9)
 
 

@@ -195,14 +195,18 @@ static int on_truncate(struct raft_io *io, raft_index index) {
         return must_work(owner_of(io), owner_of(io)->uv_io.truncate(io, index), "truncation");
 }
 
-// ---- guard 4: called from worker threads too, but for this message from the loop only
+// ---- guard 4: called from worker threads too, for this message from the loop only. The message is in
+// memory that all threads share, so what another one says must not even be read.
 
 static void on_trace(struct raft_tracer *tracer, int type, const void *info) {
+        RaftStore *s = CONTAINER_OF(tracer, RaftStore, tracer);
         const struct raft_tracer_info *i = info;
+        uv_thread_t here = uv_thread_self();
 
-        if (type == RAFT_TRACER_DIAGNOSTIC && strstr(i->diagnostic.message, "retry failed write"))
-                raft_store_fatal(CONTAINER_OF(tracer, RaftStore, tracer), "the disk failed: %s",
-                                 i->diagnostic.message);
+        if (!uv_thread_equal(&here, &s->thread) || type != RAFT_TRACER_DIAGNOSTIC)
+                return;
+        if (strstr(i->diagnostic.message, "retry failed write"))
+                raft_store_fatal(s, "the disk failed: %s", i->diagnostic.message);
 }
 
 // ---- guard 9: repeated entries
@@ -342,6 +346,7 @@ void raft_disk_init(RaftStore *s) {
         s->io.truncate = on_truncate;
         s->io.start = on_start; // guard 9
         s->io.send = on_send;
+        s->thread = uv_thread_self();
         s->tracer = (struct raft_tracer){.version = 2, .emit = on_trace};
         raft_uv_set_tracer(&s->io, &s->tracer);
 }

@@ -55,6 +55,7 @@ typedef struct RaftStore {
         struct raft_io uv_io; // libraft's own functions, which ours in `io` stand before
         struct raft_fsm fsm;
         struct raft_tracer tracer;
+        uv_thread_t thread; // the loop's
         Transport transport;
 
         uv_prepare_t look;  // looks at libraft's state before the loop sleeps; does not keep it awake

@@ -16,9 +16,9 @@
 #include "store-cluster.h"
 #include "str.h"
 
-static const char *watched; // directory of the follower that is going to crash
+static const char *_Atomic watched; // directory of the follower that is going to crash
 static char image[600];
-static unsigned n_images;
+static _Atomic unsigned n_images;
 
 // libuv's unlink() lands here. Worker thread; the main thread waits in its loop.
 int unlink(const char *path);

@@ -2,11 +2,11 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <uv.h>
 
 #include "config.h"
 #include "log.h"
 #include "run.h"
+#include "uvx.h"
 
 static void help(void) {
         _cleanup_free_ char *keys = config_describe();
@@ -25,21 +25,6 @@ static void help(void) {
                "/etc/argosy/argosy.conf and argosy.conf.d/*.conf (keys and defaults):\n%s\n"
                "See argosyd(8) and argosy.conf(5).\n",
                keys ?: "");
-}
-
-static void on_warm_up(uv_work_t *work) {
-}
-
-// The pool's threads are born with every signal blocked, so that signals reach the loop's thread only and
-// never interrupt a disk call.
-static void start_pool(void) {
-        static uv_work_t work;
-        sigset_t all, before;
-
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, &before);
-        uv_queue_work(uv_default_loop(), &work, on_warm_up, NULL);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 int main(int argc, char **argv) {
@@ -94,6 +79,6 @@ int main(int argc, char **argv) {
         }
         if (recover)
                 return recover_run(&run);
-        start_pool();
+        (void) uvx_start_pool(); // before anything uses it; without it signals could interrupt a disk call
         return daemon_run(&run, argv);
 }

@@ -33,6 +33,18 @@ def is_scenario(room_test):
     return room_test.startswith("integration/")
 
 
+def position(source, fault):
+    """(path, its lines, number of the fault's line); Misfit unless the line is there exactly once."""
+    path = source / fault.file
+    if not path.exists():
+        raise Misfit(f"there is no {fault.file}")
+    lines = path.read_text().splitlines(keepends=True)
+    found = [number for number, line in enumerate(lines) if line.strip() == fault.line]
+    if len(found) != 1:
+        raise Misfit(f"{fault.file} has this line {len(found)} times, not once: {fault.line}")
+    return path, lines, found[0]
+
+
 class Workshop:
     def __init__(self, directory):
         self.source, self.build = Path(directory) / "source", Path(directory) / "build"
@@ -69,23 +81,9 @@ class Workshop:
 
     # faults
 
-    def check(self, fault):
-        """Misfit unless the fault's line is there exactly once."""
-        self._position(fault)
-
-    def _position(self, fault):
-        path = self.source / fault.file
-        if not path.exists():
-            raise Misfit(f"there is no {fault.file}")
-        lines = path.read_text().splitlines(keepends=True)
-        found = [number for number, line in enumerate(lines) if line.strip() == fault.line]
-        if len(found) != 1:
-            raise Misfit(f"{fault.file} has this line {len(found)} times, not once: {fault.line}")
-        return path, lines, found[0]
-
     def put_in(self, fault):
         """Replaces the fault's line. Returns a function that brings it back."""
-        path, lines, number = self._position(fault)
+        path, lines, number = position(self.source, fault)
         before = path.read_text()
         indent = lines[number][:len(lines[number]) - len(lines[number].lstrip())]
         lines[number] = f"{indent}{fault.instead}\n"

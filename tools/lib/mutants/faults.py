@@ -148,7 +148,7 @@ FAULTS = [
           "return file_replace(fd, INSTALL_MARKER, text, strlen(text), 0600, 0);",
           "store/install-marker: guard_3_the_marker_survives_a_power_cut"),
     Fault("failed-write-survived", "src/store/raft-disk.c",  # guard 4
-          'if (type == RAFT_TRACER_DIAGNOSTIC && strstr(i->diagnostic.message, "retry failed write"))',
+          'if (strstr(i->diagnostic.message, "retry failed write"))',
           "if (false)",
           "store/disk: guard_4_a_failed_write_ends_the_process"),
     Fault("log-recovered-blindly", "src/store/raft-store.c",  # guard 5
@@ -175,6 +175,18 @@ FAULTS = [
           "if (r == 0 || s->raft_closing)",
           "if (true)",
           "store/disk: guard_8_a_term_that_cannot_be_written_ends_the_process"),
+    Fault("entries-taken-twice", "src/store/raft-disk.c",  # guard 9
+          "if (m->prev_log_index == 0 && s->raft.trail.offset > 0 && !s->raft.snapshot.installing)",
+          "if (false)",
+          "store/repeat: guard_9_the_first_entries_are_not_taken_twice"),
+    Fault("configuration-overlooked", "src/store/raft-disk.c",  # guard 10
+          "m->n_entries = count_up_to_configuration(m);",
+          ";",
+          "store/configuration: guard_10_a_configuration_among_other_entries_is_noticed"),
+    Fault("slow-member-unbounded", "src/store/raft-disk.c",
+          "return w->bytes == 0 || (message->type == RAFT_APPEND_ENTRIES && w->bytes <= SEND_WINDOW_BYTES);",
+          "return true;",
+          "store/repeat: what_a_slow_member_has_not_taken_is_bounded"),
     Fault("stuck-disk-tolerated", "src/store/judgement.c",
           "return p->waited_ms >= STORE_STUCK_MS;",
           "return false;",

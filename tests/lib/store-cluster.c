@@ -82,7 +82,7 @@ void store_cluster_free(StoreCluster *c) {
                 store_node_close(&c->servers[i].node);
         for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
                 listener_close(c->servers[i].listener);
-        store_run_until(&c->loop, no_listeners, c, 5000, "closing listeners");
+        store_run_until(&c->loop, no_listeners, c, STORE_PATIENCE_MS, "closing listeners");
         uv_run(&c->loop, UV_RUN_DEFAULT); // what is still closing
         uv_walk(&c->loop, print_handle, NULL);
         assert_int_equal(uv_loop_close(&c->loop), 0);
@@ -109,7 +109,7 @@ void store_cluster_add(StoreCluster *c, size_t i) {
         store_node_open(&c->servers[i].node, false, NULL, NULL);
         assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), 0);
         assert_int_equal(store_member_add(leader->store, i + 1, store_on_member, &a), -EBUSY);
-        store_run_until(&c->loop, is_answered, &a, 10000, "a new member");
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "a new member");
         assert_int_equal(a.error, 0);
 }
 
@@ -137,7 +137,7 @@ StoreNode *store_cluster_leader(StoreCluster *c) {
         StoreNode *leader;
 
         while (!(leader = find_leader(c)))
-                store_run_until(&c->loop, has_leader, c, 10000, "a leader");
+                store_run_until(&c->loop, has_leader, c, STORE_PATIENCE_MS, "a leader");
         return leader;
 }
 
@@ -162,7 +162,7 @@ static bool all_agree(void *userdata) {
 void store_cluster_agree(StoreCluster *c, const StoreNode *n) {
         Agreement a = {.cluster = c, .n_applied = n->n_applied, .chain = n->chain};
 
-        store_run_until(&c->loop, all_agree, &a, 10000, "agreement");
+        store_run_until(&c->loop, all_agree, &a, STORE_PATIENCE_MS, "agreement");
 }
 
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
@@ -183,6 +183,6 @@ void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {
                         assert_int_equal(r, -EAGAIN);
                         store_run_for(&c->loop, 10);
                 } else
-                        store_run_until(&c->loop, is_answered, &a, 10000, "answer to a batch");
+                        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
         }
 }

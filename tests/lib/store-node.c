@@ -134,7 +134,7 @@ void store_node_close(StoreNode *n) {
                 return;
         n->closed = false;
         store_close(TAKE_PTR(n->store), on_closed, n);
-        store_run_until(n->loop, is_closed, n, 5000, "close");
+        store_run_until(n->loop, is_closed, n, STORE_PATIENCE_MS, "close");
 }
 
 // ---- waiting
@@ -178,7 +178,7 @@ static bool is_leader(void *userdata) {
 }
 
 void store_node_wait_leader(StoreNode *n) {
-        store_run_until(n->loop, is_leader, n, 5000, "becoming leader");
+        store_run_until(n->loop, is_leader, n, STORE_PATIENCE_MS, "becoming leader");
 }
 
 void store_on_done(StoreOutcome outcome, uint64_t index, void *answer) {
@@ -207,7 +207,7 @@ StoreAnswer store_node_submit(StoreNode *n, const void *data, size_t len) {
         assert_int_equal(store_submit(n->store, data, len, store_on_done, &a), 0);
         n->calling = false;
         assert_int_equal(a.n, 0);
-        store_run_until(n->loop, is_answered, &a, 10000, "answer to a batch");
+        store_run_until(n->loop, is_answered, &a, STORE_PATIENCE_MS, "answer to a batch");
         assert_int_equal(a.n, 1);
         return a;
 }

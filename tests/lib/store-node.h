@@ -43,6 +43,10 @@ void store_node_open(StoreNode *n, bool bootstrap, int *ret_error, char **ret_wh
 // Runs the loop until the store is gone.
 void store_node_close(StoreNode *n);
 
+// How long a test waits for what must happen: long enough for a machine that is busy with other things.
+// Nothing waits for it to pass.
+enum { STORE_PATIENCE_MS = 60000 };
+
 // Runs the loop until the condition holds; fails the test after `timeout_ms`.
 typedef bool (*StoreCondition)(void *userdata);
 void store_run_until(uv_loop_t *loop, StoreCondition condition, void *userdata, unsigned timeout_ms,

@@ -77,7 +77,7 @@ static void what_was_acknowledged_survives_crashes(void **state) {
         }
         if (down)
                 store_node_open(down, false, NULL, NULL);
-        store_run_until(&c->loop, none_in_flight, &w, 10000, "the last answers");
+        store_run_until(&c->loop, none_in_flight, &w, STORE_PATIENCE_MS, "the last answers");
         assert_true(w.acknowledged > 0);
         assert_in_range(store_cluster_leader(c)->n_applied, w.acknowledged, UINT64_MAX);
         store_cluster_write(c, 1, 100);

@@ -67,7 +67,7 @@ static void a_member_that_was_away_gets_a_snapshot(void **state) {
         away = store_cluster_leader(c) == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
         store_node_close(away);
         store_cluster_write(c, 40, 1000 * 1000);
-        store_run_until(&c->loop, has_compacted, store_cluster_leader(c), 10000, "a snapshot");
+        store_run_until(&c->loop, has_compacted, store_cluster_leader(c), STORE_PATIENCE_MS, "a snapshot");
         store_node_open(away, false, NULL, NULL);
         assert_int_equal(away->n_restores, 0);
         store_cluster_agree(c, store_cluster_leader(c));
@@ -91,7 +91,7 @@ static void a_big_state_goes_to_new_members(void **state) {
                 c->servers[i].node.filler = 20 * 1024 * 1024;
         store_cluster_bootstrap(c);
         store_cluster_write(c, 40, 1000 * 1000);
-        store_run_until(&c->loop, has_compacted, &c->servers[0].node, 10000, "a snapshot");
+        store_run_until(&c->loop, has_compacted, &c->servers[0].node, STORE_PATIENCE_MS, "a snapshot");
         for (size_t i = 1; i < 3; i++) {
                 store_cluster_add(c, i);
                 store_cluster_agree(c, store_cluster_leader(c));
@@ -119,10 +119,10 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
         store_node_close(other);
         store_cluster_leader(c);
         assert_int_equal(store_submit(leader->store, "x", 1, store_on_done, &a), 0);
-        store_run_until(&c->loop, is_stalled, leader, 5000, "stalling");
+        store_run_until(&c->loop, is_stalled, leader, STORE_PATIENCE_MS, "stalling");
         assert_int_equal(store_submit(leader->store, "y", 1, store_on_done, &a), -EAGAIN);
-        store_run_until(&c->loop, has_given_up, leader, 5000, "stepping down");
-        store_run_until(&c->loop, is_answered, &a, 5000, "answer");
+        store_run_until(&c->loop, has_given_up, leader, STORE_PATIENCE_MS, "stepping down");
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "answer");
         assert_int_equal(a.n, 1);
         assert_int_equal(a.outcome, STORE_UNKNOWN);
         assert_int_equal(leader->n_applied, before);
@@ -142,7 +142,7 @@ static void a_member_is_removed(void **state) {
         StoreStats stats;
 
         assert_int_equal(store_member_remove(leader->store, gone->raft_id, store_on_member, &a), 0);
-        store_run_until(&c->loop, is_answered, &a, 5000, "removal");
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "removal");
         assert_int_equal(a.error, 0);
         store_stats(leader->store, &stats);
         assert_int_equal(stats.n_members, 2);
@@ -162,8 +162,8 @@ static void a_leader_may_remove_itself(void **state) {
         StoreAnswer a = {};
 
         assert_int_equal(store_member_remove(old->store, old->raft_id, store_on_member, &a), 0);
-        store_run_until(&c->loop, is_answered, &a, 5000, "removal");
-        store_run_until(&c->loop, leads_no_more, old, 5000, "stepping down");
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "removal");
+        store_run_until(&c->loop, leads_no_more, old, STORE_PATIENCE_MS, "stepping down");
         store_node_close(old);
         store_cluster_write(c, 10, 100);
         assert_int_equal(store_cluster_leader(c)->n_applied, 10);
@@ -181,14 +181,20 @@ static void leadership_is_handed_over(void **state) {
         StoreNode *old = store_cluster_leader(c);
         StoreAnswer a = {};
         uint32_t to = old->raft_id % 3 + 1;
+        unsigned tries = 0;
 
         store_cluster_write(c, 10, 100);
         assert_int_equal(store_transfer(old->store, 9, store_on_member, &a), -ENOENT);
-        assert_int_equal(store_transfer(old->store, to, store_on_member, &a), 0);
-        assert_int_equal(store_submit(old->store, "x", 1, store_on_done, &a), -EAGAIN);
-        store_run_until(&c->loop, is_answered, &a, 5000, "transfer");
+        do { // the successor has one election timeout to win; on a machine too busy for that, nothing has
+             // changed
+                a = (StoreAnswer){};
+                assert_int_equal(old->role, STORE_LEADER);
+                assert_int_equal(store_transfer(old->store, to, store_on_member, &a), 0);
+                assert_int_equal(store_submit(old->store, "x", 1, store_on_done, &a), -EAGAIN);
+                store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "transfer");
+        } while (a.error == -ETIMEDOUT && ++tries < 10);
         assert_int_equal(a.error, 0);
-        store_run_until(&c->loop, follows_other, old, 5000, "following");
+        store_run_until(&c->loop, follows_other, old, STORE_PATIENCE_MS, "following");
         assert_int_equal(store_cluster_leader(c)->raft_id, to);
         store_cluster_free(c);
 }
@@ -279,7 +285,7 @@ static void a_dial_on_its_way_does_not_hold_up_the_close(void **state) {
         store_node_close(&c->servers[1].node);
         c->servers[1].port = listen_plain(c, &plain, &n_plain);
         store_node_open(&c->servers[0].node, false, NULL, NULL);
-        store_run_until(&c->loop, has_connection, &n_plain, 5000, "a dial");
+        store_run_until(&c->loop, has_connection, &n_plain, STORE_PATIENCE_MS, "a dial");
         begin = uv_now(&c->loop);
         store_node_close(&c->servers[0].node);
         assert_in_range(uv_now(&c->loop) - begin, 0, 2000); // the handshake alone would take 5 s

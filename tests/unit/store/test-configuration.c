@@ -36,7 +36,7 @@ static void guard_10_a_configuration_among_other_entries_is_noticed(void **state
         store_node_open(away, false, NULL, NULL); // gets all of that at once
         leader = store_cluster_leader(c);
         store_cluster_agree(c, leader);
-        store_run_until(&c->loop, have_same_configuration, &(Pair){leader, away}, 5000,
+        store_run_until(&c->loop, have_same_configuration, &(Pair){leader, away}, STORE_PATIENCE_MS,
                         "the same configuration");
         store_cluster_free(c);
 }
@@ -58,7 +58,7 @@ static void guard_10_a_snapshot_after_a_restart_knows_the_last_configuration(voi
         // It reads the whole log, applies it in one go, and takes a snapshot, after which the configurations
         // are no longer in the log.
         store_node_open(f, false, NULL, NULL);
-        store_run_until(&c->loop, has_compacted, f, 10000, "a snapshot");
+        store_run_until(&c->loop, has_compacted, f, STORE_PATIENCE_MS, "a snapshot");
         store_run_for(&c->loop, 200); // until it is written
         store_node_close(f);
 

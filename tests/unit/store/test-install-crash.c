@@ -60,7 +60,7 @@ static StoreCluster *crash_while_installing(StoreNode **ret_follower, unsigned n
         snprintf(image, sizeof(image), "%s/image", c->base);
         watched = f->dir;
         store_node_open(f, false, NULL, NULL);
-        store_run_until(&c->loop, has_image, NULL, 10000, "installing");
+        store_run_until(&c->loop, has_image, NULL, STORE_PATIENCE_MS, "installing");
         store_node_close(f);
         store_dir_remove(f->dir);
         assert_int_equal(rename(image, f->dir), 0);

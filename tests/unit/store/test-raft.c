@@ -123,7 +123,7 @@ static void many_batches_are_on_their_way_at_a_time(void **state) {
                 assert_int_equal(store_submit(f->node.store, &i, sizeof(i), store_on_done, &a), 0);
         assert_int_equal(store_submit(f->node.store, "x", 1, store_on_done, &a), -EBUSY);
         assert_int_equal(a.n, 0);
-        store_run_until(&f->loop, all_done, &a, 5000, "all batches");
+        store_run_until(&f->loop, all_done, &a, STORE_PATIENCE_MS, "all batches");
         assert_int_equal(f->node.n_applied, STORE_PENDING_MAX);
         assert_int_equal(store_node_submit(&f->node, "x", 1).outcome, STORE_COMMITTED);
 }
@@ -165,7 +165,7 @@ static void barriers_of_one_turn_share_one_entry(void **state) {
         store_stats(f->node.store, &before);
         for (int i = 0; i < 3; i++)
                 assert_int_equal(store_barrier(f->node.store, store_on_done, &a), 0);
-        store_run_until(&f->loop, three_done, &a, 5000, "barriers");
+        store_run_until(&f->loop, three_done, &a, STORE_PATIENCE_MS, "barriers");
         assert_int_equal(a.outcome, STORE_COMMITTED);
         store_stats(f->node.store, &after);
         assert_int_equal(after.last_index, before.last_index + 1);
@@ -247,7 +247,7 @@ static void guard_6_a_snapshot_is_taken_by_bytes_and_used_at_the_next_start(void
 
         open_leader(f);
         fill(f, 10);
-        store_run_until(&f->loop, has_snapshot_file, f, 5000, "snapshot");
+        store_run_until(&f->loop, has_snapshot_file, f, STORE_PATIENCE_MS, "snapshot");
         assert_in_range(f->node.n_snapshots, 1, 2);
         chain = f->node.chain;
         store_node_close(&f->node);
@@ -300,7 +300,7 @@ static void guard_2_a_damaged_snapshot_is_refused(void **state) {
         f->node.filler = 1000;
         open_leader(f);
         fill(f, 9);
-        store_run_until(&f->loop, has_snapshot_file, f, 5000, "snapshot");
+        store_run_until(&f->loop, has_snapshot_file, f, STORE_PATIENCE_MS, "snapshot");
         store_node_close(&f->node);
         assert_true(find_file(f->node.dir, "snapshot-", ".meta", path, sizeof(path)));
         damage(path, 500);

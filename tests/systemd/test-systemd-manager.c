@@ -492,10 +492,7 @@ static void no_type_of_unit_closes_a_cycle(void **state) {
         run_well(SYSTEMD_START, "all.target");
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 assert_int_equal(systemd_manager_watch(manager, names[i]), 0);
-                loop_until(unit(names[i])->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN &&
-                           !is(names[i], "activating"));
-                if (!is(names[i], "active"))
-                        fail_msg("%s was not started", names[i]);
+                loop_until(is(names[i], "active")); // a job that a cycle cost is never done
         }
         systemctl("stop all.target argosy.target s.socket t.timer p.path g.target s.service basic.target");
 }

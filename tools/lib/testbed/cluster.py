@@ -11,6 +11,7 @@ from .node import Node, Result
 
 FORM_TIMEOUT_S = 30
 REQUEST_TIMEOUT_S = 60
+READ_TIMEOUT_S = 10
 POLL_S = 0.05
 
 
@@ -82,7 +83,8 @@ class Cluster:
         return result.out
 
     def json(self, command, on=None):
-        return json.loads(self.ctl(f"{command} --json=short", on))
+        """A reading verb's answer. On a node that is just going down nobody takes the socket any more: a short wait, then Failure."""
+        return json.loads(self.ctl(f"{command} --json=short", on, timeout=READ_TIMEOUT_S))
 
     def status(self, on=None):
         return self.json("cluster status", on)

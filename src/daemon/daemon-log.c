@@ -110,6 +110,22 @@ static void publish_voters(Daemon *d) {
                 mesh_recheck(d->mesh, is_member, d);
 }
 
+// Who the hosts are is told when everything that is known to be committed has been applied, not on the way
+// there: a log that is replayed after a restart passes through every membership that the cluster ever had,
+// and each would end the links to those who came later.
+void daemon_log_on_hosts(void *userdata) {
+        Daemon *d = userdata;
+        StoreStats stats = {};
+
+        if (!d->store || d->store_closing || d->hosts_revision == cluster_state_hosts_revision(d->state))
+                return;
+        store_stats(d->store, &stats);
+        if (stats.applied_index < stats.commit_index)
+                drain_mark(&d->hosts_drain); // the rest is being applied by the turns of this loop
+        else
+                publish_voters(d);
+}
+
 // ---- StoreOps
 
 static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
@@ -124,7 +140,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         if (r < 0)
                 return r;
         if (d->hosts_revision != cluster_state_hosts_revision(d->state))
-                publish_voters(d);
+                drain_mark(&d->hosts_drain);
         leader_on_applied(d->leader, index);
         return 0;
 }
@@ -142,7 +158,7 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
         r = cluster_state_restore(d->state, data, len);
         if (r < 0)
                 return r;
-        publish_voters(d);
+        drain_mark(&d->hosts_drain);
         return 0;
 }
 
@@ -336,6 +352,8 @@ static void lead_if_ready(Daemon *d) {
         else if (cluster->voters_wanted != d->config.voters)
                 r = submit_voters_wanted(d);
         else {
+                if (d->hosts_revision != cluster_state_hosts_revision(d->state))
+                        publish_voters(d);
                 d->leading = true;
                 leader_set_leading(d->leader, true, d->store_term);
                 mesh_set_leading(d->mesh, true, d->store_term, d->peers->host);

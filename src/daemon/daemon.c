@@ -310,6 +310,7 @@ static void open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->watchdog);
         uv_timer_init(d->loop, &d->deadline);
         uv_timer_init(d->loop, &d->daily);
+        (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         uv_prepare_init(d->loop, &d->turn_end);
         d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
@@ -326,7 +327,7 @@ static void close_handles(Daemon *d) {
         uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,
                                   (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
                                   (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
-                                  (uv_handle_t *) &d->daily};
+                                  (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 uv_close(handles[i], NULL);

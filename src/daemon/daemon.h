@@ -60,6 +60,7 @@ struct Daemon {
         ClusterState *state;
         Leader *leader;
         uint64_t hosts_revision; // of the voters that were published
+        Drain hosts_drain;       // they are to be published
         uint64_t store_term;
         StoreRole store_role;
         bool leading;        // told to mesh, agent and leader
@@ -92,6 +93,7 @@ void daemon_status(Daemon *d); // tells systemd our role
 // daemon-log.c
 int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why);
 void daemon_log_close(Daemon *d, void (*closed)(Daemon *d));
+void daemon_log_on_hosts(void *userdata);
 void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message);
 void daemon_log_on_store_close(Daemon *d, uint32_t raft_id);
 // Writes the peers file if what the log (or the leader) says about the cluster differs from it.

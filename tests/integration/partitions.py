@@ -84,6 +84,7 @@ def test_the_side_without_a_majority_reads_and_changes_nothing(c: Cluster):
     c.ctl("stop w@1", on=rest[0])
     old.heal()
     c.wait_online()
+    eventually(lambda: c.where("w@1") is None, what="the side that was cut off hears of the stop")
     stays(lambda: c.where("w@1") is None and c.where("late") is None, 1)
     assert "late.service" not in c.known()
 

@@ -30,6 +30,7 @@
 enum {
         AGENT_PLANS_PER_TURN = 512,  // units planned in one turn of the loop, about 1 us each
         AGENT_FILES_PER_BATCH = 512, // unit files written by one job of the pool, about 50 us each
+        AGENT_FILES_PACE_US = 20000, // from the end of one batch to the next, if that is not full
         AGENT_REPORTS_PER_MESSAGE = 512,
         AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
                                   // over with Attach
@@ -94,9 +95,11 @@ typedef struct AgentNode {
         Map units;     // name -> AgentUnit
         Slices slices; // of the held units
         ListNode dirty, waiting, calls;
-        ListNode writes;     // AgentFileItem: to be written or removed by the next batch
-        bool writing;        // a batch is with the pool; it alone uses `dir`
-        char *shutdown_mark; // path: systemd stops or has stopped all units, whatever the ledger says
+        ListNode writes; // AgentFileItem: to be written or removed by the next batch
+        size_t n_writes;
+        bool writing;          // a batch is with the pool; it alone uses `dir`
+        uint64_t files_due_us; // no next batch before this (boot time) unless it is full
+        char *shutdown_mark;   // path: systemd stops or has stopped all units, whatever the ledger says
         bool units_were_stopped;
         bool synced; // the manager's state was complete once
         bool stopping;
@@ -207,6 +210,9 @@ void agent_step_done(AgentUnit *u, const char *error);
 
 // agent-files.c
 int agent_files_queue(AgentUnit *u, bool remove);
+// When agent_files_start() will have something to do (boot time); 0: nothing is queued, or a batch is under
+// way.
+uint64_t agent_files_due(const AgentNode *node);
 void agent_files_start(AgentNode *node);
 // What was queued and has not left yet fails with this error.
 void agent_files_fail(AgentNode *node, int error);

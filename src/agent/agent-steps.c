@@ -386,7 +386,8 @@ void agent_node_wake(AgentNode *node, uint64_t now_us) {
 
 // 0: nobody waits.
 uint64_t agent_node_next_wake(const AgentNode *node) {
-        uint64_t next = 0;
+        // Files wait for systemd too, and its return is a wake of its own.
+        uint64_t next = systemd_manager_is_synced(node->systemd) ? agent_files_due(node) : 0;
 
         list_foreach (n, &node->waiting) {
                 const AgentUnit *u = CONTAINER_OF(n, AgentUnit, waiting);

@@ -4,6 +4,7 @@
 // fence in a directory of the test. What each test protects is its name.
 #include "agent-rig.h"
 
+#include "agent-private.h"
 #include "clock.h"
 #include "fake-pid1.h"
 #include "journal.h"
@@ -87,6 +88,32 @@ static void stop_then_start_then_removal(void **state) {
         assert_false(pid1_is_active(pid1, "web.service"));
         assert_false(has_file("web.service"));
         assert_int_equal(agent_n_units(w.agent), 0);
+}
+
+// Ten units ordered one by one, as units of a big destroy end one by one: the first has its file at once,
+// the others share the directory's next change.
+static void small_batches_of_files_keep_their_distance(void **state) {
+        enum { N = 10 };
+        char names[N][32];
+        uint64_t begin_us;
+
+        meet_leader(NULL, 0);
+        for (int i = 0; i < N; i++)
+                snprintf(names[i], sizeof(names[i]), "web-%i.service", i);
+        send_order((Order){.name = names[0], .content = web, .revision = 5, .start = 5});
+        loop_until(has_file(names[0]));
+        begin_us = clock_boot_us();
+        for (int i = 1; i < N; i++) {
+                send_order((Order){.name = names[i], .content = web, .revision = 5 + i, .start = 5 + i});
+                uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own
+        }
+        loop_until(has_file(names[1]));
+        // The first batch may have ended up to one turn of the loop before it was seen.
+        assert_true(clock_boot_us() - begin_us > AGENT_FILES_PACE_US / 2);
+        for (int i = 1; i < N; i++)
+                assert_true(has_file(names[i]));
+        for (int i = 0; i < N; i++)
+                loop_until(answered(names[i], 5 + i));
 }
 
 static void restart_happens_once_however_often_it_is_ordered(void **state) {
@@ -870,6 +897,7 @@ int main(void) {
                 WORLD_TEST(starts_a_hundred_units_in_one_batch),
                 WORLD_TEST(a_loaded_unit_is_parsed_and_not_started),
                 WORLD_TEST(stop_then_start_then_removal),
+                WORLD_TEST(small_batches_of_files_keep_their_distance),
                 WORLD_TEST(restart_happens_once_however_often_it_is_ordered),
                 WORLD_TEST(one_failing_unit_holds_up_no_other),
                 WORLD_TEST(losing_the_leader_stops_nothing),

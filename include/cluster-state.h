@@ -121,6 +121,10 @@ const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s,
 // *ret_ambiguous (may be NULL) false: none; true: several.
 const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
                                                      bool *ret_ambiguous);
+// "HOST", its system manager, or "HOST/MANAGER" as in manager-name.h; HOST as above. NULL also if the host
+// has no such manager.
+const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, const char *word,
+                                                     uint32_t *ret_node, bool *ret_ambiguous);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);
@@ -137,5 +141,6 @@ UnitEntry *cluster_state_next_dirty(ClusterState *s);
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);
-// The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the value that it has seen.
+// The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the
+// value that it has seen.
 uint64_t cluster_state_hosts_revision(const ClusterState *s);

@@ -18,11 +18,13 @@
 //      not matter.
 //                                      Words may be quoted: "a=b" "c=d"
 //      Global=BOOLEAN                  on every machine that fits; not together with MachineID=
+//      Manager=NAME ...                managers that may run it: system, user@UID, container@NAME, or globs
+//                                      over these; any of them. Without it only system managers
 //      X-ConditionMachineID=, X-ConditionMachineMetadata=   [X-Fleet] only, old names of the first two
 //
-// An empty assignment undoes the ones before it. Specifiers in the first two: %n (name), %N (name without
-// its type), %p (part before '@'), %i (instance), %%; any other is refused. Any other key in these two
-// sections is refused too.
+// An empty assignment undoes the ones before it. Specifiers in the first two and Manager=: %n (name), %N
+// (name without its type), %p (part before '@'), %i (instance), %%; any other is refused. Any other key in
+// these two sections is refused too.
 
 #include <stdbool.h>
 
@@ -46,8 +48,9 @@ typedef struct UnitOptions {
         char *machine_id;   // 32 hex digits in lower case, or NULL
         LabelMatch *labels; // all must match; sorted by key, values too
         size_t n_labels;
-        char *key; // equal for options that admit the same machines; "" if they admit every one. Says
-                   // nothing about `global`
+        char **managers; // globs, sorted, NULL-terminated; NULL: only system managers
+        char *key;       // equal for options that admit the same machines; "" if they admit every one. Says
+                         // nothing about `global`
 } UnitOptions;
 
 typedef struct UnitFile {

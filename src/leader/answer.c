@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 
 #include "leader-private.h"
+#include "manager-name.h"
 #include "response.h"
 #include "scheduler.h"
 #include "str.h"
@@ -36,12 +37,14 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
 }
 
 static bool is_seen(const Site *s) {
-        return s && s->reported && s->node->host->attached && !host_is_lost(s->node->host);
+        return s && s->reported && s->node->host->attached && !node_is_dark(s->node);
 }
 
 int site_fill_row(const Site *s, Argosy__Response__UnitRow *row) {
         char hex[HASH_HEX_SIZE] = "";
 
+        if (s && s->node->reason && field_set(&row->error, s->node->reason) < 0)
+                return -ENOMEM;
         if (!is_seen(s))
                 return fill_states(row, "unknown", "unknown", "unknown");
         hash_hex(&s->seen, HASH_SIZE, hex);
@@ -55,9 +58,22 @@ int site_fill_row(const Site *s, Argosy__Response__UnitRow *row) {
 // ------------------------------------------------------------------------------------------------
 // list-units
 
+static const char *manager_of(const Argosy__HostRecord *host, uint32_t node) {
+        for (size_t i = 0; i < host->n_nodes; i++)
+                if (host->nodes[i]->node == node)
+                        return host->nodes[i]->manager;
+        return "system";
+}
+
+static int fill_node_name(char **field, const Argosy__HostRecord *host, uint32_t node) {
+        _cleanup_free_ char *name = manager_node_name(host->name, manager_of(host, node));
+
+        return name ? field_set(field, name) : -ENOMEM;
+}
+
 static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
-                   const Site *s, const Argosy__HostRecord *host, const char *node_name) {
-        Argosy__Response__UnitRow *row = unit_row_new(name, node_name ? node_name : "-");
+                   const Site *s, const Argosy__HostRecord *host, uint32_t node) {
+        Argosy__Response__UnitRow *row = unit_row_new(name, "-");
         char hex[HASH_HEX_SIZE] = "";
         Hash hash;
         int r;
@@ -71,14 +87,10 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
         }
         if (!host)
                 return fill_states(row, "-", "inactive", "dead");
-        r = row_fill_host(l, host, row);
+        r = fill_node_name(&row->node, host, node);
+        if (r >= 0)
+                r = row_fill_host(l, host, row);
         return r < 0 ? r : site_fill_row(s, row);
-}
-
-static const char *name_of_node(const Leader *l, const Argosy__HostRecord *host, uint32_t node) {
-        const Node *n = node_find(l, node);
-
-        return n ? n->name : host->name; // followers keep no nodes
 }
 
 static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
@@ -90,7 +102,7 @@ static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *
 
                 if (!host || (!wanted && (!is_seen(s) || host_is_lost(s->node->host))))
                         continue;
-                if (add_row(l, units, name, e, s, host, s->node->name) < 0)
+                if (add_row(l, units, name, e, s, host, s->node->number) < 0)
                         return -ENOMEM;
                 (*n)++;
         }
@@ -99,7 +111,7 @@ static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *
 
 // Whether a global unit belongs on this node; followers know it only by the options.
 static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Argosy__HostRecord *host,
-                         const Node *node) {
+                         const char *manager, const Node *node) {
         UnitOptions *options;
         bool admits;
 
@@ -107,7 +119,7 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
                 return unit_wanted_on(l, u, e, node);
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = scheduler_admits(host, options);
+        admits = scheduler_admits(host, manager, options);
         unit_options_unref(options);
         return admits;
 }
@@ -123,11 +135,11 @@ static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const U
                         const Node *node = node_find(l, number);
 
                         if ((u && node && site_find(u, node)) ||
-                            !wants_global(l, u, e, hosts[i].record, node))
+                            !wants_global(l, u, e, hosts[i].record, hosts[i].record->nodes[k]->manager,
+                                          node))
                                 continue;
                         (*n)++;
-                        if (add_row(l, units, e->record->name, e, NULL, hosts[i].record,
-                                    name_of_node(l, hosts[i].record, number)) < 0)
+                        if (add_row(l, units, e->record->name, e, NULL, hosts[i].record, number) < 0)
                                 return -ENOMEM;
                 }
         return 0;
@@ -147,7 +159,7 @@ static int add_unseen_rows(Leader *l, Argosy__Response__Units *units, const Unit
         if (!host || (node && u && site_find(u, node)))
                 return 0;
         (*n)++;
-        return add_row(l, units, r->name, e, NULL, host, name_of_node(l, host, r->node));
+        return add_row(l, units, r->name, e, NULL, host, r->node);
 }
 
 static int add_unit_rows(Leader *l, Argosy__Response__Units *units, const UnitEntry *e) {
@@ -161,7 +173,7 @@ static int add_unit_rows(Leader *l, Argosy__Response__Units *units, const UnitEn
                 return -ENOMEM;
         if (n)
                 return 0;
-        return add_row(l, units, name, e, NULL, NULL, NULL);
+        return add_row(l, units, name, e, NULL, NULL, 0);
 }
 
 static int row_compare(const void *a, const void *b) {
@@ -219,7 +231,7 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                                 return "launched";
                         word = "loaded";
                 }
-        if (u && u->node && host_is_lost(u->node->host))
+        if (u && u->node && node_is_dark(u->node))
                 return "unknown";
         return word;
 }
@@ -246,9 +258,9 @@ static int add_file_row(Leader *l, Argosy__Response__UnitFiles *files, const Uni
             field_set(&row->state, unit_state_word(l, e)) < 0 ||
             field_set(&row->description, description) < 0)
                 return -ENOMEM;
-        return field_set(&row->node, row->global ? "global"
-                                     : host      ? name_of_node(l, host, e->record->node)
-                                                 : "-");
+        if (host && !row->global)
+                return fill_node_name(&row->node, host, e->record->node);
+        return field_set(&row->node, row->global ? "global" : "-");
 }
 
 static Argosy__Response *list_unit_files(Leader *l, const Argosy__Request__ListUnitFiles *m) {
@@ -277,6 +289,12 @@ static const char *host_state_word(const Leader *l, const Host *h) {
         return h->lease.state == LEASE_SUSPECT ? "suspect" : "online";
 }
 
+static const char *node_state_word(const Leader *l, const Host *h, const Node *n) {
+        const char *word = host_state_word(l, h);
+
+        return n && n->reason && streq(word, "online") ? "offline" : word;
+}
+
 static const char *role_word(const Argosy__HostRecord *host) {
         return host->role == ARGOSY__HOST_ROLE__ROLE_VOTER ? "voter" : "spare";
 }
@@ -302,9 +320,11 @@ static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy_
                 if (FIELD_APPEND(row->labels, row->n_labels,
                                  label_new(host->labels[i]->key, host->labels[i]->value)) < 0)
                         return -ENOMEM;
-        if (field_set(&row->node, name_of_node(l, host, node->node)) < 0 ||
+        if (fill_node_name(&row->node, host, node->node) < 0 ||
+            field_set(&row->manager, node->manager) < 0 ||
+            field_set(&row->reason, n ? n->reason : NULL) < 0 ||
             field_set(&row->address, host->address) < 0 ||
-            field_set(&row->state, host_state_word(l, host_find(l, host->host))) < 0 ||
+            field_set(&row->state, node_state_word(l, host_find(l, host->host), n)) < 0 ||
             field_set(&row->role, row->leader ? "leader" : role_word(host)) < 0 ||
             field_set(&row->host_id, hex) < 0)
                 return -ENOMEM;

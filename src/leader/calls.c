@@ -137,9 +137,9 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__Response *r;
         const char *why;
 
-        if (n->host->attached && !host_is_lost(n->host))
+        if (n->host->attached && !node_is_dark(n))
                 return call(l, t, unit, n);
-        if (host_takes_units(n->host, &why))
+        if (node_takes_units(n, &why))
                 why = "the node has not reported yet";
         r = status_new(l, unit, n, why);
         if (r && site_fill_row(s, r->status_reply->row) < 0) {
@@ -190,7 +190,7 @@ static Argosy__Response *unknown_unit(Leader *l, const char *name) {
 static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         const Site *s = u ? site_find(u, n) : NULL;
 
-        return unit_wanted_on(l, u, e, n) || (s && s->reported && !host_is_lost(n->host));
+        return unit_wanted_on(l, u, e, n) || (s && s->reported && !node_is_dark(n));
 }
 
 static int status_of_unit(Leader *l, Ticket *t, const char *name) {
@@ -223,8 +223,9 @@ static int journal(Leader *l, Ticket *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
         const Unit *u = unit_find(l, m->name);
+        uint32_t number = 0;
         const Argosy__HostRecord *host =
-                *m->node ? cluster_state_resolve_host(l->state, m->node, NULL) : NULL;
+                *m->node ? cluster_state_resolve_node(l->state, m->node, &number, NULL) : NULL;
         size_t n = 0;
         int r;
 
@@ -235,9 +236,9 @@ static int journal(Leader *l, Ticket *t) {
         map_foreach (slot, &l->nodes) {
                 Node *node = slot->value;
 
-                if (host ? node->host->number != host->host : !has_it(l, u, e, node))
+                if (host ? node->number != number : !has_it(l, u, e, node))
                         continue;
-                if (!node->host->attached || host_is_lost(node->host))
+                if (!node->host->attached || node_is_dark(node))
                         continue;
                 n++;
                 r = call(l, t, m->name, node);
@@ -247,7 +248,7 @@ static int journal(Leader *l, Ticket *t) {
         if (n)
                 return 0;
         if (host)
-                return say_later(t, response_error(EHOSTUNREACH, "node %s cannot be reached", host->name));
+                return say_later(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
         return say_later(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
 }
 

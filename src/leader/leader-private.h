@@ -77,15 +77,20 @@ struct Host {
         Map specs;       // HostSpec by hash
         ListNode orders; // Site.order: to be sent
         Argosy__HostRecord
-                *wish; // what its Attach said its record should say, until the log has it; NULL: as it is
-        bool wish_due; // to be put into the next batch
-        Map forwards;  // Forward by id: its requests that are under way
+                *wish;  // what its Attach said its record should say, until the log has it; NULL: as it is
+        bool wish_due;  // to be put into the next batch
+        Map forwards;   // Forward by id: its requests that are under way
+        ListNode nodes; // Node.of_host
+        bool nodes_due; // to be told the numbers of its nodes
 };
 
 struct Node {
         uint32_t number;
         Host *host;
-        char *name;      // for people
+        ListNode of_host; // in host->nodes
+        char *name;       // for people
+        char *manager;
+        char *reason;    // why its manager cannot be used, as the host says; NULL: it can
         ListNode placed; // Unit.placed
         size_t n_placed;
         ListNode sites; // Site.by_node
@@ -236,7 +241,7 @@ void unit_drop_if_unused(Leader *l, Unit *u);
 void unit_touch(Leader *l, Unit *u);
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason);
 const char *unit_exclusion(const Unit *u, uint32_t node); // why it refused the name; NULL: it did not
-void unit_forget_exclusions(Unit *u, uint32_t node); // 0: all
+void unit_forget_exclusions(Unit *u, uint32_t node);      // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);
 Site *site_find(const Unit *u, const Node *n);
 Site *site_get(Leader *l, Unit *u, Node *n);
@@ -253,6 +258,7 @@ bool host_is_lost(const Host *h);
 void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *attach);
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
+void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n);
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
 void session_on_link_lost(Leader *l, Host *h);
 void sessions_on_time(Leader *l, uint64_t now_us);
@@ -260,7 +266,9 @@ void sessions_count_unheard(Leader *l);
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);
 const char *host_name(const Leader *l, const Host *h);
-bool host_takes_units(const Host *h, const char **ret_why);
+bool node_takes_units(const Node *n, const char **ret_why);
+// Nobody knows what its units do: the host is lost or its manager cannot be used.
+bool node_is_dark(const Node *n);
 
 // orders.c
 void orders_mark(Leader *l, Unit *u, Node *n);

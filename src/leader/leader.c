@@ -325,6 +325,9 @@ void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *m) {
         case ARGOSY__TO_VOTER__MSG_REPORTS:
                 session_on_reports(l, h, m->reports);
                 break;
+        case ARGOSY__TO_VOTER__MSG_NODE_REPORTS:
+                session_on_node_reports(l, h, m->node_reports->nodes, m->node_reports->n_nodes);
+                break;
         case ARGOSY__TO_VOTER__MSG_FORWARD:
                 forwards_on_request(l, h, m->forward);
                 break;

@@ -170,9 +170,12 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
 }
 
 static void send_orders(Leader *l, Host *h, Bundle *b) {
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
+        if (!record)
+                return;
         orders.generation = cluster_state_cluster(l->state)->generation;
         orders.term = l->term;
         orders.index = l->index;
@@ -180,6 +183,11 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
         orders.n_specs = b->n_specs;
         orders.orders = b->order_pointers;
         orders.n_orders = b->n_orders;
+        if (h->nodes_due) {
+                orders.nodes = record->nodes;
+                orders.n_nodes = record->n_nodes;
+        }
+        h->nodes_due = false;
         m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
         m.orders = &orders;
         leader_to_host(l, h, &m);
@@ -213,7 +221,7 @@ void orders_flush(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                while (h->welcomed && !list_is_empty(&h->orders))
+                while (h->welcomed && h->recorded && (h->nodes_due || !list_is_empty(&h->orders)))
                         if (flush_some(l, h) < 0) { // it hears everything again when it comes back
                                 l->ops.drop_host(h->number, l->userdata);
                                 break;
@@ -226,14 +234,14 @@ void orders_flush(Leader *l) {
 static size_t count_wanted(const Leader *l, const Host *h) {
         size_t n = 0;
 
-        map_foreach (slot, &l->nodes) {
-                const Node *node = slot->value;
+        size_t n_nodes = 0;
 
-                if (node->host == h)
-                        n += node->n_placed;
+        list_foreach (i, &h->nodes) {
+                n += CONTAINER_OF(i, Node, of_host)->n_placed;
+                n_nodes++;
         }
         list_foreach (i, &l->globals)
-                n += l->nodes.count;
+                n += n_nodes;
         return n;
 }
 
@@ -299,12 +307,9 @@ void orders_welcome(Leader *l, Host *h) {
         if (!cluster_state_cluster(l->state) || !h->recorded)
                 return;
         r = bundle_new(count_wanted(l, h), &b);
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                if (r >= 0 && n->host == h)
-                        r = welcome_node(l, &b, n);
-        }
+        list_foreach (i, &h->nodes)
+                if (r >= 0)
+                        r = welcome_node(l, &b, CONTAINER_OF(i, Node, of_host));
         if (r < 0) {
                 l->ops.drop_host(h->number, l->userdata);
                 return;

@@ -19,7 +19,8 @@ Placer *placer_free(Placer *p) {
         return NULL;
 }
 
-bool host_takes_units(const Host *h, const char **ret_why) {
+bool node_takes_units(const Node *n, const char **ret_why) {
+        const Host *h = n->host;
         const char *why = NULL;
 
         if (host_is_lost(h))
@@ -28,6 +29,8 @@ bool host_takes_units(const Host *h, const char **ret_why) {
                 why = "the node is shutting down";
         else if (h->lease.state == LEASE_SUSPECT)
                 why = "the node has not been heard of for a while";
+        else
+                why = n->reason;
         if (ret_why)
                 *ret_why = why;
         return !why;
@@ -59,10 +62,11 @@ int placer_new(Leader *l, uint32_t without_host, Placer **ret) {
                 nodes[n] = (SchedulerNode){
                         .node = node->number,
                         .host = record,
+                        .manager = node->manager,
                         .n_units = node->n_placed + node->n_globals,
                         .rank = !h->attached, // expected to be back within its lease, but a second choice
                 };
-                (void) host_takes_units(h, &nodes[n].refusal);
+                (void) node_takes_units(node, &nodes[n].refusal);
                 n++;
         }
         r = scheduler_new(nodes, n, on_foreign, l, &p->scheduler);
@@ -75,7 +79,7 @@ int placer_new(Leader *l, uint32_t without_host, Placer **ret) {
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-        return host && scheduler_admits(host, options);
+        return host && scheduler_admits(host, n->manager, options);
 }
 
 static int explain(const Placer *p, const char *name, const UnitOptions *options, Placement *result) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "leader-private.h"
+#include "manager-name.h"
 #include "response.h"
 #include "str.h"
 
@@ -22,6 +23,7 @@ Host *host_get(Leader *l, uint32_t number) {
                 return NULL;
         h->number = number;
         list_init(&h->orders);
+        list_init(&h->nodes);
         if (map_add(&l->hosts, &h->number, sizeof(h->number), h) < 0) {
                 free(h);
                 return NULL;
@@ -50,6 +52,10 @@ bool host_is_lost(const Host *h) {
         return h->lease.state == LEASE_LOST;
 }
 
+bool node_is_dark(const Node *n) {
+        return n->reason || host_is_lost(n->host);
+}
+
 Node *node_find(const Leader *l, uint32_t number) {
         return map_find(&l->nodes, &number, sizeof(number));
 }
@@ -63,37 +69,49 @@ static void node_free(Leader *l, Node *n) {
 
                 list_unlink(&u->placed);
                 u->node = NULL;
+                if (!list_is_linked(&u->moving))
+                        list_append(&l->moving, &u->moving);
                 unit_touch(l, u);
         }
         map_take(&l->nodes, &n->number, sizeof(n->number));
+        list_unlink(&n->of_host);
+        free(n->reason);
+        free(n->manager);
         free(n->name);
         free(n);
 }
 
-static char *node_name_of(const Argosy__HostRecord *host, const Argosy__NodeRecord *node) {
-        return streq(node->manager, "system") ? strdup(host->name)
-                                              : str_printf("%s/%s", host->name, node->manager);
+// A host in session is told of its new nodes before anything is ordered there.
+static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) {
+        Node *n = calloc(1, sizeof(*n));
+
+        if (!n)
+                return NULL;
+        n->number = number;
+        n->host = h;
+        n->manager = strdup(manager);
+        list_init(&n->placed);
+        list_init(&n->sites);
+        if (!n->manager || map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
+                free(n->manager);
+                free(n);
+                return NULL;
+        }
+        list_append(&h->nodes, &n->of_host);
+        h->nodes_due |= h->welcomed;
+        return n;
 }
 
 static int node_sync(Leader *l, Host *h, const Argosy__HostRecord *host, const Argosy__NodeRecord *record) {
-        _cleanup_free_ char *name = node_name_of(host, record);
+        _cleanup_free_ char *name = manager_node_name(host->name, record->manager);
         Node *n = node_find(l, record->node);
 
         if (!name)
                 return -ENOMEM;
-        if (!n) {
-                n = calloc(1, sizeof(*n));
-                if (!n)
-                        return -ENOMEM;
-                n->number = record->node;
-                n->host = h;
-                list_init(&n->placed);
-                list_init(&n->sites);
-                if (map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
-                        free(n);
-                        return -ENOMEM;
-                }
-        }
+        if (!n)
+                n = node_new(l, h, record->node, record->manager);
+        if (!n)
+                return -ENOMEM;
         free(n->name);
         n->name = TAKE_PTR(name);
         return 0;
@@ -195,14 +213,10 @@ void unit_forget_exclusions(Unit *u, uint32_t node) {
 }
 
 void host_forget_exclusions(Leader *l, const Host *h) {
-        map_foreach (slot, &l->nodes) {
-                const Node *n = slot->value;
-
-                if (n->host != h)
-                        continue;
+        list_foreach (k, &h->nodes)
                 list_foreach_safe (i, &l->excluded)
-                        unit_forget_exclusions(CONTAINER_OF(i, Unit, excluded), n->number);
-        }
+                        unit_forget_exclusions(CONTAINER_OF(i, Unit, excluded),
+                                               CONTAINER_OF(k, Node, of_host)->number);
 }
 
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
@@ -443,7 +457,7 @@ void registry_clear(Leader *l) {
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 h->recorded = h->attached = h->welcomed = h->heard = h->leaving = h->down = h->wish_due =
-                        false;
+                        h->nodes_due = false;
                 h->barrier_due = h->barrier_flying = false;
                 h->opened_id = 0;
                 map_done_with(&h->specs, free);

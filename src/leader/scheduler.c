@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "buf.h"
+#include "manager-name.h"
 #include "map.h"
 #include "str.h"
 
@@ -50,8 +51,8 @@ static bool machine_matches(const Argosy__HostRecord *host, const UnitOptions *o
         return !options->machine_id || strcasecmp(options->machine_id, host->machine_id) == 0;
 }
 
-bool scheduler_admits(const Argosy__HostRecord *host, const UnitOptions *options) {
-        if (!machine_matches(host, options))
+bool scheduler_admits(const Argosy__HostRecord *host, const char *manager, const UnitOptions *options) {
+        if (!machine_matches(host, options) || !manager_matches(manager, options->managers))
                 return false;
         for (size_t i = 0; i < options->n_labels; i++)
                 if (!label_matches(host, &options->labels[i]))
@@ -105,7 +106,7 @@ static void fill_class(const Scheduler *s, Class *c, const UnitOptions *options)
         for (size_t i = 0; i < s->n_nodes; i++) {
                 const SchedulerNode *node = &s->nodes[i];
 
-                if (!scheduler_admits(node->host, options))
+                if (!scheduler_admits(node->host, node->manager, options))
                         continue;
                 c->n_admitted++;
                 if (!node->refusal && !node->vacating)
@@ -178,7 +179,8 @@ int scheduler_place(Scheduler *s, const char *unit, const UnitOptions *options, 
 
 static bool wants_global(const Scheduler *s, const char *unit, const UnitOptions *options,
                          const SchedulerNode *node) {
-        return !node->vacating && scheduler_admits(node->host, options) && !foreign(s, unit, node);
+        return !node->vacating && scheduler_admits(node->host, node->manager, options) &&
+               !foreign(s, unit, node);
 }
 
 int scheduler_global(Scheduler *s, const char *unit, const UnitOptions *options, uint32_t **ret,
@@ -245,6 +247,9 @@ static int reason_of(const Scheduler *s, const char *unit, const UnitOptions *op
                         mismatch = &options->labels[i];
         if (!machine_matches(node->host, options))
                 why = "MachineID= names another machine";
+        else if (!manager_matches(node->manager, options->managers))
+                why = options->managers ? "Manager= names other managers"
+                                        : "only units that ask for it by Manager= run in this manager";
         else if (!mismatch)
                 why = foreign(s, unit, node) ?: node->refusal;
         if (!why && !mismatch && node->vacating)

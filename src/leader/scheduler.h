@@ -8,8 +8,8 @@
 // A Scheduler lives for one batch of decisions. What it places counts at once, so that a hundred units
 // spread; the batch that carries the decisions changes the real counts.
 //
-//      a node is eligible for a unit if   its options admit it   (MachineID=, MachineMetadata=; never
-//      changes within a batch)
+//      a node is eligible for a unit if   its options admit it   (MachineID=, MachineMetadata=,
+//      Manager=; never changes within a batch)
 //                                 and     it takes units         (SchedulerNode.refusal)
 //                                 and     the name is free there (SchedulerForeign)
 //
@@ -25,6 +25,7 @@ typedef struct Scheduler Scheduler;
 typedef struct SchedulerNode {
         uint32_t node;                  // number
         const Argosy__HostRecord *host; // borrowed: its machine id and labels count
+        const char *manager;            // borrowed
         size_t n_units;                 // what it holds already
         unsigned
                 rank; // a lower rank is taken first, however much it holds; 0 if there is no such difference
@@ -72,5 +73,5 @@ int scheduler_explain(const Scheduler *s, const char *unit, const UnitOptions *o
                       SchedulerRefusal **ret, size_t *ret_n) _warn_unused_;
 SchedulerRefusal *scheduler_refusals_free(SchedulerRefusal *refusals, size_t n);
 
-// Whether the options admit units to this host.
-bool scheduler_admits(const Argosy__HostRecord *host, const UnitOptions *options);
+// Whether the options admit units to this manager of this host.
+bool scheduler_admits(const Argosy__HostRecord *host, const char *manager, const UnitOptions *options);

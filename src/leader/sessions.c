@@ -14,6 +14,7 @@
 
 #include "leader-private.h"
 #include "log.h"
+#include "manager-name.h"
 #include "message.h"
 #include "response.h"
 #include "unit-name.h"
@@ -38,14 +39,9 @@ void sessions_count_unheard(Leader *l) {
 }
 
 static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-
-                if (n->host != h)
-                        continue;
-                list_foreach_safe (i, &n->sites)
+        list_foreach (k, &h->nodes)
+                list_foreach_safe (i, &CONTAINER_OF(k, Node, of_host)->sites)
                         each(l, CONTAINER_OF(i, Site, by_node));
-        }
 }
 
 static void end_session(Leader *l, Host *h) {
@@ -54,9 +50,9 @@ static void end_session(Leader *l, Host *h) {
         h->opened_id = 0;
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
-        map_foreach (slot, &l->nodes)
-                if (((Node *) slot->value)->host == h)
-                        calls_on_node_lost(l, slot->value);
+        h->nodes_due = false;
+        list_foreach (i, &h->nodes)
+                calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
 }
 
 // What is seen on a lost host is unknown; what was to leave it anyway is nobody's business any more.
@@ -70,11 +66,9 @@ static void forget_unwanted(Leader *l, Site *s) {
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
         end_session(l, h);
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
+        list_foreach (k, &h->nodes) {
+                Node *n = CONTAINER_OF(k, Node, of_host);
 
-                if (n->host != h)
-                        continue;
                 list_foreach (i, &n->placed) {
                         Unit *u = CONTAINER_OF(i, Unit, placed);
                         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -180,11 +174,28 @@ static int wish_labels(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *
         return 0;
 }
 
+static bool attach_has_manager(const Argosy__ToVoter__Attach *a, const char *manager) {
+        for (size_t i = 0; i < a->n_managers; i++)
+                if (streq(a->managers[i], manager))
+                        return true;
+        return false;
+}
+
+// What the host has detached holds nothing any more, so its nodes go; what it has attached gets numbers.
 static int wish_managers(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < wish->n_nodes; i++)
+                if (a->n_managers == 0 || attach_has_manager(a, wish->nodes[i]->manager))
+                        wish->nodes[kept++] = wish->nodes[i];
+                else
+                        message_free(wish->nodes[i]);
+        wish->n_nodes = kept;
         for (size_t i = 0; i < a->n_managers; i++) {
                 Argosy__NodeRecord *n;
 
-                if (record_has_manager(wish, a->managers[i]))
+                if (record_has_manager(wish, a->managers[i]) || wish->n_nodes >= MANAGERS_PER_HOST ||
+                    manager_name_kind(a->managers[i]) == MANAGER_INVALID)
                         continue;
                 n = calloc(1, sizeof(*n));
                 if (!n)
@@ -303,6 +314,29 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
         unit_touch(l, s->unit);
 }
 
+// The manager came or went, or cannot be used for another reason. What is placed there stays: it could go
+// nowhere else, and may run again as soon as the manager does.
+static void note_reason(Leader *l, Node *n, const char *reason) {
+        if (streq(n->reason ?: "", reason))
+                return;
+        free(n->reason);
+        n->reason = *reason ? strdup(reason) : NULL;
+        l->retry_homeless = l->waits_all = true;
+        leader_mark(l);
+}
+
+void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
+        if (!h->attached)
+                return;
+        list_foreach (i, &h->nodes)
+                for (size_t k = 0; k < n_reports; k++) {
+                        Node *n = CONTAINER_OF(i, Node, of_host);
+
+                        if (streq(n->manager, reports[k]->manager))
+                                note_reason(l, n, reports[k]->reason);
+                }
+}
+
 static void drop_site(Leader *l, Site *s) {
         site_free(l, s);
 }
@@ -317,6 +351,9 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->barrier_due = true;
         hear(l, h);
         note_wish(l, h, a);
+        list_foreach (i, &h->nodes)
+                note_reason(l, CONTAINER_OF(i, Node, of_host), "");
+        session_on_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
         for (size_t i = 0; i < a->n_held; i++) {
                 Site *site = a->held[i]->gone ? NULL : site_of_report(l, h, a->held[i]);

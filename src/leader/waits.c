@@ -47,7 +47,8 @@ static const char *text(const char *s) {
 
 static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        bool stranded = e && list_is_linked(&u->homeless) && u->node && host_is_lost(u->node->host);
+        bool stranded = e && u->node &&
+                        (u->node->reason || (list_is_linked(&u->homeless) && host_is_lost(u->node->host)));
         WaitView v = {
                 .record = e ? e->record : NULL, .stranded = stranded, .hosts_unheard = l->n_unheard > 0};
         _cleanup_free_ WaitSite *sites = NULL;
@@ -64,7 +65,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                 sites[v.n_sites++] = (WaitSite){
                         .node = s->node->name,
                         .wanted = unit_wanted_on(l, u, e, s->node),
-                        .lost = host_is_lost(s->node->host),
+                        .lost = node_is_dark(s->node),
                         .refused = unit_exclusion(u, s->node->number) != NULL,
                         .reported = s->reported && s->node->host->attached,
                         .revision = s->revision,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "manager-name.h"
 #include "message.h"
 #include "str.h"
 
@@ -391,6 +392,20 @@ const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, cons
         if (n_names > 0)
                 return n_names == 1 ? by_name : NULL;
         return n_ids == 1 ? by_id : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, const char *word,
+                                                     uint32_t *ret_node, bool *ret_ambiguous) {
+        const char *slash = strchr(word, '/');
+        _cleanup_free_ char *host = slash ? strndup(word, (size_t) (slash - word)) : strdup(word);
+        const Argosy__HostRecord *h = host ? cluster_state_resolve_host(s, host, ret_ambiguous) : NULL;
+
+        for (size_t i = 0; h && i < h->n_nodes; i++)
+                if (manager_name_is(h->nodes[i]->manager, slash ? slash + 1 : "system")) {
+                        *ret_node = h->nodes[i]->node;
+                        return h;
+                }
+        return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------ tokens

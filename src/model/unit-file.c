@@ -124,6 +124,10 @@ static int parse_metadata(Parser *p, bool fleet) {
         return parse_words(p, RAW_METADATA, fleet);
 }
 
+static int parse_manager(Parser *p, bool fleet) {
+        return parse_words(p, RAW_MANAGER, fleet);
+}
+
 static int parse_global(Parser *p, bool fleet) {
         bool yes = false;
 
@@ -153,6 +157,7 @@ static const struct {
         {"MachineID", parse_machine_id, false},
         {"MachineMetadata", parse_metadata, false},
         {"Global", parse_global, false},
+        {"Manager", parse_manager, false},
         {"MachineOf", parse_unsupported, false},
         {"Conflicts", parse_unsupported, false},
         {"Replaces", parse_unsupported, false},

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "buf.h"
+#include "manager-name.h"
 #include "specifier.h"
 #include "str.h"
 
@@ -20,6 +21,8 @@ typedef struct Evaluation {
         char *machine_id;
         Pair *pairs;
         size_t n_pairs;
+        char **managers; // NULL-terminated
+        size_t n_managers;
 } Evaluation;
 
 int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
@@ -71,6 +74,9 @@ static void evaluation_done(Evaluation *e) {
                 free(e->pairs[i].value);
         }
         free(e->pairs);
+        for (size_t i = 0; i < e->n_managers; i++)
+                free(e->managers[i]);
+        free(e->managers);
 }
 
 static int add_machine_id(Evaluation *e, const RawOption *raw, const char *path, const char *word,
@@ -106,14 +112,31 @@ static int add_label(Evaluation *e, const RawOption *raw, const char *path, cons
         return r;
 }
 
+static int add_manager(Evaluation *e, const RawOption *raw, const char *path, const char *word,
+                       char **ret_why) {
+        if (!manager_pattern_is_valid(word))
+                return refuse(ret_why, path, raw->line,
+                              "Manager=%s is not system, user@UID, container@NAME or a pattern of these",
+                              word);
+        e->managers[e->n_managers] = strdup(word);
+        return e->managers[e->n_managers++] ? 0 : -ENOMEM;
+}
+
 static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const char *name,
                     char **ret_why) {
         _cleanup_free_ char *word = specifier_expand(raw->word, name);
 
         if (!word)
                 return -ENOMEM;
-        return raw->kind == RAW_MACHINE_ID ? add_machine_id(e, raw, path, word, ret_why)
-                                           : add_label(e, raw, path, word, ret_why);
+        switch (raw->kind) {
+        case RAW_MACHINE_ID:
+                return add_machine_id(e, raw, path, word, ret_why);
+        case RAW_METADATA:
+                return add_label(e, raw, path, word, ret_why);
+        case RAW_MANAGER:
+                return add_manager(e, raw, path, word, ret_why);
+        }
+        return -EINVAL;
 }
 
 static int pair_compare(const void *a, const void *b) {
@@ -153,7 +176,22 @@ static char *make_key(const UnitOptions *o) {
                         if (buf_printf(&key, "%s%s", *v, v[1] ? "|" : "\n") < 0)
                                 return NULL;
         }
+        for (char **m = o->managers; m && *m; m++)
+                if (buf_printf(&key, "^%s\n", *m) < 0)
+                        return NULL;
         return buf_take_string(&key);
+}
+
+static int string_compare(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static void take_managers(Evaluation *e, UnitOptions *o) {
+        if (e->n_managers == 0)
+                return;
+        qsort(e->managers, e->n_managers, sizeof *e->managers, string_compare);
+        o->managers = TAKE_PTR(e->managers);
+        e->n_managers = 0;
 }
 
 static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
@@ -176,6 +214,7 @@ static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
                         return r;
                 o->n_labels++;
         }
+        take_managers(e, o);
         o->key = make_key(o);
         if (!o->key)
                 return -ENOMEM;
@@ -188,7 +227,8 @@ int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char
         _cleanup_(evaluation_done) Evaluation e = {0};
 
         e.pairs = calloc(n_raw ?: 1, sizeof *e.pairs);
-        if (!e.pairs)
+        e.managers = calloc(n_raw + 1, sizeof *e.managers);
+        if (!e.pairs || !e.managers)
                 return -ENOMEM;
         for (size_t i = 0; i < n_raw; i++) {
                 int r = evaluate(&e, &raw[i], path, name, ret_why);
@@ -209,6 +249,9 @@ UnitOptions *unit_options_unref(UnitOptions *o) {
                 free(o->labels[i].key);
         }
         free(o->labels);
+        for (char **m = o->managers; m && *m; m++)
+                free(*m);
+        free(o->managers);
         free(o->machine_id);
         free(o->key);
         free(o);

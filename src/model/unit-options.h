@@ -9,6 +9,7 @@
 typedef enum RawKind {
         RAW_MACHINE_ID, // one id
         RAW_METADATA,   // one "key=value"
+        RAW_MANAGER,    // one glob over names of managers
 } RawKind;
 
 typedef struct RawOption {

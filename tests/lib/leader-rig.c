@@ -188,7 +188,7 @@ static void say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
 
 static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *r) {
         argosy__unit_report__init(r);
-        r->node = h->node;
+        r->node = u->order->node;
         r->name = (char *) u->name;
         r->spec = u->order->spec;
         r->revision = u->order->revision;
@@ -240,10 +240,10 @@ static void unit_gone(RigHost *h, RigUnit *u) {
         free(u);
 }
 
-static void report_gone(RigHost *h, const char *name, uint64_t revision) {
+static void report_gone(RigHost *h, const char *name, uint32_t node, uint64_t revision) {
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
 
-        r.node = h->node;
+        r.node = node;
         r.name = (char *) name;
         r.revision = revision;
         r.gone = true;
@@ -253,7 +253,7 @@ static void report_gone(RigHost *h, const char *name, uint64_t revision) {
 static void report_refused(RigHost *h, const Argosy__UnitOrder *o) {
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
 
-        r.node = h->node;
+        r.node = o->node;
         r.name = o->name;
         r.revision = o->revision;
         r.refused = true;
@@ -279,14 +279,14 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
         RigUnit *u = map_find_str(&h->units, o->name);
         bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 
-        assert_int_equal(o->node, h->node);
+        assert_true(o->node == h->node || (h->manager && o->node == h->manager_node));
         if (o->remove) {
                 char name[256];
 
                 strcpy(name, o->name);
                 if (u)
                         unit_gone(h, u);
-                report_gone(h, name, o->revision);
+                report_gone(h, name, o->node, o->revision);
                 return;
         }
         if (h->refuses) {
@@ -322,6 +322,12 @@ static bool is_fenced(RigHost *h, uint64_t term, uint64_t index) {
         return false;
 }
 
+static void learn_nodes(RigHost *h, Argosy__NodeRecord *const *nodes, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (h->manager && streq(nodes[i]->manager, h->manager))
+                        h->manager_node = nodes[i]->node;
+}
+
 static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
         if (w->seq != h->seq)
                 return;
@@ -329,9 +335,11 @@ static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
         h->welcomed = true;
         h->welcomes++;
         learn(h, w->specs, w->n_specs);
+        learn_nodes(h, w->nodes, w->n_nodes);
         map_foreach (slot, &h->units) {
                 RigUnit *u = slot->value;
                 bool wanted = false;
+                uint32_t node;
                 char name[256];
 
                 for (size_t i = 0; i < w->n_orders; i++)
@@ -339,8 +347,9 @@ static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
                 if (wanted)
                         continue;
                 strcpy(name, u->name);
+                node = u->order->node;
                 unit_gone(h, u);
-                report_gone(h, name, 0);
+                report_gone(h, name, node, 0);
         }
         for (size_t i = 0; i < w->n_orders; i++)
                 obey(h, w->orders[i]);
@@ -388,6 +397,7 @@ static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
                 assert_true(h->welcomed);
                 assert_false(is_fenced(h, m->orders->term, m->orders->index));
                 learn(h, m->orders->specs, m->orders->n_specs);
+                learn_nodes(h, m->orders->nodes, m->orders->n_nodes);
                 for (size_t i = 0; i < m->orders->n_orders; i++)
                         obey(h, m->orders->orders[i]);
                 break;
@@ -421,7 +431,8 @@ static void attach(RigHost *h) {
         Argosy__UnitReport **held = calloc(h->units.count + 1, sizeof(*held));
         const Argosy__HostRecord *record = cluster_state_find_host(h->rig->state, h->number);
         Argosy__Outcome *outcomes = calloc(h->units.count + 1, sizeof(*outcomes));
-        char *manager = "system";
+        char *managers[] = {"system", (char *) h->manager};
+        Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *node_reports = &node;
 
         if (!h->linked) {
                 h->linked = true;
@@ -450,8 +461,14 @@ static void attach(RigHost *h) {
         m.port = record->port;
         m.labels = h->labels ? &h->labels : record->labels;
         m.n_labels = h->labels ? 1 : record->n_labels;
-        m.managers = &manager;
-        m.n_managers = 1;
+        m.managers = managers;
+        m.n_managers = h->manager ? 2 : 1;
+        if (h->manager && h->reason) {
+                node.manager = (char *) h->manager;
+                node.reason = (char *) h->reason;
+                m.nodes = &node_reports;
+                m.n_nodes = 1;
+        }
         h->attached = true;
         h->welcomed = false;
         say(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m);
@@ -580,6 +597,30 @@ void rig_host_goodbye(Rig *g, uint32_t host) {
         goodbye.stopping = true;
         say(h, ARGOSY__TO_VOTER__MSG_GOODBYE, &goodbye);
         h->up = false;
+}
+
+void rig_host_set_manager(Rig *g, uint32_t host, const char *manager) {
+        RigHost *h = rig_host(g, host);
+
+        h->manager = manager;
+        h->manager_node = 0;
+        h->attached = false;
+        rig_settle(g);
+}
+
+void rig_host_say_reason(Rig *g, uint32_t host, const char *reason) {
+        RigHost *h = rig_host(g, host);
+        Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
+        Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *reports = &node;
+
+        h->reason = reason;
+        node.manager = (char *) h->manager;
+        if (reason)
+                node.reason = (char *) reason;
+        m.nodes = &reports;
+        m.n_nodes = 1;
+        say(h, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
+        rig_settle(g);
 }
 
 void rig_host_set_labels(Rig *g, uint32_t host, const char *key, const char *value) {

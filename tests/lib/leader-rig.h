@@ -36,8 +36,11 @@ typedef struct RigHost {
         Argosy__Label label, *labels; // NULL: as its record has them
         bool attached;                // sent Attach in this session
         bool welcomed;
-        bool lazy;    // obeys, but reports nothing until told to (rig_host_report)
-        bool refuses; // every name belongs to somebody else here
+        bool lazy;             // obeys, but reports nothing until told to (rig_host_report)
+        bool refuses;          // every name belongs to somebody else here
+        const char *manager;   // that it has besides "system", told with the next Attach; NULL: none
+        const char *reason;    // why that one cannot be used; NULL: it can
+        uint32_t manager_node; // its number, once the leader told it
         uint64_t seq, index, term;
         unsigned welcomes;
         unsigned specs_received;
@@ -106,6 +109,10 @@ void rig_pass_ms(Rig *g, unsigned ms);
 void rig_host_off(Rig *g, uint32_t host);
 void rig_host_on(Rig *g, uint32_t host, bool forget);
 void rig_host_goodbye(Rig *g, uint32_t host);
+// A second manager, or with NULL none any more; attaches anew.
+void rig_host_set_manager(Rig *g, uint32_t host, const char *manager);
+// What the host says of it in the middle of a session.
+void rig_host_say_reason(Rig *g, uint32_t host, const char *reason);
 void rig_host_set_labels(Rig *g, uint32_t host, const char *key, const char *value);
 void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
                      Argosy__Outcome__Kind outcome);

@@ -19,7 +19,7 @@ static SchedulerNode *add(Cluster *c, uint32_t node, size_t n_units) {
         SchedulerNode *n = &c->nodes[c->n++];
 
         argosy__host_record__init(host);
-        *n = (SchedulerNode){.node = node, .host = host, .n_units = n_units};
+        *n = (SchedulerNode){.node = node, .host = host, .manager = "system", .n_units = n_units};
         return n;
 }
 
@@ -323,7 +323,7 @@ static int expected(const Cluster *c, const size_t *counts, const char *unit, co
         for (size_t i = 0; i < c->n; i++) {
                 const SchedulerNode *n = &c->nodes[i], *b = &c->nodes[best_i];
 
-                if (!scheduler_admits(n->host, o))
+                if (!scheduler_admits(n->host, n->manager, o))
                         continue;
                 if (best == -SCHEDULER_NEVER)
                         best = -SCHEDULER_LATER;

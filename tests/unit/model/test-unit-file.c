@@ -55,6 +55,21 @@ static void a_file_without_options_runs_anywhere(void **state) {
         assert_string_equal(o->key, "");
 }
 
+static void managers_are_asked_for_by_name_or_pattern(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("[X-Argosy]\nManager=user@%i container@web\nManager=user@7\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "a@1000.service");
+
+        assert_string_equal(o->managers[0], "container@web");
+        assert_string_equal(o->managers[1], "user@1000");
+        assert_string_equal(o->managers[2], "user@7");
+        assert_null(o->managers[3]);
+        assert_string_equal(o->key, "^container@web\n^user@1000\n^user@7\n");
+        assert_key("[X-Argosy]\nManager=user@*\nManager=\n", "x.service", "");
+        assert_refused("[X-Argosy]\nManager=a/b\n", strlen("[X-Argosy]\nManager=a/b\n"),
+                       ":2: Manager=a/b is not");
+}
+
 static void values_of_one_key_are_alternatives_and_keys_are_all_needed(void **state) {
         _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Fleet]\n"
                                                        "MachineMetadata=\"region=us\" \"disk=ssd\"\n"
@@ -297,6 +312,7 @@ static void descriptions_are_shown_with_their_specifiers(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_file_without_options_runs_anywhere),
+                cmocka_unit_test(managers_are_asked_for_by_name_or_pattern),
                 cmocka_unit_test(values_of_one_key_are_alternatives_and_keys_are_all_needed),
                 cmocka_unit_test(the_same_demand_has_the_same_key_however_it_is_written),
                 cmocka_unit_test(an_empty_assignment_undoes_those_before_it),

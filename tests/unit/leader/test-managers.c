@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Several systemd managers on one host, as the leader sees them: each a node of its own.
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define FOR_USERS SERVICE "[X-Argosy]\nManager=user@*\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 2);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void assert_done(const RigAnswer *a, int status) {
+        assert_true(a->final);
+        assert_int_equal(a->responses[a->n - 1]->progress->n_done, 1);
+        assert_int_equal(a->responses[a->n - 1]->progress->done[0]->status, status);
+}
+
+static Argosy__Response *list_nodes(void) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        RigAnswer *a;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        q.list_nodes = &list;
+        a = rig_ask(&g, &q);
+        assert_int_equal(a->n, 1);
+        return a->responses[0];
+}
+
+static void an_attached_manager_becomes_a_node_and_the_host_hears_its_number(void **state) {
+        Argosy__Response *r;
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        assert_true(rig_host(&g, 2)->manager_node > 2);
+        r = list_nodes();
+        assert_int_equal(r->nodes->n_rows, 3);
+        assert_string_equal(r->nodes->rows[2]->node, "n2/user@1000");
+        assert_string_equal(r->nodes->rows[2]->manager, "user@1000");
+        assert_string_equal(r->nodes->rows[2]->state, "online");
+}
+
+static void units_go_to_system_managers_unless_they_ask_for_another(void **state) {
+        rig_host_set_manager(&g, 2, "user@1000");
+        for (char name[] = "u0.service"; name[1] < '6'; name[1]++) {
+                rig_change(&g, START, name, SERVICE);
+                assert_true(rig_record(&g, name)->node <= 2);
+        }
+        rig_change(&g, START, "everywhere.service", SERVICE "[X-Argosy]\nGlobal=yes\n");
+        assert_int_equal(rig_count_running(&g, "everywhere.service"), 2);
+        assert_int_equal(rig_unit_on(&g, 2, "everywhere.service")->order->node, 2);
+        rig_change(&g, START, "mine.service", FOR_USERS);
+        assert_int_equal(rig_record(&g, "mine.service")->node, rig_host(&g, 2)->manager_node);
+        assert_int_equal(rig_count_running(&g, "mine.service"), 1);
+}
+
+static void a_unit_for_managers_that_do_not_exist_is_refused_per_node(void **state) {
+        const Argosy__Response__UnitResult *r = rig_change(&g, START, "mine.service", FOR_USERS);
+
+        assert_int_equal(r->status, ENOSPC);
+        assert_int_equal(r->n_refusals, 2);
+        assert_non_null(strstr(r->refusals[0]->reason, "Manager="));
+}
+
+static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        rig_change(&g, START, "mine.service", FOR_USERS);
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_change(&g, START, "web2.service", SERVICE);
+        rig_host_say_reason(&g, 2, "the user is not logged in");
+        assert_string_equal(rig_list_units(&g), "mine.service n2/user@1000 unknown unknown unknown\n"
+                                                "web.service n1 loaded active running\n"
+                                                "web2.service n2 loaded active running\n");
+        assert_string_equal(list_nodes()->nodes->rows[2]->state, "offline");
+        assert_string_equal(list_nodes()->nodes->rows[2]->reason, "the user is not logged in");
+        // Whoever waits for it hears at once why it does not come.
+        r = rig_change(&g, START, "mine.service", NULL);
+        assert_done(rig_wait(&g, START, "mine.service", r->revision), EAGAIN);
+        r = rig_change(&g, START, "other.service", FOR_USERS);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(rig_record(&g, "other.service")->node, 0);
+        rig_host_say_reason(&g, 2, NULL);
+        assert_int_equal(rig_record(&g, "other.service")->node, rig_host(&g, 2)->manager_node);
+        assert_int_equal(rig_unit_on(&g, 2, "mine.service")->starts, 1);
+}
+
+static void a_new_attach_says_anew_which_managers_are_down(void **state) {
+        rig_host_set_manager(&g, 2, "user@1000");
+        rig_host(&g, 2)->reason = "the user is not logged in";
+        rig_host_set_labels(&g, 2, "a", "b");
+        assert_string_equal(list_nodes()->nodes->rows[2]->state, "offline");
+        rig_host(&g, 2)->reason = NULL;
+        rig_host_set_labels(&g, 2, "a", "c");
+        assert_string_equal(list_nodes()->nodes->rows[2]->state, "online");
+}
+
+static void what_ran_in_a_detached_manager_waits_for_another_that_fits(void **state) {
+        uint32_t before;
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        rig_change(&g, START, "mine.service", FOR_USERS);
+        before = rig_host(&g, 2)->manager_node;
+        rig_host_set_manager(&g, 2, NULL);
+        assert_int_equal(list_nodes()->nodes->n_rows, 2);
+        assert_null(rig_unit_on(&g, 2, "mine.service"));
+        assert_string_equal(rig_list_units(&g), "mine.service - - inactive dead\n");
+        rig_host_set_manager(&g, 1, "user@7");
+        assert_string_equal(rig_list_units(&g), "mine.service n1/user@7 loaded active running\n");
+        assert_true(rig_record(&g, "mine.service")->node > before); // numbers are never used twice
+}
+
+static void the_units_of_a_lost_host_move_to_managers_that_fit(void **state) {
+        rig_host_set_manager(&g, 1, "user@7");
+        rig_host_set_manager(&g, 2, "user@1000");
+        rig_change(&g, START, "a.service", FOR_USERS);
+        rig_change(&g, START, "b.service", FOR_USERS);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_string_equal(rig_list_units(&g), "a.service n1/user@7 loaded active running\n"
+                                                "b.service n1/user@7 loaded active running\n");
+}
+
+static void a_host_cannot_invent_managers(void **state) {
+        rig_host_set_manager(&g, 2, "user@../../etc");
+        assert_int_equal(list_nodes()->nodes->n_rows, 2);
+}
+
+static void a_node_is_named_by_host_and_manager(void **state) {
+        const Argosy__HostRecord *h;
+        uint32_t node = 0;
+
+        rig_host_set_manager(&g, 2, "container@web");
+        h = cluster_state_resolve_node(g.state, "n2/web", &node, NULL);
+        assert_int_equal(h->host, 2);
+        assert_int_equal(node, rig_host(&g, 2)->manager_node);
+        assert_non_null(cluster_state_resolve_node(g.state, "n2/container@web", &node, NULL));
+        assert_int_equal(cluster_state_resolve_node(g.state, "n2", &node, NULL)->host, 2);
+        assert_int_equal(node, 2);
+        assert_null(cluster_state_resolve_node(g.state, "n2/other", &node, NULL));
+        assert_null(cluster_state_resolve_node(g.state, "n1/web", &node, NULL));
+        assert_null(cluster_state_resolve_node(g.state, "n2/", &node, NULL));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                T(an_attached_manager_becomes_a_node_and_the_host_hears_its_number),
+                T(units_go_to_system_managers_unless_they_ask_for_another),
+                T(a_unit_for_managers_that_do_not_exist_is_refused_per_node),
+                T(a_manager_that_is_down_keeps_its_units_and_disturbs_nobody),
+                T(a_new_attach_says_anew_which_managers_are_down),
+                T(what_ran_in_a_detached_manager_waits_for_another_that_fits),
+                T(the_units_of_a_lost_host_move_to_managers_that_fit),
+                T(a_host_cannot_invent_managers),
+                T(a_node_is_named_by_host_and_manager),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

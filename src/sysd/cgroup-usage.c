@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The happy path: cgroup_usage_read() -> Reading, in a queue -> the first one is cut into jobs of
+// USAGE_UNITS_PER_JOB groups -> the pool reads -> when its last job is back, `done`.
+//
+// One reading is under way at a time, cut into at most USAGE_JOBS_MAX jobs at a time. A job has its groups'
+// open files and its part of the samples for itself until it is back on the loop: nothing is locked.
+//
+// Which groups stay open: those that come first, up to a limit. A reading goes over its groups in the same
+// order each time; throwing out the one that was read longest ago would then throw out each of them just
+// before it is needed. So a group has to be without questions for a while before another one gets its place,
+// and what finds no place is opened and closed for each reading.
+//
+// lifetime   born                                       dies
+// Group      read for the first time, if there is room   USAGE_HELD_SEC without a question, or with the
+// object Reading    cgroup_usage_read()                         after `done`; a cancelled one when its jobs
+// are back Job        when there is room in the pool              back on the loop
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "cgroup-files.h"
+#include "clock.h"
+#include "list.h"
+#include "map.h"
+#include "uvx.h"
+
+enum {
+        SWEEP_MS = 5000,     // how often it is looked for groups that nobody asks for
+        SWEEP_AGAIN_MS = 10, // and how soon again if there are more than
+        SWEEP_GROUPS = 64,   // which are closed in one turn of the loop, about 1 us for each file
+};
+
+typedef struct Group {
+        ListNode link; // in u->held, the one that was asked for longest ago first
+        CgroupFiles files;
+        uint64_t used_us;
+        bool busy; // a job has its files
+        char path[];
+} Group;
+
+typedef struct Item {
+        char *path;
+        Group *group; // while it is in a job; NULL: not held
+} Item;
+
+typedef struct Reading {
+        ListNode link;
+        uint64_t number;
+        CgroupUsageDone done; // NULL: cancelled
+        void *userdata;
+        Item *items;
+        UnitUsage *samples;
+        size_t n, next; // `next`: first one that is in no job yet
+        unsigned n_jobs;
+} Reading;
+
+typedef struct Job {
+        uv_work_t work;
+        CgroupUsage *usage;
+        Reading *reading; // NULL: it rests
+        size_t from, to;
+} Job;
+
+struct CgroupUsage {
+        uv_loop_t *loop;
+        uv_timer_t sweep;
+        Map groups; // path -> Group
+        ListNode held;
+        size_t max_groups;
+        ListNode readings;
+        size_t n_readings;
+        uint64_t last_number;
+        Job jobs[USAGE_JOBS_MAX];
+        unsigned n_jobs;
+        bool closing, timer_closed;
+        void (*closed)(void *userdata);
+        void *closed_data;
+};
+
+static void pump(CgroupUsage *u);
+
+// ---- groups
+
+static void group_free(CgroupUsage *u, Group *g) {
+        map_take_str(&u->groups, g->path);
+        list_unlink(&g->link);
+        cgroup_files_close(&g->files);
+        free(g);
+}
+
+static bool is_idle(const Group *g, uint64_t now_us) {
+        return now_us - g->used_us >= USAGE_HELD_SEC * USEC_PER_SEC;
+}
+
+static bool make_room(CgroupUsage *u, uint64_t now_us) {
+        Group *oldest;
+
+        if (u->groups.count < u->max_groups)
+                return true;
+        if (list_is_empty(&u->held))
+                return false;
+        oldest = CONTAINER_OF(u->held.next, Group, link);
+        if (oldest->busy || !is_idle(oldest, now_us))
+                return false;
+        group_free(u, oldest);
+        return true;
+}
+
+// The group for one job. NULL: it is not to be held.
+static Group *group_take(CgroupUsage *u, const char *path, uint64_t now_us) {
+        Group *g = map_find_str(&u->groups, path);
+        size_t len = strlen(path);
+
+        if (g && g->busy)
+                return NULL; // named twice: two jobs may not have the same files
+        if (!g && make_room(u, now_us)) {
+                g = calloc(1, sizeof(*g) + len + 1);
+                if (!g)
+                        return NULL;
+                g->files = CGROUP_FILES_CLOSED;
+                memcpy(g->path, path, len);
+                list_init(&g->link);
+                if (map_add_str(&u->groups, g->path, g) < 0) {
+                        free(g);
+                        return NULL;
+                }
+        }
+        if (!g)
+                return NULL;
+        g->used_us = now_us;
+        g->busy = true;
+        list_unlink(&g->link);
+        list_append(&u->held, &g->link);
+        return g;
+}
+
+// A group that does not exist needs no place.
+static void group_give_back(CgroupUsage *u, Group *g) {
+        g->busy = false;
+        if (g->files.dir < 0)
+                group_free(u, g);
+}
+
+// Not while a reading is under way: jobs have groups.
+static void on_sweep(uv_timer_t *timer) {
+        CgroupUsage *u = timer->data;
+        uint64_t now_us = clock_monotonic_us();
+        unsigned n = 0;
+
+        if (u->n_readings > 0)
+                return;
+        while (!list_is_empty(&u->held) && n < SWEEP_GROUPS) {
+                Group *g = CONTAINER_OF(u->held.next, Group, link);
+
+                if (!is_idle(g, now_us))
+                        break;
+                group_free(u, g);
+                n++;
+        }
+        if (list_is_empty(&u->held))
+                uv_timer_stop(&u->sweep);
+        else if (n == SWEEP_GROUPS)
+                uv_timer_start(&u->sweep, on_sweep, SWEEP_AGAIN_MS, SWEEP_MS);
+}
+
+// ---- readings
+
+static void reading_free(CgroupUsage *u, Reading *r) {
+        if (list_is_linked(&r->link)) {
+                list_unlink(&r->link);
+                u->n_readings--;
+        }
+        for (size_t i = 0; r->items && i < r->n; i++)
+                free(r->items[i].path);
+        free(r->items);
+        free(r->samples);
+        free(r);
+}
+
+static void maybe_closed(CgroupUsage *u) {
+        void (*closed)(void *) = u->closed;
+        void *data = u->closed_data;
+
+        if (!u->closing || u->n_jobs > 0 || !u->timer_closed)
+                return;
+        while (!list_is_empty(&u->readings))
+                reading_free(u, CONTAINER_OF(u->readings.next, Reading, link));
+        while (!list_is_empty(&u->held))
+                group_free(u, CONTAINER_OF(u->held.next, Group, link));
+        map_done(&u->groups);
+        free(u);
+        if (closed)
+                closed(data);
+}
+
+// In the pool.
+static void run_job(uv_work_t *work) {
+        Job *job = CONTAINER_OF(work, Job, work);
+        Reading *r = job->reading;
+
+        for (size_t i = job->from; i < job->to; i++) {
+                CgroupFiles once = CGROUP_FILES_CLOSED;
+
+                cgroup_files_read(r->items[i].group ? &r->items[i].group->files : &once, r->items[i].path,
+                                  &r->samples[i]);
+                cgroup_files_close(&once);
+        }
+}
+
+static void on_job_back(uv_work_t *work, int status) {
+        Job *job = CONTAINER_OF(work, Job, work);
+        CgroupUsage *u = job->usage;
+        Reading *r = TAKE_PTR(job->reading);
+
+        for (size_t i = job->from; i < job->to; i++)
+                if (r->items[i].group)
+                        group_give_back(u, TAKE_PTR(r->items[i].group));
+        u->n_jobs--;
+        r->n_jobs--;
+        if (u->closing) {
+                maybe_closed(u);
+                return;
+        }
+        if (r->n_jobs > 0 || (r->next < r->n && r->done)) {
+                pump(u);
+                return;
+        }
+        list_unlink(&r->link);
+        u->n_readings--;
+        pump(u); // before `done`, which may close us
+        if (r->done)
+                r->done(r->samples, r->n, r->userdata);
+        reading_free(NULL, r);
+}
+
+static void start_job(CgroupUsage *u, Reading *r) {
+        uint64_t now_us = clock_monotonic_us();
+        Job *job = u->jobs;
+
+        while (job->reading)
+                job++;
+        job->usage = u;
+        job->reading = r;
+        job->from = r->next;
+        job->to = MIN_OF(r->n, r->next + USAGE_UNITS_PER_JOB);
+        for (size_t i = job->from; i < job->to; i++)
+                r->items[i].group = group_take(u, r->items[i].path, now_us);
+        r->next = job->to;
+        r->n_jobs++;
+        u->n_jobs++;
+        if (uv_queue_work(u->loop, &job->work, run_job, on_job_back) < 0)
+                assert(false); // it has no other reason to fail than a missing callback
+}
+
+static void pump(CgroupUsage *u) {
+        while (!u->closing && !list_is_empty(&u->readings) && u->n_jobs < USAGE_JOBS_MAX) {
+                Reading *r = CONTAINER_OF(u->readings.next, Reading, link);
+
+                if (!r->done || r->next == r->n)
+                        return;
+                start_job(u, r);
+        }
+}
+
+static int fill(Reading *r, const char *const *paths, size_t n) {
+        r->items = calloc(n, sizeof(*r->items));
+        r->samples = calloc(n, sizeof(*r->samples));
+        if (!r->items || !r->samples)
+                return -ENOMEM;
+        for (; r->n < n; r->n++) {
+                r->items[r->n].path = strdup(paths[r->n]);
+                if (!r->items[r->n].path)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+int cgroup_usage_read(CgroupUsage *u, const char *const *paths, size_t n, CgroupUsageDone done,
+                      void *userdata, uint64_t *ret_id) {
+        Reading *r;
+        int k;
+
+        if (n == 0)
+                return -EINVAL;
+        if (u->n_readings >= USAGE_READS_MAX)
+                return -EBUSY;
+        r = calloc(1, sizeof(*r));
+        if (!r)
+                return -ENOMEM;
+        *r = (Reading){.number = ++u->last_number, .done = done, .userdata = userdata};
+        list_init(&r->link);
+        k = fill(r, paths, n);
+        if (k < 0) {
+                reading_free(u, r);
+                return k;
+        }
+        list_append(&u->readings, &r->link);
+        u->n_readings++;
+        *ret_id = r->number;
+        if (!uv_is_active((uv_handle_t *) &u->sweep))
+                uv_timer_start(&u->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+        pump(u);
+        return 0;
+}
+
+void cgroup_usage_cancel(CgroupUsage *u, uint64_t id) {
+        list_foreach_safe (n, &u->readings) {
+                Reading *r = CONTAINER_OF(n, Reading, link);
+
+                if (r->number != id)
+                        continue;
+                r->done = NULL;
+                if (r->n_jobs == 0)
+                        reading_free(u, r);
+                return;
+        }
+}
+
+// ---- life
+
+static size_t groups_allowed(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return 0;
+        return (size_t) MIN_OF((uint64_t) limit.rlim_cur / 4 / USAGE_FDS_PER_GROUP,
+                               (uint64_t) USAGE_GROUPS_HELD);
+}
+
+int cgroup_usage_new(uv_loop_t *loop, size_t max_groups, CgroupUsage **ret) {
+        CgroupUsage *u = calloc(1, sizeof(*u));
+
+        if (!u)
+                return -ENOMEM;
+        *u = (CgroupUsage){.loop = loop, .max_groups = max_groups ?: groups_allowed()};
+        list_init(&u->held);
+        list_init(&u->readings);
+        uv_timer_init(loop, &u->sweep);
+        u->sweep.data = u;
+        *ret = u;
+        return 0;
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+        CgroupUsage *u = handle->data;
+
+        u->timer_closed = true;
+        maybe_closed(u);
+}
+
+void cgroup_usage_close(CgroupUsage *u, void (*closed)(void *userdata), void *userdata) {
+        u->closing = true;
+        u->closed = closed;
+        u->closed_data = userdata;
+        list_foreach (n, &u->readings)
+                CONTAINER_OF(n, Reading, link)->done = NULL;
+        uv_close((uv_handle_t *) &u->sweep, on_timer_closed);
+}
+
+size_t cgroup_usage_n_held(const CgroupUsage *u) {
+        return u->groups.count;
+}

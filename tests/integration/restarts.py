@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """argosyd is restarted, killed or shut down with its machine: units belong to systemd and do not notice, or move in good order."""
 
+import time
+
 from lib import ONE_SHOT, QUICK, SLEEPER, Cluster, eventually, main, stays
 
 
@@ -25,6 +27,32 @@ def test_restart_in_each_role_stops_nothing(c: Cluster):
     assert now == before
     c.ctl("stop 'w@*' everywhere")
     assert c.active("w@*") == {}, "after a restart it does not know its units any more"
+
+
+def wait_caught_up(c, node):
+    """The node's log is complete, and it was told that all but the newest entry is committed."""
+    for number in (1, 2):
+        c.submit(f"marker-{number}.service", SLEEPER)
+        index = c.status()["index"]
+        eventually(lambda: any(member["name"] == node.name and member["log_index"] >= index for member in c.status()["members"]))
+
+
+def test_a_voter_that_replays_its_log_stays_in_touch(c: Cluster):
+    """The log of the first host passes through memberships in which nobody else exists yet."""
+    first = c.node("n1")
+    if c.leader().name == first.name:
+        first.run("systemctl restart argosyd")  # hands leadership on
+        c.wait_online()
+    leader = c.leader().name
+    assert leader != first.name
+    first.run("systemctl stop argosyd.socket argosyd.service")
+    since = time.time()
+    first.run("systemctl start argosyd.socket argosyd.service")
+    c.wait_online()
+    wait_caught_up(c, first)
+    said = first.journal("argosyd", since=since)
+    assert "The leader is" in said
+    assert "No leader can be reached" not in said and f"Link to {leader}" not in said, said
 
 
 def test_what_changed_while_it_was_down_is_found(c: Cluster):

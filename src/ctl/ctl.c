@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 
@@ -329,10 +330,29 @@ static int run(Ctl *ctl) {
         return code;
 }
 
+// `| head -1` reads what it wants and leaves. Only a caller that ignores SIGPIPE, as services do, lets us
+// see it.
+static bool reader_is_gone(FILE *out) {
+        struct pollfd p = {.fd = fileno(out), .events = POLLOUT};
+
+        return p.fd >= 0 && poll(&p, 1, 0) > 0 && p.revents & (POLLERR | POLLHUP);
+}
+
+// What is still in the buffer leaves.
+static int flush_output(Ctl *ctl) {
+        bool failed = ferror(ctl->out);
+
+        errno = EIO; // of an earlier write, when the last one succeeds
+        if ((fflush(ctl->out) == 0 && !failed) || reader_is_gone(ctl->out))
+                return EXIT_OK;
+        fprintf(ctl->err, "argosyctl: cannot write the output: %s\n", strerror(errno));
+        return EXIT_FAILED;
+}
+
 int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
         Ctl ctl = {.out = out, .err = err, .deadline_us = CLIENT_NEVER, .client.fd = -1};
         _cleanup_buf_ Buf why = {};
-        int code, broken;
+        int code, written;
 
         interrupted = 0;
         setlocale(LC_ALL, "");
@@ -343,11 +363,7 @@ int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
         }
         terminal_init(&ctl);
         code = run(&ctl);
-        broken = ctl.pager > 0 ? 0 : fflush(out);
+        written = ctl.pager > 0 ? EXIT_OK : flush_output(&ctl);
         pager_close(&ctl);
-        if (broken != 0 && code == EXIT_OK) {
-                fprintf(err, "argosyctl: cannot write the output: %s\n", strerror(errno));
-                return EXIT_FAILED;
-        }
-        return code;
+        return code == EXIT_OK ? written : code;
 }

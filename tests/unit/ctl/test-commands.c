@@ -2,6 +2,7 @@
 //
 // Whole commands against a daemon that plays a script: what is asked, what is printed, and how it exits.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -476,6 +477,64 @@ static void a_list_for_programs_is_bare(void **state) {
         assert_string_equal(c.out, "b.service - - unknown -\n");
 }
 
+static void lists_many(FakeDaemon *d) {
+        static const char *const units[][5] = {{"a.service", "n1", "loaded", "active", "running"},
+                                               {"b.service", "n1", "loaded", "active", "running"},
+                                               {"c.service", "n1", "loaded", "active", "running"},
+                                               {"d.service", "n1", "loaded", "active", "running"}};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        done(q);
+        reply_units(d, units, 4, false, 0);
+        fake_expect_end(d);
+}
+
+// Lists four units into `fd`, with room for so many bytes before they are written.
+static Outcome list_into(int fd, size_t buffer_size) {
+        char *argv[] = {(char *) "argosyctl", (char *) "list-units"}, buffer[8192];
+        FILE *out = fdopen(fd, "w"), *err;
+        Outcome o = {};
+        FakeDaemon d;
+        size_t size;
+
+        assert(buffer_size <= sizeof(buffer));
+        setvbuf(out, buffer, _IOFBF, buffer_size);
+        fake_daemon_start(&d, lists_many);
+        setenv("ARGOSY_SOCKET", d.path, 1);
+        err = open_memstream(&o.err, &size);
+        o.code = ctl_main(2, argv, out, err);
+        fclose(err);
+        (void) fclose(out);
+        fake_daemon_stop(&d);
+        return o;
+}
+
+static void a_reader_that_has_read_enough_is_no_error(void **state) {
+        signal(SIGPIPE, SIG_IGN);
+        for (size_t size = 16; size <= 8192; size *= 8) { // noticed in the middle, or at the end
+                int fds[2];
+
+                assert_int_equal(pipe(fds), 0);
+                close(fds[0]);
+
+                _cleanup_outcome_ Outcome o = list_into(fds[1], size);
+
+                assert_string_equal(o.err, "");
+                assert_int_equal(o.code, 0);
+        }
+}
+
+static void output_that_is_lost_is_an_error(void **state) {
+        for (size_t size = 16; size <= 8192; size *= 8) {
+                _cleanup_outcome_ Outcome o = list_into(open("/dev/full", O_WRONLY), size);
+
+                assert_non_null(strstr(o.err, "cannot write the output"));
+                assert_int_equal(o.code, 1);
+        }
+}
+
 static void an_unknown_field_is_a_usage_error(void **state) {
         _cleanup_outcome_ Outcome o = run_at("/nonexistent", "list-units --fields=nonsense");
 
@@ -710,6 +769,8 @@ int main(void) {
                 cmocka_unit_test(stop_local_needs_no_leader),
                 cmocka_unit_test(a_list_shows_drift_and_its_age),
                 cmocka_unit_test(a_list_for_programs_is_bare),
+                cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
+                cmocka_unit_test(output_that_is_lost_is_an_error),
                 cmocka_unit_test(an_unknown_field_is_a_usage_error),
                 cmocka_unit_test(is_active_exits_as_systemctl_does),
                 cmocka_unit_test(a_question_is_asked_again_after_a_restart),

@@ -53,7 +53,7 @@ typedef struct AgentConfig { // everything is copied
         const char *state_dir;           // /var/lib/argosy: fence
         const char *runtime_dir;         // /run/argosy: ledger
         const char *unit_dir;            // /run/systemd/system
-        const char *const *foreign_dirs; // NULL: systemd's
+        const char *const *foreign_dirs; // see unit_dir_new()
         SystemdConfig systemd;
         const char *host_name, *address;
         uint16_t port;

@@ -35,10 +35,10 @@ typedef struct UnitDirItem {
         int error;         // out: 0 or negative errno of this item
 } UnitDirItem;
 
-// dir: e.g. /run/systemd/system; made if missing (not its parents). foreign_dirs: NULL-terminated, searched
-// by unit_dir_foreign(); NULL: those of the system manager (man systemd.unit, "Unit File Load Path"). Both
-// are copied.
-int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret);
+// dir: e.g. /run/systemd/system; made if missing (not its parents). search_dirs: NULL-terminated, where
+// unit_dir_foreign() looks, but for `dir` itself, which may be among them (ManagerPaths.search_dirs); NULL:
+// nowhere else. Both are copied.
+int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret);
 // Forgets; the files stay. Takes NULL, returns NULL.
 UnitDir *unit_dir_free(UnitDir *d);
 DEFINE_CLEANUP(UnitDir *, unit_dir_free)

@@ -27,6 +27,7 @@
 #include "join.h"
 #include "local-api.h"
 #include "log.h"
+#include "manager-paths.h"
 #include "mesh.h"
 #include "message.h"
 #include "renew.h"
@@ -415,6 +416,7 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
 }
 
 static int open_agent(Daemon *d, char **ret_why) {
+        ManagerPaths manager;
         AgentConfig config = {
                 .loop = d->loop,
                 .state_dir = d->state_dir,
@@ -429,8 +431,15 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .nodes = d->peers->nodes,
                 .n_nodes = d->peers->n_nodes,
         };
+        int r = manager_paths_init_system(&manager);
 
-        return agent_new(&config, &agent_ops, d, &d->agent, ret_why);
+        if (r < 0)
+                return r;
+        config.systemd.socket_path = manager.socket;
+        config.foreign_dirs = (const char *const *) manager.search_dirs;
+        r = agent_new(&config, &agent_ops, d, &d->agent, ret_why);
+        manager_paths_done(&manager);
+        return r;
 }
 
 static int open_socket(Daemon *d, char **ret_why) {

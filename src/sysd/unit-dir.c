@@ -11,21 +11,10 @@
 #include "unit-dir-private.h"
 #include "unit-name.h"
 
-// Order of systemd 252 (man systemd.unit) without our own directory.
-static const char *const system_dirs[] = {
-        "/etc/systemd/system.control", "/run/systemd/system.control",
-        "/run/systemd/transient",      "/run/systemd/generator.early",
-        "/etc/systemd/system",         "/etc/systemd/system.attached",
-        "/run/systemd/system",         "/run/systemd/system.attached",
-        "/run/systemd/generator",      "/usr/local/lib/systemd/system",
-        "/usr/lib/systemd/system",     "/lib/systemd/system",
-        "/run/systemd/generator.late", NULL,
-};
-
 static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         size_t n = 0;
 
-        while (dirs[n])
+        while (dirs && dirs[n])
                 n++;
         *ret = calloc(n + 1, sizeof(char *));
         if (!*ret)
@@ -40,7 +29,7 @@ static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         return 0;
 }
 
-int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret) {
+int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret) {
         _cleanup_(unit_dir_freep) UnitDir *d = calloc(1, sizeof(*d));
         int r;
 
@@ -50,7 +39,7 @@ int unit_dir_new(const char *dir, const char *const *foreign_dirs, UnitDir **ret
         d->path = strdup(dir);
         if (!d->path)
                 return -ENOMEM;
-        r = copy_dirs(foreign_dirs ?: system_dirs, dir, &d->foreign);
+        r = copy_dirs(search_dirs, dir, &d->foreign);
         if (r < 0)
                 return r;
         if (mkdir(dir, 0755) < 0 && errno != EEXIST)

@@ -55,6 +55,7 @@ typedef struct AgentConfig { // everything is copied
         const char *unit_dir;            // /run/systemd/system
         const char *const *foreign_dirs; // see unit_dir_new()
         SystemdConfig systemd;
+        bool user; // it is the manager of the user that this process runs as, not the machine's
         const char *host_name, *address;
         uint16_t port;
         const Argosy__Label *const *labels;

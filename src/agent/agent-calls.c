@@ -153,8 +153,13 @@ static void call_end(Call *c, int error, const char *message) {
         reply(&response, userdata);
 }
 
+// What only a user's argosyd can meet.
+static const char no_journal[] = "this user may read no journal: journald keeps one for each user in "
+                                 "persistent storage (/var/log/journal) "
+                                 "only, and members of the group systemd-journal may read all";
+
 static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
-        int r = journal_reader_new(c->agent->loop, unit, n_lines, follow, ops, c, &c->reader);
+        int r = journal_reader_new(c->agent->loop, c->node->uid, unit, n_lines, follow, ops, c, &c->reader);
 
         if (r >= 0)
                 c->agent->n_open++;
@@ -262,6 +267,10 @@ static void on_status_lines(char **lines, size_t n, void *userdata) {
 }
 
 static void on_status_lines_end(int error, void *userdata) {
+        char *note = (char *) no_journal;
+
+        if (error == -EACCES)
+                on_status_lines(&note, 1, userdata);
         status_finish_one(userdata); // without a journal the rest is still worth showing
 }
 
@@ -345,7 +354,7 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
 }
 
 static void on_journal_end(int error, void *userdata) {
-        call_end(userdata, error, NULL);
+        call_end(userdata, error, error == -EACCES ? no_journal : NULL);
 }
 
 static const JournalOps journal_ops = {.lines = on_journal_lines, .ended = on_journal_end};

@@ -16,6 +16,7 @@ typedef struct LookBack {
         uv_work_t work;
         AgentNode *node;
         uint64_t number;
+        uid_t manager;
         uint8_t before[16];
         char *file, *template; // the run cannot be older than the file that it ran
         int found;
@@ -33,7 +34,7 @@ static uint64_t written_us(const LookBack *l) {
 static void run_look_back(uv_work_t *work) {
         LookBack *l = CONTAINER_OF(work, LookBack, work);
 
-        l->found = journal_find_start(l->name, written_us(l), l->before);
+        l->found = journal_find_start(l->manager, l->name, written_us(l), l->before);
 }
 
 static void look_back_free(LookBack *l) {
@@ -83,6 +84,7 @@ int agent_look_back(AgentUnit *u) {
                 return -ENOMEM;
         l->node = u->node;
         l->number = u->step_number;
+        l->manager = u->node->uid;
         memcpy(l->before, u->held.invocation_id, sizeof(l->before));
         strcpy(l->name, u->name);
         l->file = str_printf("%s/%s", u->node->dir_path, u->name);

@@ -87,6 +87,7 @@ typedef struct AgentUnit {
 typedef struct AgentNode {
         struct Agent *agent;
         const char *manager; // "system"
+        uid_t uid;           // whose user manager it is; JOURNAL_SYSTEM: the machine's
         uint32_t number;     // node number, 0 until a leader told it
         SystemdManager *systemd;
         UnitDir *dir;

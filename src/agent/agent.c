@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent-private.h"
 #include "clock.h"
+#include "journal.h"
 #include "log.h"
 
 // ---- one turn
@@ -191,6 +193,7 @@ static int open_node(Agent *a, AgentNode *node, const AgentConfig *config, char 
         _cleanup_free_ char *ledger_path = str_printf("%s/ledger", config->runtime_dir);
         int r;
 
+        node->uid = config->user ? getuid() : JOURNAL_SYSTEM;
         node->dir_path = strdup(config->unit_dir);
         node->shutdown_mark = str_printf("%s/shutdown", config->runtime_dir);
         if (!ledger_path || !node->dir_path || !node->shutdown_mark)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <systemd/sd-journal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "journal.h"
 #include "log.h"
@@ -21,6 +22,7 @@ struct JournalReader {
         uv_loop_t *loop;
         JournalOps ops;
         void *userdata;
+        uid_t manager;
         char *unit;
         unsigned n_lines;
         bool follow;
@@ -130,7 +132,7 @@ static int match(sd_journal *j, const char *field_name, const char *value) {
 }
 
 // What the unit says and what systemd says about it, as `journalctl -u` selects it.
-static int match_unit(sd_journal *j, const char *unit) {
+static int match_system_unit(sd_journal *j, const char *unit) {
         int r;
 
         r = match(j, "_SYSTEMD_UNIT", unit);
@@ -149,10 +151,46 @@ static int match_unit(sd_journal *j, const char *unit) {
         return r;
 }
 
+static int match_user_unit(sd_journal *j, uid_t manager, const char *unit) {
+        char uid[16];
+        int r;
+
+        snprintf(uid, sizeof(uid), "%u", (unsigned) manager);
+        r = match(j, "_UID", uid);
+        if (r >= 0)
+                r = match(j, "_SYSTEMD_USER_UNIT", unit);
+        if (r >= 0)
+                r = sd_journal_add_disjunction(j);
+        if (r >= 0)
+                r = match(j, "_UID", uid);
+        if (r >= 0)
+                r = match(j, "USER_UNIT", unit);
+        if (r >= 0)
+                r = sd_journal_add_disjunction(j);
+        if (r >= 0)
+                r = match(j, "_UID", "0");
+        if (r >= 0)
+                r = match(j, "OBJECT_UID", uid);
+        if (r >= 0)
+                r = match(j, "OBJECT_SYSTEMD_USER_UNIT", unit);
+        return r;
+}
+
+// An ordinary user who may read no file at all would otherwise get an empty answer.
+static int check_access(sd_journal *j) {
+        int r = sd_journal_has_persistent_files(j);
+
+        if (r == 0)
+                r = sd_journal_has_runtime_files(j);
+        return r == 0 && geteuid() != 0 ? -EACCES : MIN_OF(r, 0);
+}
+
 static int open_at_tail(JournalReader *r) {
         int e;
 
         e = sd_journal_open(&r->journal, SD_JOURNAL_LOCAL_ONLY);
+        if (e >= 0)
+                e = check_access(r->journal);
         if (e < 0)
                 return e;
         if (r->follow) {
@@ -160,7 +198,8 @@ static int open_at_tail(JournalReader *r) {
                 if (r->fd < 0)
                         return r->fd;
         }
-        e = match_unit(r->journal, r->unit);
+        e = r->manager == JOURNAL_SYSTEM ? match_system_unit(r->journal, r->unit)
+                                         : match_user_unit(r->journal, r->manager, r->unit);
         if (e < 0)
                 return e;
         e = sd_journal_seek_tail(r->journal);
@@ -278,7 +317,7 @@ static void next_read(JournalReader *r) {
                 abort(); // only for a NULL callback
 }
 
-int journal_reader_new(uv_loop_t *loop, const char *unit, unsigned n_lines, bool follow,
+int journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigned n_lines, bool follow,
                        const JournalOps *ops, void *userdata, JournalReader **ret) {
         JournalReader *r = calloc(1, sizeof(*r));
 
@@ -287,6 +326,7 @@ int journal_reader_new(uv_loop_t *loop, const char *unit, unsigned n_lines, bool
         *r = (JournalReader){.loop = loop,
                              .ops = *ops,
                              .userdata = userdata,
+                             .manager = manager,
                              .n_lines = n_lines,
                              .follow = follow,
                              .fd = -1};

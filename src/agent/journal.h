@@ -2,9 +2,11 @@
 #pragma once
 
 // Lines of one unit from this host's journal, the newest ones and, if wanted, those that follow. Everything
-// that touches the journal's files happens in the pool; the loop only watches its descriptor.
+// that touches the journal's files happens in the pool; the loop only watches its descriptor. Of a user
+// manager only what journald itself says to be that user's is read: a name in the journal is anybody's.
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <uv.h>
 
 #include "macro.h"
@@ -14,17 +16,21 @@ enum {
         JOURNAL_LINE_MAX = 4096,       // bytes of a message; the rest is cut off
 };
 
+// Whose units: those of the system manager, or of the user manager of that uid.
+#define JOURNAL_SYSTEM ((uid_t) -1)
+
 typedef struct JournalReader JournalReader;
 
 typedef struct JournalOps {
         // In order, formatted like journalctl's short output. Borrowed.
         void (*lines)(char **lines, size_t n, void *userdata);
-        // 0: there are no more (never while following). Nothing is called after it.
+        // 0: there are no more (never while following). -EACCES: not one file of the journal may be read by
+        // who we are. Nothing is called after it.
         void (*ended)(int error, void *userdata);
 } JournalOps;
 
 // The newest `n_lines` lines, oldest of them first. Callbacks fire from the loop, never before return.
-int journal_reader_new(uv_loop_t *loop, const char *unit, unsigned n_lines, bool follow,
+int journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigned n_lines, bool follow,
                        const JournalOps *ops, void *userdata, JournalReader **ret);
 // At any time, also from a callback; no callback but `closed` follows.
 void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata);
@@ -32,7 +38,7 @@ void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void
 // Blocks: for the pool. Whether systemd began a start of `unit` in this boot, at or after `since_us` (wall
 // clock), with another invocation than `before` (16 bytes, all zero: any). 1, 0, or negative errno if the
 // journal cannot tell.
-int journal_find_start(const char *unit, uint64_t since_us, const uint8_t before[16]);
+int journal_find_start(uid_t manager, const char *unit, uint64_t since_us, const uint8_t before[16]);
 
 // One message as journalctl's short output has it: "Nov 21 02:10:56 host ident[pid]: text", in local time.
 // `pid` may be NULL. Bytes that are not printable text make it a note about their number. Appends one string

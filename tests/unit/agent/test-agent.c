@@ -783,7 +783,7 @@ static void the_leader_gets_the_status_of_a_unit(void **state) {
 static int journal_says;
 static unsigned n_looks;
 
-int journal_find_start(const char *unit, uint64_t since_us, const uint8_t before[16]) {
+int journal_find_start(uid_t manager, const char *unit, uint64_t since_us, const uint8_t before[16]) {
         assert_string_equal(unit, "job.service");
         assert_true(since_us > 0 && since_us <= clock_wall_us());
         n_looks++;

@@ -80,8 +80,9 @@ static const JournalOps ops = {.lines = on_lines, .ended = on_ended};
 static void the_journal_of_nobody_is_empty(void **state) {
         JournalReader *r;
 
-        assert_int_equal(
-                journal_reader_new(&test_loop, "argosy-test-nobody.service", 10, false, &ops, NULL, &r), 0);
+        assert_int_equal(journal_reader_new(&test_loop, JOURNAL_SYSTEM, "argosy-test-nobody.service", 10,
+                                            false, &ops, NULL, &r),
+                         0);
         loop_until(reader_ended);
         journal_reader_close(r, on_closed, NULL);
         loop_until(reader_closed);
@@ -91,8 +92,9 @@ static void the_journal_of_nobody_is_empty(void **state) {
 static void following_ends_only_when_it_is_closed(void **state) {
         JournalReader *r;
 
-        assert_int_equal(
-                journal_reader_new(&test_loop, "argosy-test-nobody.service", 0, true, &ops, NULL, &r), 0);
+        assert_int_equal(journal_reader_new(&test_loop, JOURNAL_SYSTEM, "argosy-test-nobody.service", 0,
+                                            true, &ops, NULL, &r),
+                         0);
         for (int i = 0; i < 3; i++)
                 uv_run(&test_loop, UV_RUN_NOWAIT);
         assert_false(reader_ended);

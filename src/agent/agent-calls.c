@@ -475,10 +475,7 @@ static int local_stop_start(Agent *a, AgentNode *node, const Argosy__Request__Lo
 // ---- calls of this host
 
 static AgentNode *node_of_call(Agent *a, uint32_t number) {
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                if (number == 0 || a->nodes[i].number == number)
-                        return &a->nodes[i];
-        return NULL;
+        return number == 0 ? a->system : agent_node_find(a, number);
 }
 
 int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentReply reply, void *userdata,
@@ -513,6 +510,23 @@ void agent_calls_drop(Agent *a) {
         map_done(&a->calls);
 }
 
+static Call *call_on_node(const AgentNode *node) {
+        list_foreach (n, &node->agent->calls_list) {
+                Call *c = CONTAINER_OF(n, Call, link);
+
+                if (c->node == node)
+                        return c;
+        }
+        return NULL;
+}
+
+void agent_calls_drop_node(AgentNode *node) {
+        Call *c;
+
+        while ((c = call_on_node(node))) // whoever is told may cancel others
+                call_end(c, -ECONNRESET, "the manager was detached");
+}
+
 static void local_units_free(Agent *a) {
         for (size_t i = 0; i < a->local.n_rows; i++)
                 free(a->local.rows[i].spec == (char *) protobuf_c_empty_string ? NULL
@@ -537,22 +551,21 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
                 ret->status = ENOMEM;
                 return;
         }
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                map_foreach (slot, &a->nodes[i].units) {
-                        const AgentUnit *u = slot->value;
-                        Argosy__Response__UnitRow *row = &a->local.rows[n];
-                        char *hex = malloc(HASH_HEX_SIZE);
+        agent_foreach_node(node, a) map_foreach (slot, &node->units) {
+                const AgentUnit *u = slot->value;
+                Argosy__Response__UnitRow *row = &a->local.rows[n];
+                char *hex = malloc(HASH_HEX_SIZE);
 
-                        if (!u->has_held || !hex) {
-                                free(hex);
-                                continue;
-                        }
-                        argosy__response__unit_row__init(row);
-                        fill_row(u, row);
-                        hash_hex(&u->held.spec, HASH_SIZE, hex);
-                        row->spec = hex;
-                        a->local.pointers[n++] = row;
+                if (!u->has_held || !hex) {
+                        free(hex);
+                        continue;
                 }
+                argosy__response__unit_row__init(row);
+                fill_row(u, row);
+                hash_hex(&u->held.spec, HASH_SIZE, hex);
+                row->spec = hex;
+                a->local.pointers[n++] = row;
+        }
         a->local.n_rows = n;
         a->local.units.rows = a->local.pointers;
         a->local.units.n_rows = n;

@@ -176,11 +176,11 @@ static void on_batch(uv_work_t *work, int status) {
 
         node->writing = false;
         node->files_due_us = clock_boot_us() + AGENT_FILES_PACE_US;
-        for (size_t i = 0; i < b->n && !node->agent->closing; i++)
+        for (size_t i = 0; i < b->n && !node->closing; i++)
                 on_item(node, b->items[i]);
         batch_free(b);
         drain_mark(&node->agent->drain);
-        agent_close_step(node->agent);
+        agent_node_close_step(node);
 }
 
 static FileBatch *batch_new(AgentNode *node) {
@@ -221,7 +221,7 @@ void agent_files_start(AgentNode *node) {
         if (uv_queue_work(node->agent->loop, &b->work, run_batch, on_batch) < 0)
                 abort(); // only for a NULL callback
         node->writing = true;
-        node->agent->n_open++;
+        node->n_open++;
 }
 
 void agent_files_fail(AgentNode *node, int error) {
@@ -231,7 +231,7 @@ void agent_files_fail(AgentNode *node, int error) {
                 list_unlink(&it->link);
                 node->n_writes--;
                 it->error = error;
-                if (!node->agent->closing)
+                if (!node->closing)
                         on_item(node, it);
                 item_free(node, it);
         }

@@ -67,13 +67,13 @@ static void looked_back(AgentUnit *u, int found) {
 
 static void on_looked_back(uv_work_t *work, int status) {
         LookBack *l = CONTAINER_OF(work, LookBack, work);
-        Agent *a = l->node->agent;
-        AgentUnit *u = a->closing ? NULL : agent_step_find(l->node, l->name, l->number);
+        AgentNode *node = l->node;
+        AgentUnit *u = node->closing ? NULL : agent_step_find(node, l->name, l->number);
 
         if (u)
                 looked_back(u, l->found);
         look_back_free(l);
-        agent_close_step(a);
+        agent_node_close_step(node);
 }
 
 int agent_look_back(AgentUnit *u) {
@@ -98,6 +98,6 @@ int agent_look_back(AgentUnit *u) {
         }
         if (uv_queue_work(u->node->agent->loop, &l->work, run_look_back, on_looked_back) < 0)
                 abort(); // only for a NULL callback
-        u->node->agent->n_open++;
+        u->node->n_open++;
         return 0;
 }

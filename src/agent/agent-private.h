@@ -13,7 +13,8 @@
 //   way name it by (node, name,
 //               step number), never by pointer
 //   AgentSpec   while a unit wants or holds it
-//   AgentNode   as long as the Agent
+//   AgentNode   the system's as long as the Agent; another manager's from its attaching to its detaching,
+//               see agent-nodes.c
 
 #include "agent.h"
 #include "buf.h"
@@ -28,7 +29,8 @@
 #include "uvx.h"
 
 enum {
-        AGENT_PLANS_PER_TURN = 512,  // units planned in one turn of the loop, about 1 us each
+        AGENT_PLANS_PER_TURN =
+                512, // units planned in one turn of the loop, about 1 us each; all nodes together
         AGENT_FILES_PER_BATCH = 512, // unit files written by one job of the pool, about 50 us each
         AGENT_FILES_PACE_US = 20000, // from the end of one batch to the next, if that is not full
         AGENT_REPORTS_PER_MESSAGE = 512,
@@ -86,9 +88,10 @@ typedef struct AgentUnit {
 
 typedef struct AgentNode {
         struct Agent *agent;
-        const char *manager; // "system"
-        uid_t uid;           // whose user manager it is; JOURNAL_SYSTEM: the machine's
-        uint32_t number;     // node number, 0 until a leader told it
+        ListNode in_agent; // in Agent.nodes; unlinked once it closes
+        char *manager;     // "system", "user@1000", ...
+        uid_t uid;         // whose user manager it is; JOURNAL_SYSTEM: the machine's
+        uint32_t number;   // node number, 0 until a leader told it
         SystemdManager *systemd;
         UnitDir *dir;
         char *dir_path;
@@ -105,9 +108,9 @@ typedef struct AgentNode {
         bool synced; // the manager's state was complete once
         bool stopping;
         uint64_t last_step;
+        bool closing;
+        unsigned n_open; // connection and pool jobs that still use it
 } AgentNode;
-
-enum { AGENT_NODES = 1 };
 
 typedef struct Agent {
         uv_loop_t *loop;
@@ -118,7 +121,9 @@ typedef struct Agent {
         Argosy__Label **labels; // packed copies
         size_t n_labels;
 
-        AgentNode nodes[AGENT_NODES];
+        ListNode nodes;    // AgentNode.in_agent; the system's is the first
+        AgentNode *system; // NULL while the agent begins or ends
+        size_t n_nodes;
         Map specs;
         ListNode report;
 
@@ -167,6 +172,26 @@ typedef struct Agent {
 // agent.c
 void agent_close_step(Agent *a); // one of n_open has ended
 
+// agent-nodes.c
+static inline AgentNode *agent_node_behind(const Agent *a, const ListNode *n) {
+        return n->next == &a->nodes ? NULL : CONTAINER_OF(n->next, AgentNode, in_agent);
+}
+// No node may be closed in the body.
+#define agent_foreach_node(node, a)                                       \
+        for (AgentNode *node = agent_node_behind((a), &(a)->nodes); node; \
+             node = agent_node_behind((a), &node->in_agent))
+int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why);
+// Forgets its units; nothing is stopped or removed. Its memory goes when nothing uses it any more.
+void agent_node_close(AgentNode *node);
+void agent_node_close_step(AgentNode *node); // one of n_open has ended
+AgentNode *agent_node_find(const Agent *a, uint32_t number);
+AgentNode *agent_node_by_name(const Agent *a, const char *manager);
+// The leader has given (some of) them numbers.
+void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n);
+// For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.
+char *agent_node_name(const AgentNode *node);
+int agent_complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);
+
 // agent-units.c
 int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
                    AgentSpec **ret);
@@ -185,7 +210,8 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path);
 void agent_obey(Agent *a, const Argosy__ToHost *message);
 
 // agent-steps.c
-void agent_node_plan(AgentNode *node);
+// At most `max` units of it; the rest in the next turn.
+void agent_node_plan(AgentNode *node, unsigned max);
 void agent_node_wake(AgentNode *node, uint64_t now_us);
 uint64_t agent_node_next_wake(const AgentNode *node);
 // NULL while the unit is not in systemd's memory.
@@ -239,6 +265,7 @@ void agent_reports_free(Argosy__UnitReport **reports, size_t n);
 
 // agent-calls.c
 void agent_calls_drop(Agent *a);
+void agent_calls_drop_node(AgentNode *node); // they end with an error
 void agent_local_units_drop(Agent *a);
 
 // agent-remote.c

@@ -38,10 +38,12 @@ static void set_attached(Agent *a, bool attached) {
 static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
-        char *managers[AGENT_NODES];
+        _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
+        size_t n = 0;
 
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                managers[i] = (char *) a->nodes[i].manager;
+        if (!managers)
+                return -ENOMEM;
+        agent_foreach_node(node, a) managers[n++] = node->manager;
         attach.seq = a->attach_seq;
         attach.name = a->host_name;
         attach.address = a->address;
@@ -49,7 +51,7 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.labels = a->labels;
         attach.n_labels = a->n_labels;
         attach.managers = managers;
-        attach.n_managers = AGENT_NODES;
+        attach.n_managers = n;
         attach.held = held;
         attach.n_held = n_held;
         attach.sent_us = a->attach_sent_us;
@@ -76,10 +78,7 @@ static void attach(Agent *a) {
 }
 
 static bool is_ready(const Agent *a) {
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                if (!a->nodes[i].synced)
-                        return false;
-        return a->leader != 0 && !a->clearing;
+        return a->system->synced && a->leader != 0 && !a->clearing; // the others come when they come
 }
 
 void agent_session_drain(Agent *a) {

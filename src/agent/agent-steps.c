@@ -348,13 +348,13 @@ static void fail_all(AgentNode *node, int error) {
         }
 }
 
-void agent_node_plan(AgentNode *node) {
+void agent_node_plan(AgentNode *node, unsigned max) {
         uint64_t now_us = clock_boot_us();
         int r;
 
         if (!node->synced || !systemd_manager_is_synced(node->systemd))
                 return; // everything is marked again when it is
-        for (unsigned n = 0; n < AGENT_PLANS_PER_TURN && !list_is_empty(&node->dirty); n++) {
+        for (unsigned n = 0; n < max && !list_is_empty(&node->dirty); n++) {
                 AgentUnit *u = CONTAINER_OF(node->dirty.next, AgentUnit, dirty);
 
                 list_unlink(&u->dirty);

@@ -227,13 +227,6 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path) {
 
 // ---- from the leader
 
-static AgentNode *node_by_number(Agent *a, uint32_t number) {
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                if (a->nodes[i].number != 0 && a->nodes[i].number == number)
-                        return &a->nodes[i];
-        return NULL;
-}
-
 // The specs that came with a message, kept until its orders were taken over.
 typedef struct Parcel {
         Argosy__Spec **specs;
@@ -319,7 +312,7 @@ static bool is_runnable_name(const char *name) {
 
 // 0; -ENOENT: its spec was never sent; -EINVAL: not an order that this host can carry out.
 static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel) {
-        AgentNode *node = node_by_number(a, o->node);
+        AgentNode *node = agent_node_find(a, o->node);
         AgentSpec *spec = NULL;
         PlanWanted wanted;
         AgentUnit *u;
@@ -384,22 +377,14 @@ static void unwant_the_rest(AgentNode *node) {
         }
 }
 
-static void number_nodes(Agent *a, const Argosy__ToHost__Welcome *w) {
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                for (size_t k = 0; k < w->n_nodes; k++)
-                        if (streq(a->nodes[i].manager, w->nodes[k]->manager))
-                                a->nodes[i].number = w->nodes[k]->node;
-}
-
 static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         Parcel parcel = {w->specs, w->n_specs};
 
-        number_nodes(a, w);
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                map_foreach (slot, &a->nodes[i].units)
-                        ((AgentUnit *) slot->value)->in_welcome = false;
+        agent_nodes_number(a, w->nodes, w->n_nodes);
+        agent_foreach_node(each, a) map_foreach (slot, &each->units)((AgentUnit *) slot->value)->in_welcome =
+                false;
         for (size_t i = 0; i < w->n_orders; i++) {
-                AgentNode *node = node_by_number(a, w->orders[i]->node);
+                AgentNode *node = agent_node_find(a, w->orders[i]->node);
                 AgentUnit *u;
 
                 obey_orders(a, &w->orders[i], 1, &parcel);
@@ -407,8 +392,8 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
                 if (u)
                         u->in_welcome = true; // also if the order could not be taken over
         }
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                unwant_the_rest(&a->nodes[i]);
+        agent_foreach_node(each, a) if (each->number != 0) // else the leader does not know it yet
+                unwant_the_rest(each);
         agent_session_welcome(a, w);
 }
 
@@ -421,6 +406,7 @@ void agent_obey(Agent *a, const Argosy__ToHost *m) {
         } else if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS) {
                 Parcel parcel = {m->orders->specs, m->orders->n_specs};
 
+                agent_nodes_number(a, m->orders->nodes, m->orders->n_nodes);
                 obey_orders(a, m->orders->orders, m->orders->n_orders, &parcel);
         }
         drain_mark(&a->drain);

@@ -21,16 +21,15 @@ static void on_wake(uv_timer_t *timer) {
         Agent *a = timer->data;
         uint64_t now_us = clock_boot_us();
 
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                agent_node_wake(&a->nodes[i], now_us);
+        agent_foreach_node(node, a) agent_node_wake(node, now_us);
         drain_mark(&a->drain);
 }
 
 static void arm_wake(Agent *a) {
         uint64_t next = a->fence_retry_us, now_us;
 
-        for (size_t i = 0; i < AGENT_NODES; i++) {
-                uint64_t t = agent_node_next_wake(&a->nodes[i]);
+        agent_foreach_node(node, a) {
+                uint64_t t = agent_node_next_wake(node);
 
                 if (t != 0 && (next == 0 || t < next))
                         next = t;
@@ -53,21 +52,28 @@ static void finish_clearing(Agent *a) {
                 log_warning("Cannot remove %s/fence: %s", a->state_dir, strerror(-r));
         a->fence = a->fence_queued = (Fence){};
         a->clearing = false;
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                a->nodes[i].number = 0;
+        agent_foreach_node(node, a) node->number = 0;
         if (cleared)
                 cleared(a->cleared_data);
 }
 
 // Nobody waits for the `gone` of a unit while the host is leaving.
 static void drop_the_gone(Agent *a) {
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                map_foreach (slot, &a->nodes[i].units) {
-                        AgentUnit *u = slot->value;
+        agent_foreach_node(node, a) map_foreach (slot, &node->units) {
+                AgentUnit *u = slot->value;
 
-                        if (u->gone && u->busy == PLAN_NOTHING)
-                                agent_unit_free(u);
-                }
+                if (u->gone && u->busy == PLAN_NOTHING)
+                        agent_unit_free(u);
+        }
+}
+
+// A node with thousands of units to plan leaves the others their share of the turn.
+static void plan_nodes(Agent *a) {
+        unsigned n_dirty = 0;
+
+        agent_foreach_node(node, a) n_dirty += !list_is_empty(&node->dirty);
+        agent_foreach_node(node, a)
+                agent_node_plan(node, MAX_OF(AGENT_PLANS_PER_TURN / MAX_OF(n_dirty, 1U), 1U));
 }
 
 static void agent_drain(void *userdata) {
@@ -76,8 +82,7 @@ static void agent_drain(void *userdata) {
         if (a->closing)
                 return;
         agent_fence_drain(a);
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                agent_node_plan(&a->nodes[i]);
+        plan_nodes(a);
         agent_session_drain(a);
         agent_report_drain(a);
         if (a->clearing) {
@@ -119,21 +124,18 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         a->clearing = true;
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                map_foreach (slot, &a->nodes[i].units)
-                        agent_unit_unwant(slot->value);
+        agent_foreach_node(node, a) map_foreach (slot, &node->units) agent_unit_unwant(slot->value);
         drain_mark(&a->drain);
 }
 
 void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
-        systemd_manager_stats(a->nodes[0].systemd, ret);
+        *ret = (SystemdStats){};
+        if (a->system)
+                systemd_manager_stats(a->system->systemd, ret);
 }
 
 bool agent_is_stopping(const Agent *a) {
-        for (size_t i = 0; i < AGENT_NODES; i++)
-                if (a->nodes[i].stopping)
-                        return true;
-        return false;
+        return a->system && a->system->stopping;
 }
 
 // ---- begin
@@ -178,44 +180,6 @@ void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n) {
         drain_mark(&a->drain);
 }
 
-static int complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);
-static int complain(int error, char **ret_why, const char *format, ...) {
-        va_list ap;
-
-        va_start(ap, format);
-        if (ret_why && vasprintf(ret_why, format, ap) < 0)
-                *ret_why = NULL;
-        va_end(ap);
-        return error;
-}
-
-static int open_node(Agent *a, AgentNode *node, const AgentConfig *config, char **ret_why) {
-        _cleanup_free_ char *ledger_path = str_printf("%s/ledger", config->runtime_dir);
-        int r;
-
-        node->uid = config->user ? getuid() : JOURNAL_SYSTEM;
-        node->dir_path = strdup(config->unit_dir);
-        node->shutdown_mark = str_printf("%s/shutdown", config->runtime_dir);
-        if (!ledger_path || !node->dir_path || !node->shutdown_mark)
-                return complain(-ENOMEM, ret_why, "out of memory");
-        r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
-        if (r < 0)
-                return complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
-                                strerror(-r));
-        r = systemd_manager_new(&config->systemd, &agent_systemd_ops, node, &node->systemd);
-        if (r < 0)
-                return complain(r, ret_why, "cannot make the connection to systemd: %s", strerror(-r));
-        r = agent_node_adopt(node, ledger_path);
-        if (r == -EBADMSG)
-                return complain(
-                        r, ret_why,
-                        "%s is not a ledger; if its units may be stopped by hand, remove it and start again",
-                        ledger_path);
-        if (r < 0)
-                return complain(r, ret_why, "cannot read %s: %s", ledger_path, strerror(-r));
-        return 0;
-}
-
 static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         int r;
 
@@ -224,20 +188,22 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->address = strdup(config->address ?: "");
         if (!a->state_dir || !a->host_name || !a->address ||
             labels_copy(config->labels, config->n_labels, &a->labels) < 0)
-                return complain(-ENOMEM, ret_why, "out of memory");
+                return agent_complain(-ENOMEM, ret_why, "out of memory");
         a->n_labels = config->n_labels;
         a->port = config->port;
         r = fence_load(config->state_dir, &a->fence);
         if (r == -EBADMSG)
-                return complain(r, ret_why,
-                                "%s/fence is damaged; it guards against a leader of the past, so it is not "
-                                "ignored: if the other hosts "
-                                "of the cluster are up, remove it and start again",
-                                config->state_dir);
+                return agent_complain(
+                        r, ret_why,
+                        "%s/fence is damaged; it guards against a leader of the past, so it is not "
+                        "ignored: if the other hosts "
+                        "of the cluster are up, remove it and start again",
+                        config->state_dir);
         if (r < 0)
-                return complain(r, ret_why, "cannot read %s/fence: %s", config->state_dir, strerror(-r));
+                return agent_complain(r, ret_why, "cannot read %s/fence: %s", config->state_dir,
+                                      strerror(-r));
         a->fence_queued = a->fence;
-        return open_node(a, &a->nodes[0], config, ret_why);
+        return agent_node_open_system(a, config, ret_why);
 }
 
 int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Agent **ret, char **ret_why) {
@@ -245,25 +211,17 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         int r;
 
         if (!a)
-                return complain(-ENOMEM, ret_why, "out of memory");
+                return agent_complain(-ENOMEM, ret_why, "out of memory");
         *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata};
         list_init(&a->report);
         list_init(&a->batches);
         list_init(&a->calls_list);
         list_init(&a->remote_calls);
-        for (size_t i = 0; i < AGENT_NODES; i++) {
-                AgentNode *node = &a->nodes[i];
-
-                *node = (AgentNode){.agent = a, .manager = "system"};
-                list_init(&node->dirty);
-                list_init(&node->waiting);
-                list_init(&node->calls);
-                list_init(&node->writes);
-        }
+        list_init(&a->nodes);
         r = drain_init(&a->drain, a->loop, agent_drain, a);
         if (r < 0) {
                 free(a);
-                return complain(r, ret_why, "%s", strerror(-r));
+                return agent_complain(r, ret_why, "%s", strerror(-r));
         }
         uv_timer_init(a->loop, &a->wake);
         a->wake.data = a;
@@ -273,10 +231,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
                 agent_close(a, NULL, NULL);
                 return r;
         }
-        for (size_t i = 0; i < config->n_nodes; i++)
-                for (size_t k = 0; k < AGENT_NODES; k++)
-                        if (streq(config->nodes[i]->manager, a->nodes[k].manager))
-                                a->nodes[k].number = config->nodes[i]->node;
+        agent_nodes_number(a, config->nodes, config->n_nodes);
         *ret = a;
         return 0;
 }
@@ -287,18 +242,6 @@ static void agent_free(Agent *a) {
         void (*closed)(void *) = a->closed;
         void *data = a->closed_data;
 
-        for (size_t i = 0; i < AGENT_NODES; i++) {
-                AgentNode *node = &a->nodes[i];
-
-                node->systemd = NULL;
-                map_foreach (slot, &node->units)
-                        agent_unit_free(slot->value);
-                map_done(&node->units);
-                ledger_close(node->ledger);
-                unit_dir_free(node->dir);
-                free(node->dir_path);
-                free(node->shutdown_mark);
-        }
         agent_fence_drop(a);
         agent_local_units_drop(a);
         map_done(&a->specs);
@@ -325,13 +268,6 @@ static void on_timer_closed(uv_handle_t *handle) {
         agent_close_step(handle->data);
 }
 
-static void on_systemd_closed(void *userdata) {
-        AgentNode *node = userdata;
-
-        node->systemd = NULL;
-        agent_close_step(node->agent);
-}
-
 // Nothing is stopped, removed or written: to whoever comes next it looks like a crash, so there is one way
 // to take over, not two.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
@@ -345,14 +281,7 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         drain_close(&a->drain, on_drain_closed);
         uv_close((uv_handle_t *) &a->wake, on_timer_closed);
         uv_close((uv_handle_t *) &a->beat, on_timer_closed);
-        for (size_t i = 0; i < AGENT_NODES; i++) {
-                AgentNode *node = &a->nodes[i];
-
-                agent_files_fail(node, -ECANCELED);
-                if (node->systemd) {
-                        a->n_open++;
-                        systemd_manager_close(node->systemd, on_systemd_closed, node);
-                }
-        }
+        while (!list_is_empty(&a->nodes))
+                agent_node_close(CONTAINER_OF(a->nodes.next, AgentNode, in_agent));
         agent_close_step(a);
 }

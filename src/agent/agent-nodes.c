@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The systemd managers of this host, each a node with a connection, a unit directory, a ledger and units of
+// its own.
+//
+// An AgentNode that closes is unlinked at once, so nobody finds it any more, and its units are forgotten.
+// Its memory lives until its connection has closed and the pool has given back what it works on for it. The
+// agent's own end waits for that.
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent-private.h"
+#include "journal.h"
+#include "log.h"
+#include "manager-name.h"
+
+int agent_complain(int error, char **ret_why, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        if (ret_why && vasprintf(ret_why, format, ap) < 0)
+                *ret_why = NULL;
+        va_end(ap);
+        return error;
+}
+
+// ---- looking
+
+AgentNode *agent_node_find(const Agent *a, uint32_t number) {
+        agent_foreach_node(node, a) if (number != 0 && node->number == number) return node;
+        return NULL;
+}
+
+AgentNode *agent_node_by_name(const Agent *a, const char *manager) {
+        agent_foreach_node(node, a) if (streq(node->manager, manager)) return node;
+        return NULL;
+}
+
+char *agent_node_name(const AgentNode *node) {
+        return manager_node_name(node->agent->host_name, node->manager);
+}
+
+void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                AgentNode *node = agent_node_by_name(a, records[i]->manager);
+
+                if (node)
+                        node->number = records[i]->node;
+        }
+}
+
+// ---- begin
+
+static AgentNode *node_new(Agent *a, const char *manager) {
+        AgentNode *node = calloc(1, sizeof(*node));
+
+        if (!node)
+                return NULL;
+        *node = (AgentNode){.agent = a, .manager = strdup(manager)};
+        if (!node->manager) {
+                free(node);
+                return NULL;
+        }
+        list_init(&node->dirty);
+        list_init(&node->waiting);
+        list_init(&node->calls);
+        list_init(&node->writes);
+        list_append(&a->nodes, &node->in_agent);
+        a->n_nodes++;
+        return node;
+}
+
+static int open_systemd(AgentNode *node, const SystemdConfig *config) {
+        int r = systemd_manager_new(config, &agent_systemd_ops, node, &node->systemd);
+
+        if (r >= 0)
+                node->n_open++;
+        return r;
+}
+
+// On failure too the node is among the agent's, and goes with it.
+int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) {
+        _cleanup_free_ char *ledger_path = str_printf("%s/ledger", config->runtime_dir);
+        AgentNode *node = a->system = node_new(a, "system");
+        int r;
+
+        if (!node || !ledger_path)
+                return agent_complain(-ENOMEM, ret_why, "out of memory");
+        node->uid = config->user ? getuid() : JOURNAL_SYSTEM;
+        node->dir_path = strdup(config->unit_dir);
+        node->shutdown_mark = str_printf("%s/shutdown", config->runtime_dir);
+        if (!node->dir_path || !node->shutdown_mark)
+                return agent_complain(-ENOMEM, ret_why, "out of memory");
+        r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
+        if (r < 0)
+                return agent_complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
+                                      strerror(-r));
+        r = open_systemd(node, &config->systemd);
+        if (r < 0)
+                return agent_complain(r, ret_why, "cannot make the connection to systemd: %s", strerror(-r));
+        r = agent_node_adopt(node, ledger_path);
+        if (r == -EBADMSG)
+                return agent_complain(
+                        r, ret_why,
+                        "%s is not a ledger; if its units may be stopped by hand, remove it and start again",
+                        ledger_path);
+        if (r < 0)
+                return agent_complain(r, ret_why, "cannot read %s: %s", ledger_path, strerror(-r));
+        return 0;
+}
+
+// ---- end
+
+static void node_free(AgentNode *node) {
+        Agent *a = node->agent;
+
+        map_done(&node->units);
+        ledger_close(node->ledger);
+        unit_dir_free(node->dir);
+        free(node->dir_path);
+        free(node->shutdown_mark);
+        free(node->manager);
+        free(node);
+        agent_close_step(a);
+}
+
+void agent_node_close_step(AgentNode *node) {
+        assert(node->n_open > 0);
+        if (--node->n_open == 0 && node->closing)
+                node_free(node);
+}
+
+static void on_systemd_closed(void *userdata) {
+        AgentNode *node = userdata;
+
+        node->systemd = NULL;
+        agent_node_close_step(node);
+}
+
+void agent_node_close(AgentNode *node) {
+        Agent *a = node->agent;
+
+        node->closing = true;
+        node->n_open++; // until the end of this function
+        a->n_open++;
+        a->n_nodes--;
+        list_unlink(&node->in_agent);
+        if (a->system == node)
+                a->system = NULL;
+        agent_calls_drop_node(node);
+        agent_files_fail(node, -ECANCELED);
+        map_foreach (slot, &node->units)
+                agent_unit_free(slot->value);
+        if (node->systemd)
+                systemd_manager_close(node->systemd, on_systemd_closed, node);
+        agent_node_close_step(node);
+}

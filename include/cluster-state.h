@@ -25,7 +25,8 @@
 enum {
         CLUSTER_UNITS_MAX = 1000000,
         CLUSTER_HOSTS_MAX = 16384,
-        CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
+        CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts whose labels are remembered; the oldest go first
+        CLUSTER_TOKENS_MAX = 1024,       // expired ones go when a token is added
         CLUSTER_REQUESTS_REMEMBERED =
                 4096,      // a client that repeats a request later than that many others applies it twice
         FEATURE_LEVEL = 1, // highest that this program understands
@@ -78,7 +79,9 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      Skipped: a number that is not in use (a removed
 //                   host never comes back), a node number that this host does not have, a key pin or raft id
 //                   of another host, a raft id that was used before, CLUSTER_HOSTS_MAX.
-//      host remove  Touches no unit: what is still placed there stays so until the leader moves it.
+//      host remove  Touches no unit: what is still placed there stays so until the leader moves it. Its
+//      set_labels
+//                   are remembered under its host id until that is a host again.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
 //      revision.
@@ -125,6 +128,8 @@ const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, cons
 // has no such manager.
 const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, const char *word,
                                                      uint32_t *ret_node, bool *ret_ambiguous);
+// What is remembered of a removed host. NULL: nothing.
+const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len);
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#include "host-record.h"
 #include "leader-private.h"
 #include "manager-name.h"
 #include "response.h"
@@ -326,7 +327,8 @@ static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy_
             field_set(&row->address, host->address) < 0 ||
             field_set(&row->state, node_state_word(l, host_find(l, host->host), n)) < 0 ||
             field_set(&row->role, row->leader ? "leader" : role_word(host)) < 0 ||
-            field_set(&row->host_id, hex) < 0)
+            field_set(&row->mode, node_mode_to_string(node->mode)) < 0 ||
+            field_set(&row->mode_reason, node->mode_reason) < 0 || field_set(&row->host_id, hex) < 0)
                 return -ENOMEM;
         return field_set(&row->machine_id, host->machine_id);
 }

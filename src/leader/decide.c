@@ -8,6 +8,7 @@
 // touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "host-record.h"
 #include "leader-private.h"
 #include "log.h"
 #include "request.h"
@@ -37,11 +38,22 @@ static bool still_has_to_move(const Leader *l, const Unit *u, const UnitEntry *e
         if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
                 return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                          record_final_outcome(e->record, e->record->node));
+        if (unit_has_to_leave(u, e))
+                return true;
         return unit_exclusion(u, u->node->number);
 }
 
-// Finds the unit another node. One that nobody takes stays with a lost node, since it may still be running
-// there and be right when the node comes back; a node that refused it loses it.
+// One that nobody takes stays with a lost node, since it may still be running there and be right when the
+// node comes back; and with one that is being drained, until the drain's deadline. A node that refused it
+// loses it.
+static bool stays_without_other(const Leader *l, const Unit *u) {
+        if (!u->node || host_is_lost(u->node->host))
+                return true;
+        return node_is_emptying(u->node) && !node_deadline_is_over(l, u->node) &&
+               !unit_exclusion(u, u->node->number);
+}
+
+// Finds the unit another node.
 static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         UnitOptions *options = NULL;
         Argosy__UnitRecord next = *e->record;
@@ -58,7 +70,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         unit_options_unref(options);
         if (r < 0)
                 return r;
-        if (!place.node && (!u->node || host_is_lost(u->node->host))) {
+        if (!place.node && stays_without_other(d->leader, u)) {
                 if (!list_is_linked(&u->homeless))
                         list_append(&d->leader->homeless, &u->homeless);
                 unit_touch(d->leader, u);
@@ -138,7 +150,7 @@ static int decide_outcomes(Decision *d) {
         return r;
 }
 
-// What is about roles may have changed since the wish was made.
+// What others say about the host may have changed since the wish was made.
 static int decide_hosts(Decision *d) {
         map_foreach (slot, &d->leader->hosts) {
                 Host *h = slot->value;
@@ -147,10 +159,9 @@ static int decide_hosts(Decision *d) {
 
                 if (!h->wish_due || !now || draft_has_host(&d->batch, h->number))
                         continue;
-                h->wish->role = now->role;
-                h->wish->raft_id = now->raft_id;
-                h->wish->no_promote = now->no_promote;
-                r = draft_put_host(&d->batch, h->wish);
+                r = host_record_keep(h->wish, now);
+                if (r >= 0)
+                        r = draft_put_host(&d->batch, h->wish);
                 if (r < 0)
                         return r;
                 h->wish_due = false;
@@ -184,7 +195,7 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         Decision *d = userdata;
         const Node *n = node_find(d->leader, node);
 
-        return n && !host_is_lost(n->host) && node_admits(d->leader, n, options);
+        return n && !host_is_lost(n->host) && !node_is_emptying(n) && node_admits(d->leader, n, options);
 }
 
 static const char *node_name(uint32_t node, void *userdata) {
@@ -270,6 +281,9 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         continue; // goes on when its host is no voter any more
                 if (t->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
                         r = plan_change(d, t);
+                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE ||
+                         t->request->what_case == ARGOSY__REQUEST__WHAT_LABEL_CHANGE)
+                        r = nodes_plan(l, t, &d->batch);
                 else
                         r = members_plan(l, t, &d->batch);
                 if (r == -EBUSY) { // first come, first served
@@ -363,7 +377,8 @@ static void take_back(Leader *l) {
                 list_foreach (i, &n->placed) {
                         Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                        if ((host_is_lost(n->host) || u->exclusions) && !list_is_linked(&u->moving))
+                        if ((host_is_lost(n->host) || node_is_emptying(n) || u->exclusions) &&
+                            !list_is_linked(&u->moving))
                                 list_append(&l->moving, &u->moving);
                 }
         }

@@ -13,6 +13,7 @@
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
 //   calls.c        verbs that an agent answers (status, journal)
+//   nodes.c        cordon, drain, labels
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
 //
@@ -96,6 +97,9 @@ struct Node {
         ListNode sites; // Site.by_node
         size_t n_sites;
         size_t n_globals; // global units that run here
+        Argosy__NodeMode mode;
+        uint64_t deadline_us; // wall clock, of its drain; 0: none
+        char *closed;         // why it takes no new units, by its mode; NULL: it is open
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -127,6 +131,7 @@ struct Site {
         ListNode by_unit, by_node, order;
         HostSpec *spec; // counted; NULL: none was sent for it in this session
         bool ordered;   // an order went out in this session
+        bool awaits;    // its order waits until the unit has ended on another node
         bool remove;    // and it was to remove
         uint64_t ordered_revision;
         ListNode outcome_due;     // in Leader.outcomes
@@ -160,9 +165,11 @@ struct Ticket {
         ListNode sayings; // answers that wait for the end of the turn (calls.c)
         ListNode talking; // in Leader.talking while there are any
         size_t n_calls;
-        uint32_t removing; // host number, for ClusterRemove
-        Hash pin;          // of a joining host
-        Buf cert;          // of a joining host
+        uint32_t removing;   // host number, for ClusterRemove
+        ListNode drain;      // in Leader.drains, for DrainWait
+        uint32_t drain_left; // as it was told last
+        Hash pin;            // of a joining host
+        Buf cert;            // of a joining host
 };
 
 typedef struct Call {
@@ -202,11 +209,12 @@ struct Leader {
         size_t n_unheard; // recorded hosts within their lease that have not attached yet
 
         Map tickets_by_id, calls_by_id;
-        ListNode tickets, queue, flying, settled, talking, waits, calls;
+        ListNode tickets, queue, flying, settled, talking, waits, calls, drains;
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         bool batch_flying, barrier_flying;
-        uint64_t pause_us; // the log's disk is full: nothing of our own accord before this time
+        uint64_t drain_due_us; // boot time of the next drain's deadline; 0: none
+        uint64_t pause_us;     // the log's disk is full: nothing of our own accord before this time
 
         bool voters_busy;         // the log owes us the end of a membership operation
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
@@ -294,6 +302,21 @@ void placement_done(Placement *p);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
 // The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);
+
+// An order that waited for the unit's end elsewhere may go out now, or not yet.
+void orders_release(Leader *l, Unit *u);
+
+// nodes.c
+bool node_is_emptying(const Node *n);
+bool node_deadline_is_over(const Leader *l, const Node *n);
+bool unit_has_to_leave(const Unit *u, const UnitEntry *e);
+int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
+uint64_t nodes_next_deadline(const Leader *l);
+void nodes_on_time(Leader *l);
+// NodeChange and LabelChange; returns what members_plan() does.
+int nodes_plan(Leader *l, Ticket *t, Draft *b);
+int drain_wait_start(Leader *l, Ticket *t);
+void drains_tell(Leader *l);
 
 // decide.c
 void decide(Leader *l);

@@ -52,6 +52,7 @@ static void arm_timer(Leader *l) {
 
         due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
+        due = earlier(due, l->drain_due_us);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -63,6 +64,10 @@ void leader_on_time(Leader *l) {
         if (!l->leading)
                 return;
         sessions_on_time(l, leader_now(l));
+        if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
+                nodes_on_time(l);
+                l->drain_due_us = nodes_next_deadline(l);
+        }
         leader_mark(l);
 }
 
@@ -100,6 +105,7 @@ void ticket_free(Ticket *t) {
         map_take(&l->tickets_by_id, &t->id, sizeof(t->id));
         list_unlink(&t->all);
         list_unlink(&t->queue);
+        list_unlink(&t->drain);
         l->n_tickets--;
         if (t->wait)
                 wait_free(l, t->wait);
@@ -178,6 +184,8 @@ static int start_ticket(Leader *l, Ticket *t) {
         switch (t->request->what_case) {
         case ARGOSY__REQUEST__WHAT_WAIT:
                 return wait_start(l, t);
+        case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
+                return drain_wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_STATUS:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
                 return calls_start(l, t);
@@ -195,6 +203,9 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
         case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
         case ARGOSY__REQUEST__WHAT_JOIN:
+        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+        case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
         case ARGOSY__REQUEST__WHAT_WAIT:
         case ARGOSY__REQUEST__WHAT_STATUS:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
@@ -386,6 +397,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->hosts_revision = hosts;
                 registry_sync_hosts(l);
                 sessions_count_unheard(l);
+                l->drain_due_us = nodes_next_deadline(l);
         }
         follow_units(l);
         if (l->leading)
@@ -406,6 +418,7 @@ static void on_drain(void *userdata) {
         sessions_start_barrier(l);
         orders_flush(l);
         waits_drain(l);
+        drains_tell(l);
         calls_drain(l);
         tickets_flush(l);
         arm_timer(l);
@@ -420,7 +433,7 @@ static void stop_leading(Leader *l) {
         fail_tickets(l);
         registry_clear(l);
         l->voters_opening = 0;
-        l->voters_pause_us = l->pause_us = 0;
+        l->voters_pause_us = l->pause_us = l->drain_due_us = 0;
 }
 
 void leader_set_leading(Leader *l, bool leading, uint64_t term) {
@@ -435,6 +448,7 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
         if (registry_build(l) < 0)
                 on_out_of_memory();
         sessions_count_unheard(l);
+        l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);
 }
 
@@ -462,6 +476,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->talking);
         list_init(&l->waits);
         list_init(&l->calls);
+        list_init(&l->drains);
         registry_clear(l);
         *ret = l;
         return 0;

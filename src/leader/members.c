@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "host-record.h"
 #include "identity.h"
 #include "leader-private.h"
 #include "log.h"
@@ -174,9 +175,14 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                            other->name, other->address);
 }
 
-static int put_joiner(Draft *b, Argosy__JoinRequest *j, const Hash *pin, const char *address) {
+// A host that was a member before has the labels that were set then.
+static int put_joiner(const Leader *l, Draft *b, Argosy__JoinRequest *j, const Hash *pin,
+                      const char *address) {
+        const Argosy__FormerHost *former =
+                cluster_state_find_former(l->state, j->host_id.data, j->host_id.len);
         Argosy__HostRecord record = ARGOSY__HOST_RECORD__INIT;
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes = &node;
+        int r;
 
         node.manager = "system";
         record.host_id = j->host_id;
@@ -185,11 +191,21 @@ static int put_joiner(Draft *b, Argosy__JoinRequest *j, const Hash *pin, const c
         record.address = (char *) address;
         record.port = j->port;
         record.key_pin = (ProtobufCBinaryData){.data = (uint8_t *) pin->bytes, .len = HASH_SIZE};
-        record.labels = j->labels;
-        record.n_labels = j->n_labels;
+        record.own_labels = j->labels;
+        record.n_own_labels = j->n_labels;
+        if (former) {
+                record.set_labels = former->set_labels;
+                record.n_set_labels = former->n_set_labels;
+        }
         record.nodes = &nodes;
         record.n_nodes = 1;
-        return draft_put_host(b, &record);
+        r = host_record_merge_labels(&record);
+        if (r >= 0)
+                r = draft_put_host(b, &record);
+        for (size_t i = 0; i < record.n_labels; i++)
+                message_free(record.labels[i]);
+        free(record.labels);
+        return r;
 }
 
 static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
@@ -306,7 +322,7 @@ static int plan_join(Leader *l, Ticket *t, Draft *b) {
         if (r < 0)
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
-        r = put_joiner(b, j, &t->pin, *j->address ? j->address : t->request->join->peer_address);
+        r = put_joiner(l, b, j, &t->pin, *j->address ? j->address : t->request->join->peer_address);
         return r < 0 ? r : 1;
 }
 

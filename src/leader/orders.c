@@ -66,6 +66,29 @@ void orders_globals(Leader *l) {
         l->globals_changed = false;
 }
 
+// Whether another host still runs the unit that this site is to begin. A unit that somebody moves ends on
+// the old node before it begins on the new one; nobody waits for a host that is lost.
+static bool runs_elsewhere(const Site *s) {
+        if (s->reported || list_is_linked(&s->unit->global))
+                return false;
+        list_foreach (i, &s->unit->sites) {
+                const Site *o = CONTAINER_OF(i, Site, by_unit);
+                bool down = o->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+                            o->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+
+                if (o != s && o->reported && o->node->host->attached && !(o->remove && down))
+                        return true;
+        }
+        return false;
+}
+
+void orders_release(Leader *l, Unit *u) {
+        Site *s = u->node ? site_find(u, u->node) : NULL;
+
+        if (s && s->awaits)
+                orders_mark(l, u, u->node);
+}
+
 // ------------------------------------------------------------------------------------------------ sending
 
 typedef struct Bundle {
@@ -169,6 +192,11 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
         return 0;
 }
 
+static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
+        s->awaits = wanted && runs_elsewhere(s);
+        return s->awaits ? 0 : bundle_add(l, b, s, wanted, e);
+}
+
 static void send_orders(Leader *l, Host *h, Bundle *b) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
         Argosy__ToHost__Orders orders = ARGOSY__TO_HOST__ORDERS__INIT;
@@ -210,9 +238,9 @@ static int flush_some(Leader *l, Host *h) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&s->order);
-                r = bundle_add(l, &b, s, unit_wanted_on(l, s->unit, e, s->node), e);
+                r = bundle_consider(l, &b, s, unit_wanted_on(l, s->unit, e, s->node), e);
         }
-        if (r >= 0)
+        if (r >= 0 && b.n_orders)
                 send_orders(l, h, &b);
         return r;
 }
@@ -252,7 +280,7 @@ static int welcome_unit(Leader *l, Bundle *b, Unit *u, Node *n) {
         if (!unit_wanted_on(l, u, e, n))
                 return 0;
         s = site_get(l, u, n);
-        return s ? bundle_add(l, b, s, true, e) : -ENOMEM;
+        return s ? bundle_consider(l, b, s, true, e) : -ENOMEM;
 }
 
 static int welcome_node(Leader *l, Bundle *b, Node *n) {
@@ -267,7 +295,7 @@ static int welcome_node(Leader *l, Bundle *b, Node *n) {
         list_foreach (i, &n->sites) { // whatever else it holds goes
                 Site *s = CONTAINER_OF(i, Site, by_node);
 
-                if (s->ordered)
+                if (s->ordered || s->awaits)
                         continue;
                 s->ordered = s->remove = true;
                 s->ordered_revision = 0;

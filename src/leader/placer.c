@@ -30,7 +30,7 @@ bool node_takes_units(const Node *n, const char **ret_why) {
         else if (h->lease.state == LEASE_SUSPECT)
                 why = "the node has not been heard of for a while";
         else
-                why = n->reason;
+                why = n->reason ?: n->closed;
         if (ret_why)
                 *ret_why = why;
         return !why;
@@ -67,6 +67,7 @@ int placer_new(Leader *l, uint32_t without_host, Placer **ret) {
                         .rank = !h->attached, // expected to be back within its lease, but a second choice
                 };
                 (void) node_takes_units(node, &nodes[n].refusal);
+                nodes[n].vacating = node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
                 n++;
         }
         r = scheduler_new(nodes, n, on_foreign, l, &p->scheduler);

@@ -77,6 +77,7 @@ static void node_free(Leader *l, Node *n) {
         list_unlink(&n->of_host);
         free(n->reason);
         free(n->manager);
+        free(n->closed);
         free(n->name);
         free(n);
 }
@@ -114,7 +115,7 @@ static int node_sync(Leader *l, Host *h, const Argosy__HostRecord *host, const A
                 return -ENOMEM;
         free(n->name);
         n->name = TAKE_PTR(name);
-        return 0;
+        return node_sync_mode(l, n, record);
 }
 
 static bool record_has_node(const Argosy__HostRecord *host, uint32_t node) {
@@ -342,6 +343,7 @@ void site_free(Leader *l, Site *s) {
         free(s->error);
         free(s);
         unit_touch(l, u);
+        orders_release(l, u);
         unit_drop_if_unused(l, u);
 }
 
@@ -390,7 +392,7 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
                 return false;
         if (!e->record->global)
                 return e->record->node == n->number;
-        if (u && unit_exclusion(u, n->number))
+        if (n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || (u && unit_exclusion(u, n->number)))
                 return false;
         if (unit_options_of(e, &options) < 0)
                 return false;
@@ -422,8 +424,8 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
                 u->node->n_placed++;
-                // Also one that was placed there in the moment in which the host was lost.
-                if (is_stranded(u, r) && !list_is_linked(&u->moving))
+                // Also one that was placed there in the moment in which the host was lost or closed.
+                if ((is_stranded(u, r) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
         } else if (placed)
                 list_append(&l->homeless, &u->homeless);

@@ -84,9 +84,13 @@ Argosy__Response *response_error(int status, const char *format, ...) {
 }
 
 void *field_grow(void *array, size_t n) {
-        if (n & (n - 1)) // grows at 0, 1, 2, 4, 8, ...
-                return array;
-        return realloc(array, (n ? 2 * n : 1) * sizeof(void *));
+        size_t room = 1;
+
+        while (room <= n)
+                room *= 2;
+        // Also where there is room already if we made the array: one that was unpacked has exactly n. To the
+        // size that it has, realloc() is cheap.
+        return realloc(array, room * sizeof(void *));
 }
 
 Argosy__Response__UnitResult *unit_result_new(const char *name) {

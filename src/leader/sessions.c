@@ -12,6 +12,7 @@
 // stays and what goes.
 #include <errno.h>
 
+#include "host-record.h"
 #include "leader-private.h"
 #include "log.h"
 #include "manager-name.h"
@@ -161,17 +162,17 @@ static bool record_has_manager(const Argosy__HostRecord *r, const char *manager)
 }
 
 static int wish_labels(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
-        for (size_t i = 0; i < wish->n_labels; i++)
-                message_free(wish->labels[i]);
-        wish->n_labels = 0;
+        for (size_t i = 0; i < wish->n_own_labels; i++)
+                message_free(wish->own_labels[i]);
+        wish->n_own_labels = 0;
         for (size_t i = 0; i < a->n_labels; i++) {
                 if (!label_is_valid(a->labels[i]->key) || !label_is_valid(a->labels[i]->value))
                         continue;
-                if (FIELD_APPEND(wish->labels, wish->n_labels,
+                if (FIELD_APPEND(wish->own_labels, wish->n_own_labels,
                                  label_new(a->labels[i]->key, a->labels[i]->value)) < 0)
                         return -ENOMEM;
         }
-        return 0;
+        return host_record_merge_labels(wish);
 }
 
 static bool attach_has_manager(const Argosy__ToVoter__Attach *a, const char *manager) {
@@ -309,6 +310,8 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
         if (site_report(s, report) < 0)
                 return; // out of memory: the unit's next report may do better
         note_outcome(l, s, report->outcome);
+        if (s->remove)
+                orders_release(l, s->unit);
         if (report->refused)
                 note_refusal(l, s, report);
         unit_touch(l, s->unit);

@@ -219,14 +219,40 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         if (before)
                 return state_replace_host(s, record);
         record->host = ++s->last_host;
+        state_drop_former(s, record->host_id.data, record->host_id.len);
         return state_append_host(s, record);
 }
 
-static void remove_host(ClusterState *s, uint32_t host) {
-        if (!cluster_state_find_host(s, host))
-                return;
+static int remember_host(ClusterState *s, const Argosy__HostRecord *host) {
+        Argosy__FormerHost former = ARGOSY__FORMER_HOST__INIT, *copy;
+        int r;
+
+        if (host->n_set_labels == 0 || host->host_id.len == 0)
+                return 0;
+        former.host_id = host->host_id;
+        former.set_labels = host->set_labels;
+        former.n_set_labels = host->n_set_labels;
+        copy = message_copy(&former);
+        if (!copy)
+                return -ENOMEM;
+        r = state_add_former(s, copy);
+        if (r < 0)
+                message_free(copy);
+        return r;
+}
+
+static int remove_host(ClusterState *s, uint32_t host) {
+        const Argosy__HostRecord *record = cluster_state_find_host(s, host);
+        int r;
+
+        if (!record)
+                return 0;
+        r = remember_host(s, record);
+        if (r < 0)
+                return r;
         state_remove_host(s, host);
         hosts_changed(s);
+        return 0;
 }
 
 static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
@@ -289,8 +315,7 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_HOST:
                 return put_host(s, op->host);
         case ARGOSY__LOG_OP__OP_HOST_REMOVE:
-                remove_host(s, op->host_remove->host);
-                return 0;
+                return remove_host(s, op->host_remove->host);
         case ARGOSY__LOG_OP__OP_TOKEN:
                 return put_token(s, op->token, now_us);
         case ARGOSY__LOG_OP__OP_TOKEN_REMOVE:

@@ -110,6 +110,8 @@ int cluster_state_encode(const ClusterState *s, Buf *ret) {
         image.n_hosts = s->n_hosts;
         image.tokens = s->tokens;
         image.n_tokens = s->n_tokens;
+        image.former_hosts = s->former;
+        image.n_former_hosts = s->n_former;
         fill_units(s, &a, &image);
         fill_specs(s, &a, &image);
         fill_applied(s, &a, &image);
@@ -208,6 +210,23 @@ static int load_tokens(ClusterState *s, Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_former(ClusterState *s, Argosy__StateImage *image) {
+        if (image->n_former_hosts > CLUSTER_FORMER_HOSTS_MAX)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_former_hosts; i++) {
+                const Argosy__FormerHost *f = image->former_hosts[i];
+                int r;
+
+                if (f->host_id.len == 0 || cluster_state_find_former(s, f->host_id.data, f->host_id.len))
+                        return -EBADMSG;
+                r = state_add_former(s, image->former_hosts[i]);
+                if (r < 0)
+                        return r;
+                image->former_hosts[i] = NULL;
+        }
+        return 0;
+}
+
 static int load_applied(ClusterState *s, const Argosy__StateImage *image) {
         if (image->n_applied > CLUSTER_REQUESTS_REMEMBERED)
                 return -EBADMSG;
@@ -241,6 +260,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_units(s, image);
         if (r == 0)
                 r = load_tokens(s, image);
+        if (r == 0)
+                r = load_former(s, image);
         if (r == 0)
                 r = load_applied(s, image);
         return r;

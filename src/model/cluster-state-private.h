@@ -44,6 +44,9 @@ struct ClusterState {
         Argosy__TokenRecord **tokens; // by id
         size_t n_tokens;
 
+        Argosy__FormerHost **former; // oldest first
+        size_t n_former;
+
         AppliedRequest *applied; // ring of CLUSTER_REQUESTS_REMEMBERED
         size_t n_applied, next_applied;
         Map applied_by_id;
@@ -74,6 +77,10 @@ UnitEntry *unit_entry_free(UnitEntry *u);
 int state_append_host(ClusterState *s, Argosy__HostRecord *record);
 int state_replace_host(ClusterState *s, Argosy__HostRecord *record);
 void state_remove_host(ClusterState *s, uint32_t host);
+
+// Takes `former` on success. The oldest goes if there are CLUSTER_FORMER_HOSTS_MAX.
+int state_add_former(ClusterState *s, Argosy__FormerHost *former);
+void state_drop_former(ClusterState *s, const void *host_id, size_t len);
 
 int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
 void state_remove_token(ClusterState *s, size_t i);

@@ -408,6 +408,50 @@ const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, cons
         return NULL;
 }
 
+// ------------------------------------------------------------------------------------------------ former
+// hosts
+
+static size_t former_index(const ClusterState *s, const void *host_id, size_t len) {
+        size_t i = 0;
+
+        while (i < s->n_former &&
+               (s->former[i]->host_id.len != len || memcmp(s->former[i]->host_id.data, host_id, len) != 0))
+                i++;
+        return i;
+}
+
+static void remove_former(ClusterState *s, size_t i) {
+        message_free(s->former[i]);
+        s->n_former--;
+        memmove(&s->former[i], &s->former[i + 1], (s->n_former - i) * sizeof *s->former);
+}
+
+void state_drop_former(ClusterState *s, const void *host_id, size_t len) {
+        size_t i = former_index(s, host_id, len);
+
+        if (i < s->n_former)
+                remove_former(s, i);
+}
+
+int state_add_former(ClusterState *s, Argosy__FormerHost *former) {
+        Argosy__FormerHost **grown = realloc(s->former, (s->n_former + 1) * sizeof *grown);
+
+        if (!grown)
+                return -ENOMEM;
+        s->former = grown;
+        state_drop_former(s, former->host_id.data, former->host_id.len);
+        if (s->n_former == CLUSTER_FORMER_HOSTS_MAX)
+                remove_former(s, 0);
+        s->former[s->n_former++] = former;
+        return 0;
+}
+
+const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len) {
+        size_t i = former_index(s, host_id, len);
+
+        return i < s->n_former ? s->former[i] : NULL;
+}
+
 // ------------------------------------------------------------------------------------------------ tokens
 
 size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found) {
@@ -530,6 +574,9 @@ void state_done(ClusterState *s) {
         message_free(s->cluster);
         free(s->hosts);
         free(s->tokens);
+        for (size_t i = 0; i < s->n_former; i++)
+                message_free(s->former[i]);
+        free(s->former);
         free(s->sorted);
         free(s->applied);
 }

@@ -385,6 +385,62 @@ static void removing_a_host_leaves_its_units_where_they_are(void **state) {
         assert_int_equal(units_on(s, 1), 0);
 }
 
+static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **state) {
+        ClusterState *s = *state;
+        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        const Argosy__FormerHost *former;
+        Argosy__HostRecord *record;
+        _cleanup_buf_ Buf image = {0};
+        Batch b = {0};
+
+        label.key = "disk";
+        label.value = "ssd";
+        batch_host(&b, 0, "plain", 1);
+        record = batch_host(&b, 0, "labelled", 1);
+        record->set_labels = &labels;
+        record->n_set_labels = 1;
+        apply(s, &b);
+        batch_host_remove(&b, 1);
+        batch_host_remove(&b, 2);
+        record = batch_host(&b, 0, "plain", 1); // for its host id only
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        apply(s, &b);
+        record = batch_host(&b, 0, "labelled", 1);
+        former = cluster_state_find_former(s, record->host_id.data, record->host_id.len);
+        assert_non_null(former);
+        assert_string_equal(former->set_labels[0]->value, "ssd");
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        apply(s, &b);
+        record = batch_host(&b, 0, "labelled", 1);
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        batch_done(&b);
+}
+
+static void only_so_many_former_hosts_are_remembered(void **state) {
+        ClusterState *s = *state;
+        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__HostRecord *record;
+        Batch b = {0};
+        char name[32];
+
+        label.key = label.value = "x";
+        for (uint32_t i = 0; i <= CLUSTER_FORMER_HOSTS_MAX; i++) {
+                snprintf(name, sizeof(name), "host-%u", i);
+                record = batch_host(&b, 0, name, 1);
+                record->set_labels = &labels;
+                record->n_set_labels = 1;
+                batch_host_remove(&b, i + 1);
+                apply(s, &b);
+        }
+        record = batch_host(&b, 0, "host-0", 1);
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        record = batch_host(&b, 0, "host-1", 1);
+        assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        batch_done(&b);
+}
+
 static void hosts_are_found_by_what_people_type(void **state) {
         ClusterState *s = *state;
         const Argosy__HostRecord *one;
@@ -682,6 +738,8 @@ int main(void) {
                 TEST(a_host_keeps_its_nodes_and_cannot_take_others),
                 TEST(a_key_pin_is_one_hosts),
                 TEST(removing_a_host_leaves_its_units_where_they_are),
+                TEST(labels_set_at_run_time_outlive_a_host_until_it_joins_again),
+                TEST(only_so_many_former_hosts_are_remembered),
                 TEST(hosts_are_found_by_what_people_type),
                 TEST(who_follows_hosts_compares_revisions),
                 TEST(expired_tokens_make_room),

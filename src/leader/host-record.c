@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "host-record.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "response.h"
+#include "str.h"
+
+static void labels_clear(Argosy__Label **labels, size_t *n) {
+        for (size_t i = 0; i < *n; i++)
+                message_free(labels[i]);
+        *n = 0;
+}
+
+static Argosy__Label *find_set(const Argosy__HostRecord *r, const char *key) {
+        for (size_t i = 0; i < r->n_set_labels; i++)
+                if (streq(r->set_labels[i]->key, key))
+                        return r->set_labels[i];
+        return NULL;
+}
+
+static int append_label(Argosy__HostRecord *r, const Argosy__Label *label) {
+        return FIELD_APPEND(r->labels, r->n_labels, label_new(label->key, label->value));
+}
+
+int host_record_merge_labels(Argosy__HostRecord *r) {
+        labels_clear(r->labels, &r->n_labels);
+        for (size_t i = 0; i < r->n_own_labels; i++)
+                if (!find_set(r, r->own_labels[i]->key) && append_label(r, r->own_labels[i]) < 0)
+                        return -ENOMEM;
+        for (size_t i = 0; i < r->n_set_labels; i++)
+                if (append_label(r, r->set_labels[i]) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+int host_record_set_label(Argosy__HostRecord *r, const char *key, const char *value) {
+        Argosy__Label *label = find_set(r, key);
+
+        if (label)
+                return field_set(&label->value, value);
+        if (r->n_set_labels >= HOST_SET_LABELS_MAX)
+                return -E2BIG;
+        return FIELD_APPEND(r->set_labels, r->n_set_labels, label_new(key, value));
+}
+
+bool host_record_unset_label(Argosy__HostRecord *r, const char *key) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < r->n_set_labels; i++)
+                if (streq(r->set_labels[i]->key, key))
+                        message_free(r->set_labels[i]);
+                else
+                        r->set_labels[kept++] = r->set_labels[i];
+        if (kept == r->n_set_labels)
+                return false;
+        r->n_set_labels = kept;
+        return true;
+}
+
+int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *labels, size_t n) {
+        labels_clear(r->set_labels, &r->n_set_labels);
+        for (size_t i = 0; i < n; i++)
+                if (FIELD_APPEND(r->set_labels, r->n_set_labels,
+                                 label_new(labels[i]->key, labels[i]->value)) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static int node_set_mode(Argosy__NodeRecord *node, Argosy__NodeMode mode, const char *reason,
+                         uint64_t deadline_us) {
+        if (node->mode == mode && streq(node->mode_reason, reason) && node->mode_deadline_us == deadline_us)
+                return 0;
+        node->mode = mode;
+        node->mode_deadline_us = deadline_us;
+        return field_set(&node->mode_reason, reason) < 0 ? -ENOMEM : 1;
+}
+
+int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode mode, const char *reason,
+                         uint64_t deadline_us) {
+        int changed = 0;
+
+        for (size_t i = 0; i < r->n_nodes; i++) {
+                int k = 0;
+
+                if (node == 0 || r->nodes[i]->node == node)
+                        k = node_set_mode(r->nodes[i], mode, reason, deadline_us);
+                if (k < 0)
+                        return k;
+                changed |= k;
+        }
+        return changed;
+}
+
+int host_record_keep(Argosy__HostRecord *wish, const Argosy__HostRecord *now) {
+        int r = 0;
+
+        wish->role = now->role;
+        wish->raft_id = now->raft_id;
+        wish->no_promote = now->no_promote;
+        for (size_t i = 0; r >= 0 && i < now->n_nodes; i++)
+                r = host_record_set_mode(wish, now->nodes[i]->node, now->nodes[i]->mode,
+                                         now->nodes[i]->mode_reason, now->nodes[i]->mode_deadline_us);
+        if (r >= 0)
+                r = host_record_take_set_labels(wish, now->set_labels, now->n_set_labels);
+        return r < 0 ? r : host_record_merge_labels(wish);
+}
+
+const char *node_mode_to_string(Argosy__NodeMode mode) {
+        static const char *const words[] = {
+                [ARGOSY__NODE_MODE__MODE_OPEN] = "",
+                [ARGOSY__NODE_MODE__MODE_CORDONED] = "cordoned",
+                [ARGOSY__NODE_MODE__MODE_DRAINING] = "draining",
+                [ARGOSY__NODE_MODE__MODE_MAINTENANCE] = "maintenance",
+        };
+
+        return (size_t) mode < ELEMENTSOF(words) ? words[mode] : "closed"; // of a newer version
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What owners change in a host's record: labels set at run time, and the modes of its nodes. Pure. All work
+// on a copy of the record (message_copy()) that then goes into the log.
+//
+// A record has three lists of labels: own_labels, as the host's own configuration says; set_labels, which
+// `argosyctl label` set; and labels, which is what counts: own_labels, but for each key of set_labels that
+// one alone. A key may have several values in own_labels.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "argosy.pb-c.h"
+
+enum { HOST_SET_LABELS_MAX = 64 };
+
+// Makes `labels` follow from the two others. 0 or -ENOMEM.
+int host_record_merge_labels(Argosy__HostRecord *r);
+// Both change set_labels only. -E2BIG: HOST_SET_LABELS_MAX are set; -ENOMEM.
+int host_record_set_label(Argosy__HostRecord *r, const char *key, const char *value);
+bool host_record_unset_label(Argosy__HostRecord *r, const char *key); // whether it was set
+// Replaces set_labels by copies of these.
+int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *labels, size_t n);
+// What a host wishes its record to say keeps what owners have said since: set_labels, modes, role. 0 or
+// -ENOMEM.
+int host_record_keep(Argosy__HostRecord *wish, const Argosy__HostRecord *now);
+
+// Of the node with this number, or of all with 0. Whether anything changed, or -ENOMEM.
+int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode mode, const char *reason,
+                         uint64_t deadline_us);
+// "cordoned"; empty for an open node.
+const char *node_mode_to_string(Argosy__NodeMode mode);

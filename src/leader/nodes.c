@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What owners do with nodes: cordon, drain, maintenance, uncordon, and labels at run time.
+//
+// A node's mode is in the log, and everything follows from it, also under the next leader: a node that is
+// not open takes no new units (placer.c), one that is being emptied has its units in Leader.moving
+// (registry.c) until decide.c has found each another node. A unit ends on the old node before it begins on
+// the new one (orders.c). A unit that no other node takes stays until one does, or until the drain's
+// deadline: then it is taken off the node and waits without one. What has finished for good has nothing to
+// do elsewhere and leaves nothing behind.
+//
+// Waiting for a drain is, like all waiting, a look at the tables: nothing is recorded.
+#include <errno.h>
+
+#include "host-record.h"
+#include "leader-private.h"
+#include "log.h"
+#include "message.h"
+#include "response.h"
+#include "str.h"
+
+enum {
+        STUCK_SHOWN_MAX = 100,             // units named at the end of a drain that cannot go on
+        DEADLINE_MAX_SEC = 30 * 24 * 3600, // of a drain
+        REASON_LEN_MAX = 200,
+};
+
+// ------------------------------------------------------------------------------------------------ modes
+
+bool node_is_emptying(const Node *n) {
+        return n->mode >= ARGOSY__NODE_MODE__MODE_DRAINING;
+}
+
+bool node_deadline_is_over(const Leader *l, const Node *n) {
+        return n->deadline_us && n->deadline_us <= leader_wall(l);
+}
+
+static bool has_to_leave(const UnitEntry *e) {
+        return e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
+               !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+                 record_final_outcome(e->record, e->record->node));
+}
+
+bool unit_has_to_leave(const Unit *u, const UnitEntry *e) {
+        return u->node && node_is_emptying(u->node) && has_to_leave(e);
+}
+
+static void empty(Leader *l, Node *n) {
+        list_foreach (i, &n->placed) {
+                Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                if (has_to_leave(cluster_state_find_unit(l->state, u->name)) && !list_is_linked(&u->moving))
+                        list_append(&l->moving, &u->moving);
+        }
+}
+
+static const char *mode_phrase(Argosy__NodeMode mode) {
+        switch (mode) {
+        case ARGOSY__NODE_MODE__MODE_CORDONED:
+                return "the node is cordoned";
+        case ARGOSY__NODE_MODE__MODE_DRAINING:
+                return "the node is being drained";
+        case ARGOSY__NODE_MODE__MODE_MAINTENANCE:
+                return "the node is in maintenance";
+        default:
+                return "the node is closed";
+        }
+}
+
+int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
+        bool changed = n->mode != record->mode || n->deadline_us != record->mode_deadline_us;
+        char *closed = NULL;
+
+        if (record->mode != ARGOSY__NODE_MODE__MODE_OPEN) {
+                closed = str_printf("%s%s%s", mode_phrase(record->mode), *record->mode_reason ? ": " : "",
+                                    record->mode_reason);
+                if (!closed)
+                        return -ENOMEM;
+        }
+        free(n->closed);
+        n->closed = closed;
+        n->mode = record->mode;
+        n->deadline_us = record->mode_deadline_us;
+        if (changed && node_is_emptying(n))
+                empty(l, n);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ deadlines
+
+// The earliest that is to come, as a boot time; 0: none. A wall clock that is set meanwhile is noticed at
+// the next turn.
+uint64_t nodes_next_deadline(const Leader *l) {
+        uint64_t next = 0, wall = leader_wall(l);
+
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (node_is_emptying(n) && n->deadline_us > wall && (!next || n->deadline_us < next))
+                        next = n->deadline_us;
+        }
+        return next ? leader_now(l) + (next - wall) : 0;
+}
+
+void nodes_on_time(Leader *l) {
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (node_is_emptying(n) && node_deadline_is_over(l, n) && !list_is_empty(&n->placed))
+                        empty(l, n);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static int refuse(Ticket *t, int status, const char *format, const char *word) {
+        ticket_settle(t, response_error(status, format, word));
+        return 0;
+}
+
+// What a word names: a host (all of its nodes, *ret_node 0), or one node as HOST/MANAGER. NULL: refused.
+static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word, uint32_t *ret_node) {
+        const Argosy__HostRecord *host;
+        bool ambiguous = false;
+
+        *ret_node = 0;
+        host = strchr(word, '/') ? cluster_state_resolve_node(l->state, word, ret_node, &ambiguous)
+                                 : cluster_state_resolve_host(l->state, word, &ambiguous);
+        if (!host)
+                refuse(t, ENOENT, ambiguous ? "several nodes are meant by '%s'" : "there is no node '%s'",
+                       word);
+        return host;
+}
+
+// The record is as it was, or goes into the batch. `r` 1: it changed.
+static int put_changed(Ticket *t, Draft *b, Argosy__HostRecord *record, int r) {
+        Argosy__Response *response;
+
+        if (r == 1)
+                r = draft_put_host(b, record);
+        else if (r == 0) {
+                response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+                ticket_settle(t, response);
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        message_free(t->response);
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        return t->response ? 1 : -ENOMEM;
+}
+
+static bool mode_is_known(Argosy__NodeMode mode) {
+        return mode >= ARGOSY__NODE_MODE__MODE_OPEN && mode <= ARGOSY__NODE_MODE__MODE_MAINTENANCE;
+}
+
+static int plan_mode(Leader *l, Ticket *t, Draft *b) {
+        const Argosy__Request__NodeChange *m = t->request->node_change;
+        const Argosy__HostRecord *host;
+        Argosy__HostRecord *next;
+        uint64_t deadline_us = 0;
+        uint32_t node;
+        int r;
+
+        if (!mode_is_known(m->mode) || strlen(m->reason) > REASON_LEN_MAX ||
+            m->deadline_sec > DEADLINE_MAX_SEC)
+                return refuse(t, EINVAL, "%s",
+                              "the mode is unknown, the reason longer than 200 bytes, or the deadline "
+                              "beyond 30 days");
+        host = resolve(l, t, m->node, &node);
+        if (!host)
+                return 0;
+        if (draft_has_host(b, host->host))
+                return -EBUSY;
+        if (m->deadline_sec)
+                deadline_us = leader_wall(l) + m->deadline_sec * USEC_PER_SEC;
+        next = message_copy(host);
+        if (!next)
+                return -ENOMEM;
+        r = put_changed(t, b, next, host_record_set_mode(next, node, m->mode, m->reason, deadline_us));
+        if (r == 1)
+                log_host(LOG_NOTICE, host->name, "%s is %s now.", m->node,
+                         m->mode == ARGOSY__NODE_MODE__MODE_OPEN ? "open for units"
+                                                                 : node_mode_to_string(m->mode));
+        message_free(next);
+        return r;
+}
+
+static int change_labels(Argosy__HostRecord *next, const Argosy__Request__LabelChange *m) {
+        int r = 0;
+
+        for (size_t i = 0; i < m->n_unset; i++)
+                (void) host_record_unset_label(next, m->unset[i]);
+        for (size_t i = 0; r >= 0 && i < m->n_set; i++)
+                r = host_record_set_label(next, m->set[i]->key, m->set[i]->value);
+        return r < 0 ? r : host_record_merge_labels(next);
+}
+
+static int plan_labels(Leader *l, Ticket *t, Draft *b) {
+        const Argosy__Request__LabelChange *m = t->request->label_change;
+        const Argosy__HostRecord *host;
+        Argosy__HostRecord *next;
+        uint32_t node;
+        int r;
+
+        for (size_t i = 0; i < m->n_set; i++)
+                if (!label_is_valid(m->set[i]->key) || !label_is_valid(m->set[i]->value))
+                        return refuse(t, EINVAL, "'%s' is not a label, or its value is not one",
+                                      m->set[i]->key);
+        host = resolve(l, t, m->node, &node);
+        if (!host)
+                return 0;
+        if (node)
+                return refuse(t, EINVAL, "labels belong to hosts, and '%s' is one node of a host", m->node);
+        if (draft_has_host(b, host->host))
+                return -EBUSY;
+        next = message_copy(host);
+        if (!next)
+                return -ENOMEM;
+        r = change_labels(next, m);
+        if (r == -E2BIG)
+                r = refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
+        else if (r >= 0)
+                r = put_changed(t, b, next, 1);
+        message_free(next);
+        return r;
+}
+
+int nodes_plan(Leader *l, Ticket *t, Draft *b) {
+        if (t->request->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE)
+                return plan_mode(l, t, b);
+        return plan_labels(l, t, b);
+}
+
+// ------------------------------------------------------------------------------------------------ waiting
+
+int drain_wait_start(Leader *l, Ticket *t) {
+        list_append(&l->drains, &t->drain);
+        t->drain_left = UINT32_MAX;
+        leader_mark(l);
+        return 0;
+}
+
+// A site that is to end on its node.
+static bool is_leaving(const Site *s) {
+        if (!s->reported)
+                return false;
+        if (list_is_linked(&s->unit->global))
+                return s->remove || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
+        return s->unit->node != s->node;
+}
+
+typedef struct DrainView {
+        uint32_t left;  // units that are still there
+        uint32_t stuck; // of these: no other node takes them
+        bool emptying;
+} DrainView;
+
+static void look_at_node(const Leader *l, const Node *n, DrainView *v) {
+        v->emptying &= node_is_emptying(n);
+        list_foreach (i, &n->placed) {
+                const Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                if (!has_to_leave(cluster_state_find_unit(l->state, u->name)))
+                        continue;
+                v->left++;
+                v->stuck += list_is_linked(&u->homeless);
+        }
+        list_foreach (i, &n->sites)
+                v->left += is_leaving(CONTAINER_OF(i, Site, by_node));
+}
+
+static bool is_meant(const Node *n, const Argosy__HostRecord *host, uint32_t node) {
+        return n->host->number == host->host && (node == 0 || n->number == node);
+}
+
+static bool deadline_is_to_come(const Leader *l, const Argosy__HostRecord *host, uint32_t node) {
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (is_meant(n, host, node) && n->deadline_us)
+                        return true;
+        }
+        return false;
+}
+
+static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        Argosy__Response__UnitResult *result = unit_result_new(u->name);
+        _cleanup_free_ char *why = NULL;
+
+        if (FIELD_APPEND(r->progress->done, r->progress->n_done, result) < 0)
+                return -ENOMEM;
+        result->status = EBUSY;
+        if (e && unit_why(l, e, &why, &result->refusals, &result->n_refusals) < 0)
+                return -ENOMEM;
+        return field_set(&result->message, "no other node takes it");
+}
+
+static Argosy__Response *stuck_response(Leader *l, const Argosy__HostRecord *host, uint32_t node,
+                                        uint32_t n_stuck) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+
+        if (!r)
+                return NULL;
+        r->status = EBUSY;
+        r->progress->remaining = n_stuck;
+        if (field_printf(&r->message,
+                         "%u unit%s cannot leave, since no other node takes %s; they go as soon as one does",
+                         n_stuck, n_stuck == 1 ? "" : "s", n_stuck == 1 ? "it" : "them") < 0)
+                return NULL;
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (!is_meant(n, host, node))
+                        continue;
+                list_foreach (i, &n->placed) {
+                        const Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                        if (list_is_linked(&u->homeless) && r->progress->n_done < STUCK_SHOWN_MAX &&
+                            add_stuck(l, r, u) < 0)
+                                return NULL;
+                }
+        }
+        return TAKE_PTR(r);
+}
+
+static Argosy__Response *progress_response(uint32_t left) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+
+        if (r)
+                r->progress->remaining = left;
+        return r;
+}
+
+// Says what is news of one drain. False: the ticket has ended or nothing was said; true: ask again from the
+// beginning, since whoever is told something may cancel any ticket.
+static bool tell(Leader *l, Ticket *t) {
+        const char *word = t->request->drain_wait->node;
+        DrainView v = {.emptying = true};
+        const Argosy__HostRecord *host;
+        uint32_t node;
+
+        host = resolve(l, t, word, &node);
+        if (!host) {
+                list_unlink(&t->drain); // refused
+                return true;
+        }
+        map_foreach (slot, &l->nodes)
+                if (is_meant(slot->value, host, node))
+                        look_at_node(l, slot->value, &v);
+        if (!v.emptying)
+                ticket_finish(t, response_error(ECANCELED, "%s is not being drained any more", word));
+        else if (v.left == 0)
+                ticket_finish(t, progress_response(0));
+        else if (v.stuck == v.left && list_is_empty(&l->moving) && !l->batch_flying && !l->retry_homeless &&
+                 !deadline_is_to_come(l, host, node))
+                ticket_finish(t, stuck_response(l, host, node, v.stuck));
+        else if (t->drain_left != v.left) {
+                t->drain_left = v.left;
+                ticket_respond(t, progress_response(v.left));
+        } else
+                return false;
+        return true;
+}
+
+void drains_tell(Leader *l) {
+        bool again;
+
+        do {
+                again = false;
+                list_foreach (i, &l->drains) {
+                        again = tell(l, CONTAINER_OF(i, Ticket, drain));
+                        if (again)
+                                break;
+                }
+        } while (again);
+}

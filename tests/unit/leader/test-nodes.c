@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Cordon, drain, maintenance and labels, as the leader's neighbours see them.
+#include "host-record.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
+#define GLOBAL SERVICE "[X-Argosy]\nGlobal=true\n"
+#define START ARGOSY__VERB__VERB_START
+#define OPEN ARGOSY__NODE_MODE__MODE_OPEN
+#define CORDONED ARGOSY__NODE_MODE__MODE_CORDONED
+#define DRAINING ARGOSY__NODE_MODE__MODE_DRAINING
+#define MAINTENANCE ARGOSY__NODE_MODE__MODE_MAINTENANCE
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static const Argosy__Response *last(const RigAnswer *a) {
+        assert_true(a->n > 0);
+        return a->responses[a->n - 1];
+}
+
+static RigAnswer *set_mode(const char *node, Argosy__NodeMode mode, unsigned deadline_sec) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        change.node = (char *) node;
+        change.mode = mode;
+        change.deadline_sec = deadline_sec;
+        change.reason = "new disks";
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}
+
+static RigAnswer *wait_for_drain(const char *node) {
+        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        wait.node = (char *) node;
+        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
+        request.drain_wait = &wait;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return a;
+}
+
+static RigAnswer *label(const char *node, const char *key, const char *value) {
+        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
+        Argosy__Request__LabelChange change = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        change.node = (char *) node;
+        set.key = (char *) key;
+        set.value = (char *) value;
+        if (value) {
+                change.set = &sets;
+                change.n_set = 1;
+        } else {
+                change.unset = (char **) &key;
+                change.n_unset = 1;
+        }
+        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        request.label_change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}
+
+static void start_many(unsigned n) {
+        for (unsigned i = 0; i < n; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%u.service", i);
+                assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
+        }
+}
+
+static size_t units_on(uint32_t host) {
+        return rig_host(&g, host)->units.count;
+}
+
+// ------------------------------------------------------------------------------------------------ modes
+
+static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) {
+        start_many(3);
+        assert_int_equal(last(set_mode("n1", CORDONED, 0))->status, 0);
+        assert_int_equal(units_on(1), 1);
+        for (unsigned i = 10; i < 14; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%u.service", i);
+                rig_change(&g, START, name, SERVICE);
+        }
+        assert_int_equal(units_on(1), 1);
+        assert_int_equal(units_on(2) + units_on(3), 6);
+        set_mode("n1", OPEN, 0);
+        rig_change(&g, START, "new.service", SERVICE);
+        assert_int_equal(units_on(1), 2);
+}
+
+static void a_refusal_names_the_mode_and_the_owners_reason(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        set_mode("n1", CORDONED, 0);
+        set_mode("n2", DRAINING, 0);
+        set_mode("n3", MAINTENANCE, 0);
+        r = rig_change(&g, START, "web.service", SERVICE);
+        assert_int_equal(r->n_refusals, 3);
+        assert_string_equal(r->refusals[0]->reason, "the node is cordoned: new disks");
+        assert_string_equal(r->refusals[1]->reason, "the node is being drained: new disks");
+        assert_string_equal(r->refusals[2]->reason, "the node is in maintenance: new disks");
+        set_mode("n2", OPEN, 0);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1); // it waited
+        assert_int_equal(units_on(2), 1);
+}
+
+static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state) {
+        RigAnswer *a;
+
+        start_many(9);
+        rig_change(&g, START, "all.service", GLOBAL);
+        set_mode("n2", DRAINING, 0);
+        a = wait_for_drain("n2");
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(units_on(2), 1); // the global one
+        assert_int_equal(units_on(1) + units_on(3), 9 + 2);
+        rig_change(&g, START, "new.service", SERVICE);
+        assert_int_equal(units_on(2), 1);
+}
+
+static void a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one(void **state) {
+        RigAnswer *a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_host(&g, 1)->deaf = true; // its stop takes time
+        set_mode("n1", DRAINING, 0);
+        a = wait_for_drain("n1");
+        assert_false(a->final);
+        assert_int_equal(last(a)->progress->remaining, 1);
+        assert_int_equal(units_on(2) + units_on(3), 0);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(units_on(1), 0);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void a_welcome_begins_nothing_that_has_not_ended_elsewhere(void **state) {
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_host(&g, 1)->deaf = true;
+        set_mode("n1", DRAINING, 0);
+        assert_int_equal(units_on(2) + units_on(3), 0);
+        rig_host_off(&g, 2);
+        rig_host_off(&g, 3);
+        rig_host_on(&g, 2, false);
+        rig_host_on(&g, 3, false);
+        rig_settle(&g);
+        assert_int_equal(units_on(2) + units_on(3), 0);
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(units_on(1), 0);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies(void **state) {
+        set_mode("n1", CORDONED, 0);
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_int_equal(units_on(2), 1);
+        rig_host(&g, 2)->deaf = true;
+        set_mode("n2", DRAINING, 0);
+        assert_int_equal(units_on(3), 0);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_equal(units_on(3), 1);
+}
+
+static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
+        RigAnswer *a;
+
+        label("n1", "disk", "ssd");
+        start_many(3);
+        rig_change(&g, START, "fast.service", ON_SSD);
+        assert_int_equal(units_on(1), 2);
+        set_mode("n1", DRAINING, 0);
+        a = wait_for_drain("n1");
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, EBUSY);
+        assert_int_equal(last(a)->progress->n_done, 1);
+        assert_string_equal(last(a)->progress->done[0]->name, "fast.service");
+        assert_int_equal(last(a)->progress->done[0]->n_refusals, 3);
+        assert_int_equal(rig_count_running(&g, "fast.service"), 1);
+        assert_int_equal(units_on(1), 1);
+        label("n3", "disk", "ssd"); // now somebody does
+        assert_int_equal(units_on(1), 0);
+        assert_int_equal(rig_count_running(&g, "fast.service"), 1);
+}
+
+static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
+        RigAnswer *a;
+
+        label("n1", "disk", "ssd");
+        rig_change(&g, START, "fast.service", ON_SSD);
+        set_mode("n1", DRAINING, 60);
+        a = wait_for_drain("n1");
+        assert_false(a->final);
+        rig_pass_ms(&g, 59000);
+        assert_int_equal(rig_count_running(&g, "fast.service"), 1);
+        g.wall_us += 60 * UINT64_C(1000000);
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(units_on(1), 0);
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(rig_record(&g, "fast.service")->node, 0);
+        set_mode("n1", OPEN, 0); // it waited for a node
+        assert_int_equal(rig_count_running(&g, "fast.service"), 1);
+}
+
+static void a_new_leader_goes_on_with_a_drain(void **state) {
+        start_many(6);
+        rig_host(&g, 2)->deaf = true;
+        set_mode("n2", DRAINING, 0);
+        rig_depose(&g);
+        rig_host(&g, 2)->deaf = false;
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(units_on(2), 0);
+        assert_int_equal(units_on(1) + units_on(3), 6);
+}
+
+static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
+        RigAnswer *a;
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_host(&g, 1)->deaf = true;
+        set_mode("n1", DRAINING, 0);
+        a = wait_for_drain("n1");
+        assert_false(a->final);
+        set_mode("n1", OPEN, 0);
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, ECANCELED);
+}
+
+static void maintenance_stops_global_units_too(void **state) {
+        RigAnswer *a;
+
+        start_many(3);
+        rig_change(&g, START, "all.service", GLOBAL);
+        assert_int_equal(rig_count_running(&g, "all.service"), 3);
+        set_mode("n3", MAINTENANCE, 0);
+        a = wait_for_drain("n3");
+        assert_true(a->final);
+        assert_int_equal(units_on(3), 0);
+        assert_int_equal(rig_count_running(&g, "all.service"), 2);
+        set_mode("n3", OPEN, 0);
+        assert_int_equal(rig_count_running(&g, "all.service"), 3);
+}
+
+static void what_has_finished_for_good_holds_up_no_drain(void **state) {
+        RigHost *h = rig_host(&g, 1);
+        RigAnswer *a;
+
+        rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
+        rig_host_report(&g, h, rig_unit_on(&g, 1, "job.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+                        ARGOSY__OUTCOME__KIND__DONE);
+        rig_settle(&g);
+        set_mode("n1", DRAINING, 0);
+        a = wait_for_drain("n1");
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(units_on(2) + units_on(3), 0);
+}
+
+static void nonsense_is_refused_and_changes_nothing(void **state) {
+        unsigned before = g.batches;
+
+        assert_int_equal(last(set_mode("nowhere", CORDONED, 0))->status, ENOENT);
+        assert_int_equal(last(set_mode("n1", 77, 0))->status, EINVAL);
+        assert_int_equal(last(label("n1", "no spaces", "x"))->status, EINVAL);
+        assert_int_equal(last(label("n1", "key", "no/../ok=?"))->status, EINVAL);
+        assert_int_equal(last(wait_for_drain("nowhere"))->status, ENOENT);
+        assert_int_equal(last(wait_for_drain("n1"))->status, ECANCELED);
+        assert_int_equal(g.batches, before);
+}
+
+// ------------------------------------------------------------------------------------------------ labels
+
+static const char *label_of(uint32_t host, const char *key) {
+        const Argosy__HostRecord *r = cluster_state_find_host(g.state, host);
+
+        for (size_t i = 0; i < r->n_labels; i++)
+                if (streq(r->labels[i]->key, key))
+                        return r->labels[i]->value;
+        return NULL;
+}
+
+static void a_label_set_at_run_time_counts_more_than_the_hosts_own(void **state) {
+        rig_host_set_labels(&g, 2, "disk", "hdd");
+        rig_settle(&g);
+        assert_string_equal(label_of(2, "disk"), "hdd");
+        label("n2", "disk", "ssd");
+        assert_string_equal(label_of(2, "disk"), "ssd");
+        rig_host_set_labels(&g, 2, "disk", "tape"); // its configuration was changed and read again
+        rig_settle(&g);
+        assert_string_equal(label_of(2, "disk"), "ssd");
+        label("n2", "disk", NULL);
+        assert_string_equal(label_of(2, "disk"), "tape");
+}
+
+static void a_label_makes_a_node_fit(void **state) {
+        assert_int_equal(rig_change(&g, START, "fast.service", ON_SSD)->status, ENOSPC);
+        label("n3", "disk", "ssd");
+        rig_change(&g, START, "fast.service", ON_SSD);
+        assert_int_equal(units_on(3), 1);
+}
+
+static void a_host_can_have_so_many_labels_at_run_time(void **state) {
+        char key[32];
+
+        for (unsigned i = 0; i < HOST_SET_LABELS_MAX; i++) {
+                snprintf(key, sizeof(key), "key%u", i);
+                assert_int_equal(last(label("n1", key, "x"))->status, 0);
+        }
+        assert_int_equal(last(label("n1", "one-more", "x"))->status, E2BIG);
+        assert_int_equal(last(label("n1", "key5", "y"))->status, 0);
+}
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_cordoned_node_keeps_its_units_and_takes_no_new_ones),
+                RIG_TEST(a_refusal_names_the_mode_and_the_owners_reason),
+                RIG_TEST(a_drained_nodes_units_run_elsewhere_and_it_stays_closed),
+                RIG_TEST(a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one),
+                RIG_TEST(a_welcome_begins_nothing_that_has_not_ended_elsewhere),
+                RIG_TEST(nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies),
+                RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
+                RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
+                RIG_TEST(a_new_leader_goes_on_with_a_drain),
+                RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
+                RIG_TEST(maintenance_stops_global_units_too),
+                RIG_TEST(what_has_finished_for_good_holds_up_no_drain),
+                RIG_TEST(nonsense_is_refused_and_changes_nothing),
+                RIG_TEST(a_label_set_at_run_time_counts_more_than_the_hosts_own),
+                RIG_TEST(a_label_makes_a_node_fit),
+                RIG_TEST(a_host_can_have_so_many_labels_at_run_time),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -32,7 +32,7 @@
 
 enum {
         UNIT_FILE_MAX = 256 * 1024, // bytes; larger files are refused
-        UNIT_FILE_VALUES_MAX = 256, // values of MachineID= and MachineMetadata= in one file
+        UNIT_FILE_VALUES_MAX = 256, // values of MachineID= and MachineMetadata= in one file, and of [Install]
         LABEL_MAX = 63,             // bytes of a label's key, and of its value
 };
 
@@ -61,11 +61,16 @@ typedef struct UnitFile {
         bool has_slice;    // Slice= is set
         bool has_weights;  // CPU or IO weights (or the shares of old) are set
         bool has_install;  // there is an [Install] section
+        bool accepts;      // [Socket] Accept=: each connection gets an instance of its own
+        char *activates; // Unit= of a timer or path, Service= of a socket, as written; NULL: see unit_file_activates()
+        char *default_instance; // [Install] DefaultInstance= of a template, NULL if none
         char *description; // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.
         struct RawOption *raw;
         size_t n_raw;
+        struct RawOption *install; // of [Install], see unit-install.h
+        size_t n_install;
         UnitOptions *common; // NULL: depends on the name
 } UnitFile;
 
@@ -89,6 +94,11 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
                      char **ret_why) _warn_unused_;
 UnitOptions *unit_options_unref(UnitOptions *o);
 DEFINE_CLEANUP(UnitOptions *, unit_options_unref)
+
+// The unit that systemd starts on behalf of the unit `name` with this file: the one that a timer, a path or a
+// socket names, or else the service of the same name; the mount of an automount. A new string in *ret, NULL there
+// if the unit activates nothing that has a name (other types, Accept=yes, what is no unit name). 0 or -ENOMEM.
+int unit_file_activates(const UnitFile *f, const char *name, char **ret) _warn_unused_;
 
 // The description with the specifiers above expanded and everything else as written. A new string; NULL: out
 // of memory.

@@ -2,10 +2,12 @@
 #include "unit-file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "ini-reader.h"
 #include "specifier.h"
+#include "str.h"
 #include "unit-options.h"
 
 enum { WORD_MAX = 256 }; // bytes of one word as written, more than any valid one needs
@@ -40,23 +42,40 @@ static bool parse_boolean(const char *word, bool *ret) {
 // own options
 
 // Of one kind, or of all with -1.
-static void drop_raw(UnitFile *f, int kind) {
+static void drop_raw(RawOption *raw, size_t *n, int kind) {
         size_t kept = 0;
 
-        for (size_t i = 0; i < f->n_raw; i++)
-                if (kind < 0 || (int) f->raw[i].kind == kind)
-                        free(f->raw[i].word);
+        for (size_t i = 0; i < *n; i++)
+                if (kind < 0 || (int) raw[i].kind == kind)
+                        free(raw[i].word);
                 else
-                        f->raw[kept++] = f->raw[i];
-        f->n_raw = kept;
+                        raw[kept++] = raw[i];
+        *n = kept;
 }
 
-static int add_raw(Parser *p, RawKind kind, bool fleet, const char *word) {
+static int append_raw(RawOption **raw, size_t *n, const RawOption *option) {
+        RawOption *longer = realloc(*raw, (*n + 1) * sizeof *longer);
+
+        if (!longer)
+                return -ENOMEM;
+        *raw = longer;
+        longer[*n] = *option;
+        longer[*n].word = strdup(option->word);
+        if (!longer[*n].word)
+                return -ENOMEM;
+        ++*n;
+        return 0;
+}
+
+static bool is_install(RawKind kind) {
+        return kind >= RAW_WANTED_BY;
+}
+
+static int add_raw(Parser *p, RawKind kind, bool fleet, char *word) {
+        RawOption option = {.kind = kind, .fleet = fleet, .line = p->line->line, .word = word};
         UnitFile *f = p->file;
-        RawOption *raw;
         const char *bad;
         bool depends;
-        char *copy;
 
         if (strlen(word) > WORD_MAX)
                 return refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
@@ -65,18 +84,11 @@ static int add_raw(Parser *p, RawKind kind, bool fleet, const char *word) {
                 return refuse(p->ret_why, p->path, p->line->line,
                               "\"%.2s\" in %s= is not a specifier known here (%%n %%N %%p %%i %%%%)", bad,
                               p->line->key);
-        if (f->n_raw == UNIT_FILE_VALUES_MAX)
-                return refuse(p->ret_why, p->path, p->line->line, "more than %d values of placement options",
-                              UNIT_FILE_VALUES_MAX);
-        raw = realloc(f->raw, (f->n_raw + 1) * sizeof *raw);
-        if (!raw)
-                return -ENOMEM;
-        f->raw = raw;
-        copy = strdup(word);
-        if (!copy)
-                return -ENOMEM;
-        f->raw[f->n_raw++] = (RawOption){.kind = kind, .fleet = fleet, .line = p->line->line, .word = copy};
-        return 0;
+        if ((is_install(kind) ? f->n_install : f->n_raw) == UNIT_FILE_VALUES_MAX)
+                return refuse(p->ret_why, p->path, p->line->line, "more than %d values of %s options",
+                              UNIT_FILE_VALUES_MAX, is_install(kind) ? "[Install]" : "placement");
+        return is_install(kind) ? append_raw(&f->install, &f->n_install, &option)
+                                : append_raw(&f->raw, &f->n_raw, &option);
 }
 
 // Splits at blanks outside of quotes and adds each word, without its quotes.
@@ -110,9 +122,14 @@ static int add_words(Parser *p, RawKind kind, bool fleet) {
 }
 
 static int parse_words(Parser *p, RawKind kind, bool fleet) {
+        UnitFile *f = p->file;
+
         if (*p->line->value)
                 return add_words(p, kind, fleet);
-        drop_raw(p->file, kind);
+        if (is_install(kind))
+                drop_raw(f->install, &f->n_install, (int) kind);
+        else
+                drop_raw(f->raw, &f->n_raw, (int) kind);
         return 0;
 }
 
@@ -179,6 +196,54 @@ static int on_own_line(Parser *p, bool fleet) {
                       p->line->section);
 }
 
+// ------------------------------------------------------------------------------------------------ [Install]
+
+static int set_text(char **where, const char *value) {
+        char *copy = *value ? strdup(value) : NULL;
+
+        if (*value && !copy)
+                return -ENOMEM;
+        free(*where);
+        *where = copy;
+        return 0;
+}
+
+static int parse_default_instance(Parser *p) {
+        const char *value = p->line->value;
+        char name[UNIT_NAME_MAX + 1];
+
+        snprintf(name, sizeof name, "x@%.*s.service", UNIT_NAME_MAX - 16, value);
+        if (*value && unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return refuse(p->ret_why, p->path, p->line->line,
+                              "DefaultInstance=%.64s is not what an instance may be called", value);
+        return set_text(&p->file->default_instance, value);
+}
+
+// What these lines mean for a unit is unit-install.h's. Keys that systemd does not know do nothing there
+// either.
+static int on_install(Parser *p) {
+        static const struct {
+                const char *key;
+                RawKind kind;
+        } keys[] = {
+                {"WantedBy", RAW_WANTED_BY},
+                {"RequiredBy", RAW_REQUIRED_BY},
+                {"Alias", RAW_ALIAS},
+                {"Also", RAW_ALSO},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (streq(p->line->key, keys[i].key))
+                        return parse_words(p, keys[i].kind, false);
+        if (streq(p->line->key, "DefaultInstance"))
+                return parse_default_instance(p);
+        if (streq(p->line->key, "UpheldBy"))
+                return refuse(
+                        p->ret_why, p->path, p->line->line,
+                        "UpheldBy= is not supported; Restart=always is what argosy's units have for it");
+        return 0;
+}
+
 // ------------------------------------------------------------------------------------------------ systemd's
 
 static const char *const weight_keys[] = {"CPUWeight",       "StartupCPUWeight",    "IOWeight",
@@ -229,6 +294,13 @@ static int on_assignment(Parser *p) {
                 free(p->file->description);
                 p->file->description = copy;
         }
+        if (streq(section, "Install"))
+                return on_install(p);
+        if (((streq(section, "Timer") || streq(section, "Path")) && streq(key, "Unit")) ||
+            (streq(section, "Socket") && streq(key, "Service")))
+                return set_text(&p->file->activates, value);
+        if (streq(section, "Socket") && streq(key, "Accept"))
+                parse_boolean(value, &p->file->accepts);
         if (streq(section, "Service"))
                 on_service(p, key, value);
         if (streq(section, "Service") || streq(section, "Socket") || streq(section, "Mount") ||
@@ -292,7 +364,7 @@ static int finish(Parser *p) {
         if (depends)
                 return 0;
         r = unit_options_new(f->raw, f->n_raw, f->global, p->path, "", &f->common, p->ret_why);
-        drop_raw(f, -1); // nobody will ask again
+        drop_raw(f->raw, &f->n_raw, -1); // nobody will ask again
         return r;
 }
 
@@ -346,8 +418,12 @@ int unit_file_parse(const char *path, const void *content, size_t len, UnitFile 
 UnitFile *unit_file_free(UnitFile *f) {
         if (!f)
                 return NULL;
-        drop_raw(f, -1);
+        drop_raw(f->raw, &f->n_raw, -1);
+        drop_raw(f->install, &f->n_install, -1);
         free(f->raw);
+        free(f->install);
+        free(f->activates);
+        free(f->default_instance);
         free(f->description);
         unit_options_unref(f->common);
         free(f);
@@ -360,6 +436,36 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
                 return unit_options_new(f->raw, f->n_raw, f->global, path, name, ret, ret_why);
         f->common->refs++;
         *ret = f->common;
+        return 0;
+}
+
+int unit_file_activates(const UnitFile *f, const char *name, char **ret) {
+        static const struct {
+                const char *suffix, *activated;
+        } types[] = {
+                {".timer", ".service"},
+                {".path", ".service"},
+                {".socket", ".service"},
+                {".automount", ".mount"},
+        };
+        const char *suffix = unit_name_suffix(name);
+        _cleanup_free_ char *found = NULL;
+
+        *ret = NULL;
+        for (size_t i = 0; suffix && !found && i < ELEMENTSOF(types); i++) {
+                if (!streq(suffix, types[i].suffix))
+                        continue;
+                if (f->accepts && streq(suffix, ".socket"))
+                        return 0;
+                if (f->activates && !streq(suffix, ".automount"))
+                        found = specifier_expand(f->activates, name);
+                else
+                        found = str_printf("%.*s%s", (int) (suffix - name), name, types[i].activated);
+                if (!found)
+                        return -ENOMEM;
+        }
+        if (found && unit_name_kind(found, NULL) != UNIT_NAME_INVALID)
+                *ret = TAKE_PTR(found);
         return 0;
 }
 

@@ -10,6 +10,12 @@ typedef enum RawKind {
         RAW_MACHINE_ID, // one id
         RAW_METADATA,   // one "key=value"
         RAW_MANAGER,    // one glob over names of managers
+
+        // In UnitFile.install, one name each:
+        RAW_WANTED_BY,
+        RAW_REQUIRED_BY,
+        RAW_ALIAS,
+        RAW_ALSO,
 } RawKind;
 
 typedef struct RawOption {

@@ -13,11 +13,18 @@
 //   DIR/web.service.d/50-argosy.conf         After=argosy.target, and Slice= where the unit is spread
 //   DIR/web@.service.d/50-argosy.conf        After=argosy.target for all instances; an instance has one of
 //   its own only for Slice=
+//   DIR/app.target.wants/web.service         -> ../web.service, for WantedBy=, RequiredBy= in [Install]
+//   DIR/www.service                          -> web.service, for Alias=
 //
 // Files of ours are known from the ledger, never guessed from names. Nothing here is synced: DIR is in /run.
+//
+// A link under a unit of argosy's (or under one that is not there) is made with the file. One under a unit
+// of the system's, which has a file elsewhere, is made only while UnitDirItem.enable says so: nothing of the
+// system's is to start what argosy only holds ready.
 
 #include <stdbool.h>
 
+#include "buf.h"
 #include "hash.h"
 
 typedef struct UnitDir UnitDir;
@@ -32,7 +39,9 @@ typedef struct UnitDirItem {
         size_t len;
         Hash spec;         // of `content`
         const char *slice; // NULL: none of ours
+        bool enable;       // links under units of the system's too
         int error;         // out: 0 or negative errno of this item
+        Buf touched; // out: NUL-terminated names of the units under which links came or went; the caller's
 } UnitDirItem;
 
 // dir: e.g. /run/systemd/system; made if missing (not its parents). search_dirs: NULL-terminated, where
@@ -47,6 +56,8 @@ DEFINE_CLEANUP(UnitDir *, unit_dir_free)
 // (crash in the middle of a batch, somebody removed or changed them): apply the unit again. Reads one small
 // file for each unit or template. Negative errno: nothing adopted.
 int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash *spec, const char *slice);
+// Whether a unit of ours has all links that its file asks for, also those under units of the system's.
+bool unit_dir_is_enabled(const UnitDir *d, const char *name);
 // Looks again: 0 as written, 1 not (the next unit_dir_apply() of this unit writes all of it), -ENOENT: not
 // ours.
 int unit_dir_check(UnitDir *d, const char *name);
@@ -56,15 +67,16 @@ bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec);
 
 // Writes or removes all items, then advances the directory's mtime once. Errors are per item; the others are
 // done. A name may occur once in a batch (else -EINVAL for the second). -EEXIST: a file or link of that name
-// (or of its template's) in DIR is not ours; it is left alone. A unit whose spec and slice are what they
-// were costs nothing. Removal of a name that is not ours is a success.
+// (or of its template's, or of an alias) in DIR is not ours; it is left alone. A unit whose spec, slice and
+// links are what they were costs nothing. Removal of a name that is not ours is a success.
 //
 // Takes about 50 us per item on the calling thread, so pass at most UNIT_DIR_BATCH of them per turn of a
 // loop.
 //
 // Order within a batch, so that a crash at any point leaves nothing that starts with a wrong content or
-// without its settings: drop-ins; units' own files; links that keep the old revision for instances which
-// still have it; templates; own files that are now the same as the template; removals, each unit file before
+// without its settings: drop-ins; links of [Install] that are not wanted any more; units' own files; hard
+// links that keep the old revision for instances which still have it; templates; own files that are now the
+// same as the template; new links of [Install]; removals, each unit's links before its file, and that before
 // its drop-in. If instances of one batch differ in spec, the last one names the template.
 void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n);
 enum { UNIT_DIR_BATCH = 100 };
@@ -73,3 +85,5 @@ enum { UNIT_DIR_BATCH = 100 };
 // not ours: its path (malloc'd), or NULL (also when out of memory). For a unit of ours: what shadows or has
 // replaced its file. Drop-ins of others are not foreign names.
 char *unit_dir_foreign(UnitDir *d, const char *name);
+// The same for the aliases that a file asks for, outside of DIR.
+char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len);

@@ -80,11 +80,23 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice) {
         return r;
 }
 
-Hash unit_dir_hash_file(UnitDir *d, const char *name) {
+UnitFile *unit_dir_parse(const void *content, size_t len, const char *name) {
+        static const char header[] = "[Install]";
+        UnitFile *f = NULL;
+
+        if (!memmem(content, len, header, strlen(header)) ||
+            unit_file_parse(name, content, len, &f, NULL) < 0)
+                return NULL;
+        return f->n_install > 0 ? f : unit_file_free(f);
+}
+
+Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
         _cleanup_buf_ Buf b = {};
 
+        *ret_file = NULL;
         if (unit_dir_replaceable(d, name) < 0 || file_read(d->fd, name, UNIT_FILE_MAX, &b) < 0)
                 return (Hash){};
+        *ret_file = unit_dir_parse(b.data, b.len, name);
         return hash_of(b.data, b.len);
 }
 

@@ -7,7 +7,7 @@
 #include "unit-dir-private.h"
 #include "unit-name.h"
 
-static char *probe(const char *dir, const char *name) {
+char *unit_dir_probe(const char *dir, const char *name) {
         struct stat st;
         char *path;
 
@@ -21,7 +21,7 @@ static char *probe(const char *dir, const char *name) {
 
 static char *foreign_here(UnitDir *d, const char *name, bool ours) {
         return (ours ? unit_dir_replaceable(d, name) : unit_dir_vacant(d, name)) == -EEXIST
-                       ? probe(d->path, name)
+                       ? unit_dir_probe(d->path, name)
                        : NULL;
 }
 
@@ -35,9 +35,24 @@ char *unit_dir_foreign(UnitDir *d, const char *name) {
         if (!path && template)
                 path = foreign_here(d, template, map_find_str(&d->templates, template));
         for (char **dir = d->foreign; !path && *dir; dir++) {
-                path = probe(*dir, name);
+                path = unit_dir_probe(*dir, name);
                 if (!path && template)
-                        path = probe(*dir, template);
+                        path = unit_dir_probe(*dir, template);
         }
+        return path;
+}
+
+char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len) {
+        _cleanup_(unit_file_freep) UnitFile *f = unit_dir_parse(content, len, name);
+        UnitInstall *links;
+        char *path = NULL;
+
+        if (unit_dir_links_of(f, name, &links) < 0)
+                return NULL;
+        for (size_t i = 0; links && i < links->n; i++)
+                if (links->entries[i].kind == UNIT_INSTALL_ALIAS)
+                        for (char **dir = d->foreign; !path && *dir; dir++)
+                                path = unit_dir_probe(*dir, links->entries[i].name);
+        unit_dir_links_free(links);
         return path;
 }

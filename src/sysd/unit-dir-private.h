@@ -5,6 +5,7 @@
 //
 //   unit-dir.c           what is ours, and a batch
 //   unit-dir-files.c     single files, and the directory's time
+//   unit-dir-links.c     links of [Install]
 //   unit-dir-foreign.c   names of others
 //
 //   Entry     a unit of ours      from adopt or its first apply to a successful removal
@@ -17,11 +18,13 @@
 #include "list.h"
 #include "map.h"
 #include "unit-dir.h"
+#include "unit-install.h"
 
 typedef struct Template {
         ListNode instances;
         Hash spec;
         bool dropin;             // its drop-in is written
+        UnitFile *file;          // what it says, if that has an [Install] section; else NULL
         const UnitDirItem *next; // during apply: whose content it shall get
         int error;               // during apply: why it did not get it
         char name[];
@@ -33,7 +36,11 @@ typedef struct Entry {
         Template *left;     // during apply: the template that has lost its last instance with this one
         Hash spec;
         bool own_file;           // DIR/NAME exists
-        const UnitDirItem *item; // during apply
+        bool enabled;            // links under units of the system's are made
+        UnitInstall *links;      // that its file in place asks for; NULL: none
+        UnitInstall *next_links; // during apply
+        bool links_only;         // during apply: all else is in place
+        UnitDirItem *item;       // during apply
         char slice[UNIT_DIR_SLICE_SIZE];
         char name[];
 } Entry;
@@ -57,8 +64,28 @@ int unit_dir_vacant(UnitDir *d, const char *name);
 int unit_dir_replaceable(UnitDir *d, const char *name);
 int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice);
 int unit_dir_drop_dropin(UnitDir *d, const char *name);
-// Zero: no such file, not a plain file, or unreadable.
-Hash unit_dir_hash_file(UnitDir *d, const char *name);
+// Zero: no such file, not a plain file, or unreadable. *ret_file as from unit_dir_parse().
+Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file);
+// What a content says if it has an [Install] section, else NULL.
+UnitFile *unit_dir_parse(const void *content, size_t len, const char *name);
 bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice);
 uint64_t unit_dir_mtime_us(int fd);
 void unit_dir_advance_mtime(UnitDir *d);
+
+// unit-dir-foreign.c
+// The path of what stands there by that name, also if it is a link to nowhere (malloc'd), or NULL.
+char *unit_dir_probe(const char *dir, const char *name);
+
+// unit-dir-links.c; `links` may be NULL, `item` too
+// NULL in *ret: none. 0 or -ENOMEM.
+int unit_dir_links_of(const UnitFile *f, const char *name, UnitInstall **ret);
+UnitInstall *unit_dir_links_free(UnitInstall *links);
+// Takes away those of ours that are not in `except`.
+int unit_dir_links_drop(UnitDir *d, const char *name, const UnitInstall *links, const UnitInstall *except,
+                        UnitDirItem *item);
+int unit_dir_links_put(UnitDir *d, const char *name, const UnitInstall *links, bool enable,
+                       UnitDirItem *item);
+// -EEXIST: an alias is taken by something in DIR that is not ours.
+int unit_dir_links_vacant(UnitDir *d, const char *name, const UnitInstall *links);
+// Whether those that are always to be there are; *ret_enabled: the others too.
+bool unit_dir_links_are(UnitDir *d, const char *name, const UnitInstall *links, bool *ret_enabled);

@@ -52,11 +52,24 @@ int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret)
         return 0;
 }
 
+static void entry_done(void *p) {
+        Entry *e = p;
+
+        unit_dir_links_free(e->links);
+        unit_dir_links_free(e->next_links);
+        free(e);
+}
+
+static void template_done(void *p) {
+        unit_file_free(((Template *) p)->file);
+        free(p);
+}
+
 UnitDir *unit_dir_free(UnitDir *d) {
         if (!d)
                 return NULL;
-        map_done_with(&d->entries, free);
-        map_done_with(&d->templates, free);
+        map_done_with(&d->entries, entry_done);
+        map_done_with(&d->templates, template_done);
         if (d->fd >= 0)
                 close(d->fd);
         for (char **p = d->foreign; p && *p; p++)
@@ -114,14 +127,14 @@ static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
 static void entry_free(UnitDir *d, Entry *e) {
         list_unlink(&e->in_template);
         map_take_str(&d->entries, e->name);
-        free(e);
+        entry_done(e);
 }
 
 static void template_collect(UnitDir *d, Template *t) {
         if (!list_is_empty(&t->instances))
                 return;
         map_take_str(&d->templates, t->name);
-        free(t);
+        template_done(t);
 }
 
 static int name_check(const char *name, bool from_template) {
@@ -142,9 +155,11 @@ static int slice_check(const char *slice) {
 
 // ---- what is there already
 
-// Reads the entry's own file and drop-in; believes the template. True: all is as `spec` and `slice` want it.
+// Reads the entry's own file and drop-in and looks for its links; believes the template. True: all is as
+// `spec` and `slice` want it.
 static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
-        Hash own = unit_dir_hash_file(d, e->name);
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+        Hash own = unit_dir_inspect_file(d, e->name, &file);
         Template *t = e->template;
         bool good;
 
@@ -153,11 +168,16 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
                 good = false; // masked
         else
                 good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
-        return good && (!t || t->dropin) && (t && !slice ? true : unit_dir_dropin_is(d, e->name, slice));
+        unit_dir_links_free(e->links);
+        if (unit_dir_links_of(e->own_file || !t ? file : t->file, e->name, &e->links) < 0)
+                good = false;
+        return unit_dir_links_are(d, e->name, e->links, &e->enabled) && good && (!t || t->dropin) &&
+               (t && !slice ? true : unit_dir_dropin_is(d, e->name, slice));
 }
 
 static void template_inspect(UnitDir *d, Template *t) {
-        t->spec = unit_dir_hash_file(d, t->name);
+        unit_file_free(t->file);
+        t->spec = unit_dir_inspect_file(d, t->name, &t->file);
         t->dropin = unit_dir_dropin_is(d, t->name, NULL);
 }
 
@@ -222,6 +242,12 @@ bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec) {
         return e;
 }
 
+bool unit_dir_is_enabled(const UnitDir *d, const char *name) {
+        const Entry *e = map_find_str(&d->entries, name);
+
+        return e && e->enabled;
+}
+
 // ---- a batch. Each step goes over all items; an item that failed takes no further part.
 
 static const char *item_slice(const UnitDirItem *item) {
@@ -255,6 +281,21 @@ static int entry_rehome(UnitDir *d, Entry *e, bool from_template) {
         return 0;
 }
 
+// What the item's content asks for, and whether the aliases among that can be had.
+static int begin_links(UnitDir *d, Entry *e) {
+        const UnitDirItem *item = e->item;
+        _cleanup_(unit_file_freep) UnitFile *file = unit_dir_parse(item->content, item->len, item->name);
+        int r = unit_dir_links_of(file, item->name, &e->next_links);
+
+        return r ?: unit_dir_links_vacant(d, item->name, e->next_links);
+}
+
+// All but links under units of the system's.
+static bool is_in_place(const Entry *e, const UnitDirItem *item) {
+        return !!e->template == item->from_template && hash_equal(&e->spec, &item->spec) &&
+               streq(e->slice, item_slice(item) ?: "");
+}
+
 static int begin_write(UnitDir *d, UnitDirItem *item) {
         Entry *e = map_find_str(&d->entries, item->name);
         Template *t;
@@ -265,9 +306,13 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
                 return r;
         if (e && e->item)
                 return -EINVAL;
-        if (e && !!e->template == item->from_template && hash_equal(&e->spec, &item->spec) &&
-            streq(e->slice, item_slice(item) ?: ""))
-                return 0;
+        if (e && is_in_place(e, item)) {
+                if (!e->links || e->enabled == item->enable)
+                        return 0;
+                e->item = item;
+                e->links_only = true;
+                return begin_links(d, e);
+        }
         r = e ? unit_dir_replaceable(d, item->name) : unit_dir_vacant(d, item->name);
         if (r < 0)
                 return r;
@@ -276,7 +321,9 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
         if (!e)
                 return -ENOMEM;
         e->item = item;
-        r = entry_rehome(d, e, item->from_template);
+        r = begin_links(d, e);
+        if (r == 0)
+                r = entry_rehome(d, e, item->from_template);
         t = e->template;
         if (r < 0 || !t)
                 return r;
@@ -287,7 +334,7 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
         return r;
 }
 
-static int begin_remove(UnitDir *d, const UnitDirItem *item) {
+static int begin_remove(UnitDir *d, UnitDirItem *item) {
         Entry *e = map_find_str(&d->entries, item->name);
 
         if (e && e->item)
@@ -312,6 +359,21 @@ static int write_dropins(UnitDir *d, Entry *e) {
         if (!t || slice)
                 return unit_dir_put_dropin(d, e->name, slice);
         return 0; // one that is no longer wanted goes at the end
+}
+
+static int drop_old_links(UnitDir *d, Entry *e) {
+        return unit_dir_links_drop(d, e->name, e->links, e->next_links, e->item);
+}
+
+static int put_links(UnitDir *d, Entry *e) {
+        int r;
+
+        unit_dir_links_free(e->links);
+        e->links = TAKE_PTR(e->next_links);
+        r = unit_dir_links_put(d, e->name, e->links, e->item->enable, e->item);
+        if (r == 0)
+                e->enabled = e->item->enable;
+        return r;
 }
 
 // Whether the unit will follow the template's file once the batch is done.
@@ -354,9 +416,12 @@ static int replace_template(UnitDir *d, Template *t) {
                 d->changed = true;
         }
         r = unit_dir_put_file(d, t->name, t->next->content, t->next->len);
-        if (r == 0)
-                t->spec = t->next->spec;
-        return r;
+        if (r < 0)
+                return r;
+        t->spec = t->next->spec;
+        unit_file_free(t->file);
+        t->file = unit_dir_parse(t->next->content, t->next->len, t->name);
+        return 0;
 }
 
 static int write_template(UnitDir *d, Entry *e) {
@@ -407,8 +472,10 @@ static int remove_template(UnitDir *d, Template *t) {
 
 static int remove_entry(UnitDir *d, Entry *e) {
         Template *t = e->template;
-        int r = unit_dir_replaceable(d, e->name);
+        int r = unit_dir_links_drop(d, e->name, e->links, NULL, e->item);
 
+        if (r == 0)
+                r = unit_dir_replaceable(d, e->name);
         if (r == 0)
                 r = unit_dir_drop_file(d, e->name);
         if (r == 0 || r == -EEXIST)
@@ -434,7 +501,7 @@ static void step(UnitDir *d, UnitDirItem *items, size_t n, int (*run)(UnitDir *,
         for (size_t i = 0; i < n; i++) {
                 Entry *e = is_write(&items[i]) ? entry_of(d, &items[i]) : NULL;
 
-                if (e)
+                if (e && (!e->links_only || run == put_links))
                         items[i].error = run(d, e);
         }
 }
@@ -454,9 +521,12 @@ static void end_item(UnitDir *d, UnitDirItem *item) {
         if (t)
                 t->next = NULL, t->error = 0;
         e->item = NULL;
+        e->links_only = false;
+        e->next_links = unit_dir_links_free(e->next_links);
         if (item->error == 0)
                 return;
         if (item->error == -EEXIST && hash_is_zero(&e->spec) && !e->own_file) {
+                (void) unit_dir_links_drop(d, e->name, e->links, NULL, item);
                 (void) unit_dir_drop_dropin(d, e->name);
                 entry_free(d, e);
                 if (t && remove_template(d, t) == 0)
@@ -470,9 +540,11 @@ void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {
         for (size_t i = 0; i < n; i++)
                 items[i].error = items[i].remove ? begin_remove(d, &items[i]) : begin_write(d, &items[i]);
         step(d, items, n, write_dropins);
+        step(d, items, n, drop_old_links);
         step(d, items, n, write_own_file);
         step(d, items, n, write_template);
         step(d, items, n, finish_write);
+        step(d, items, n, put_links);
         for (size_t i = 0; i < n; i++) {
                 Entry *e = items[i].remove ? entry_of(d, &items[i]) : NULL;
 

@@ -55,6 +55,13 @@ int __wrap_mkdirat(int dir, const char *path, mode_t mode) {
         return __real_mkdirat(dir, path, mode);
 }
 
+int __real_symlinkat(const char *text, int dir, const char *path);
+int __wrap_symlinkat(const char *text, int dir, const char *path);
+int __wrap_symlinkat(const char *text, int dir, const char *path) {
+        count_call();
+        return __real_symlinkat(text, dir, path);
+}
+
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len) {
@@ -82,6 +89,9 @@ static const Unit units[] = {
         {"gone.service", false, "four", NULL, "argosy-01.slice"},
         {"old@1.service", true, "five", NULL, NULL},
         {"home@1.service", true, "six", "six", NULL},
+        {"linked.service", false, "[Install]\nWantedBy=a.target\nAlias=x.service\n",
+         "[Install]\nWantedBy=b.target\nRequiredBy=c.target\n", NULL},
+        {"unlinked.service", false, "[Install]\nWantedBy=d.target\nAlias=y.service\n", NULL, NULL},
 };
 
 static UnitDirItem item_of(const Unit *u, const char *content) {
@@ -190,6 +200,16 @@ static void repair(void) {
         unit_dir_free(d);
 }
 
+static const char *const links_of_before[] = {"a.target.wants/linked.service", "x.service",
+                                              "d.target.wants/unlinked.service", "y.service"};
+
+static bool is_link(const char *name) {
+        _cleanup_free_ char *path = str_printf("units/%s", name);
+        struct stat st;
+
+        return lstat(path, &st) == 0;
+}
+
 static void check_all_is_as_wanted(int n) {
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
                 const Unit *u = &units[i];
@@ -200,6 +220,12 @@ static void check_all_is_as_wanted(int n) {
                 if (u->after && (!content || !streq(content, u->after) || !has_settings(u)))
                         fail_msg("call %d: %s was not repaired", n, u->name);
         }
+        if (!is_link("b.target.wants/linked.service") || !is_link("c.target.requires/linked.service"))
+                fail_msg("call %d: links are missing", n);
+        for (size_t i = 0; i < ELEMENTSOF(links_of_before); i++)
+                if (is_link(links_of_before[i]))
+                        fail_msg("call %d: %s is still there", n, links_of_before[i]);
+        assert_int_equal(access("units/a.target.wants", F_OK) | access("units/d.target.wants", F_OK), -1);
         if (access("units/old@.service", F_OK) == 0)
                 fail_msg("call %d: old@.service is still there", n);
         assert_int_equal(access("units/old@.service.d", F_OK), -1);

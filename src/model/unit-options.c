@@ -135,8 +135,9 @@ static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const
                 return add_label(e, raw, path, word, ret_why);
         case RAW_MANAGER:
                 return add_manager(e, raw, path, word, ret_why);
+        default: // of [Install]: never among these
+                return -EINVAL;
         }
-        return -EINVAL;
 }
 
 static int pair_compare(const void *a, const void *b) {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "unit-file.h"
+#include "unit-install.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,6 +27,30 @@ static void check_options(const UnitOptions *o) {
                 abort();
 }
 
+// No link may lead out of the unit directory.
+static void check_install(const UnitFile *f, const char *name) {
+        _cleanup_free_ char *why = NULL, *activated = NULL;
+        UnitInstall install;
+        int r = unit_install_expand(f, "x.service", name, &install, &why);
+
+        check_reason(r, why);
+        if (unit_file_activates(f, name, &activated) < 0)
+                abort();
+        if (r < 0)
+                return;
+        for (size_t i = 0; i < install.n; i++) {
+                _cleanup_free_ char *link = unit_install_link(&install.entries[i], name);
+                bool alias = install.entries[i].kind >= UNIT_INSTALL_ALIAS;
+
+                if (!link || *link == '/' || strncmp(link, "../", 3) == 0 ||
+                    (strchr(link, '/') != NULL) == alias)
+                        abort();
+                if (!alias && (strchr(link, '/') != strrchr(link, '/')))
+                        abort();
+        }
+        unit_install_done(&install);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         static const char *const names[] = {"web.service", "web@.service", "web@a.b_c.service"};
         _cleanup_(unit_file_freep) UnitFile *f = NULL;
@@ -44,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         abort();
                 if (k == 0)
                         check_options(o);
+                check_install(f, names[i]);
         }
         return 0;
 }

@@ -128,6 +128,18 @@ static void on_written(AgentUnit *u, FileItem *it) {
         agent_step_done(u, NULL);
 }
 
+// Something may pin it in systemd's memory, from where anybody can start it until systemd reads its files
+// again.
+static void on_removed(AgentUnit *u) {
+        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+
+        u->file_present = false;
+        u->stale = rt && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&
+                   rt->load != ARGOSY__LOAD_STATE__LOAD_MASKED;
+        u->stale_since_us = clock_boot_us();
+        agent_step_done(u, NULL);
+}
+
 // The name belongs to somebody else. A unit that is not ours yet does not become ours.
 static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
@@ -156,8 +168,7 @@ static void on_item(AgentNode *node, FileItem *it) {
                          node->dir_path, strerror(-it->error));
                 agent_step_done(u, text);
         } else if (it->remove) {
-                u->file_present = false;
-                agent_step_done(u, NULL);
+                on_removed(u);
         } else {
                 on_written(u, it);
         }

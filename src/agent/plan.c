@@ -83,6 +83,18 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->drift = !w || !is_over(w);
 }
 
+// The new file is in place, or the file is gone, but systemd still has the old content in memory.
+static void plan_stale(const PlanInput *in, PlanResult *res) {
+        uint64_t pinned_us = in->stale_since_us + PLAN_UNLOAD_GRACE_US;
+
+        if (in->now_us < pinned_us) {
+                res->step = PLAN_WAIT;
+                res->wait_until_us = pinned_us;
+        } else {
+                res->step = PLAN_RELOAD;
+        }
+}
+
 static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
         if (!in->held)
                 res->step = PLAN_FORGET;
@@ -92,6 +104,8 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_RESET_FAILED;
         else if (in->file_present)
                 res->step = PLAN_REMOVE;
+        else if (in->stale)
+                plan_stale(in, res);
         else
                 res->step = PLAN_FORGET;
 }
@@ -142,18 +156,6 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
         case PHASE_DOWN:
                 res->step = PLAN_WRITE;
                 return;
-        }
-}
-
-// The file is in place, but systemd still has the old content in memory.
-static void plan_stale(const PlanInput *in, PlanResult *res) {
-        uint64_t pinned_us = in->stale_since_us + PLAN_UNLOAD_GRACE_US;
-
-        if (in->now_us < pinned_us) {
-                res->step = PLAN_WAIT;
-                res->wait_until_us = pinned_us;
-        } else {
-                res->step = PLAN_RELOAD;
         }
 }
 

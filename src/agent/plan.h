@@ -31,7 +31,8 @@
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //   starts again with a new start,
 //                or with new content unless it is a one-shot.
-//   removal      stop, remove the files, forget.
+//   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
+//                so that needs a reload, too.
 //   foreign      a name with a file that is not ours, or active without being ours, is never touched: the
 //   order is refused.
 

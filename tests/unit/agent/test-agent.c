@@ -510,6 +510,17 @@ static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
         assert_int_equal(pid1_n_reloads(pid1), 1);
 }
 
+static void what_is_pinned_cannot_be_started_after_its_removal(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        pid1_pin(pid1, "web.service");
+        send_order((Order){.name = "web.service", .remove = true, .revision = 6});
+        loop_until(is_gone("web.service"));
+        assert_int_equal(pid1_n_reloads(pid1), 1);
+        assert_null(pid1_content(pid1, "web.service"));
+}
+
 static void two_revisions_of_a_template_live_side_by_side(void **state) {
         meet_leader(NULL, 0);
         send_orders((Order[]){{.name = "web@1.service",
@@ -918,6 +929,7 @@ int main(void) {
                 WORLD_TEST(stopped_by_hand_stays_stopped_and_is_drift),
                 WORLD_TEST(new_content_replaces_a_running_unit),
                 WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
+                WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
                 WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),

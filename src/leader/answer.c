@@ -14,6 +14,8 @@
 #include "unit-name.h"
 #include "unit-state.h"
 
+enum { LISTED_BY_NAME_MAX = 16 };
+
 static bool matches(char *const *patterns, size_t n, const char *name) {
         for (size_t i = 0; i < n; i++)
                 if (fnmatch(patterns[i], name, FNM_NOESCAPE) == 0)
@@ -185,25 +187,67 @@ static int row_compare(const void *a, const void *b) {
         return r ? r : strcmp(x->node, y->node);
 }
 
-static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits *m) {
-        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNITS);
+// The unit as the log has it, or destroyed, but not gone everywhere yet.
+static int add_named_rows(Leader *l, Argosy__Response__Units *units, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        size_t k = 0;
+
+        if (e) // a template is never on a node
+                return unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? 0 : add_unit_rows(l, units, e);
+        return u && !u->recorded ? add_site_rows(l, units, name, NULL, u, &k) : 0;
+}
+
+static bool is_earlier_name(char *const *names, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(names[i], names[n]))
+                        return true;
+        return false;
+}
+
+// Who asks for a few units by their names is not made to wait for a look at all.
+static bool are_few_names(const Argosy__Request__ListUnits *m) {
+        for (size_t i = 0; i < m->n_patterns; i++)
+                if (strpbrk(m->patterns[i], "*?["))
+                        return false;
+        return m->n_patterns > 0 && m->n_patterns <= LISTED_BY_NAME_MAX;
+}
+
+static int add_rows_of_names(Leader *l, Argosy__Response__Units *units,
+                             const Argosy__Request__ListUnits *m) {
+        for (size_t i = 0; i < m->n_patterns; i++)
+                if (!is_earlier_name(m->patterns, i) && add_named_rows(l, units, m->patterns[i]) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Argosy__Request__ListUnits *m) {
         UnitEntry **units;
         size_t n, k = 0;
 
-        if (!r || cluster_state_units(l->state, &units, &n) < 0)
-                return NULL;
+        if (cluster_state_units(l->state, &units, &n) < 0)
+                return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 if (matches(m->patterns, m->n_patterns, units[i]->record->name) &&
                     unit_name_kind(units[i]->record->name, NULL) != UNIT_NAME_TEMPLATE && // never on a node
-                    add_unit_rows(l, r->units, units[i]) < 0)
-                        return NULL;
+                    add_unit_rows(l, list, units[i]) < 0)
+                        return -ENOMEM;
         map_foreach (slot, &l->units) { // destroyed, but not gone everywhere yet
                 const Unit *u = slot->value;
 
                 if (!u->recorded && matches(m->patterns, m->n_patterns, u->name) &&
-                    add_site_rows(l, r->units, u->name, NULL, u, &k) < 0)
-                        return NULL;
+                    add_site_rows(l, list, u->name, NULL, u, &k) < 0)
+                        return -ENOMEM;
         }
+        return 0;
+}
+
+static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits *m) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNITS);
+
+        if (!r ||
+            (are_few_names(m) ? add_rows_of_names(l, r->units, m) : add_matching_rows(l, r->units, m)) < 0)
+                return NULL;
         if (r->units->n_rows)
                 qsort(r->units->rows, r->units->n_rows, sizeof(*r->units->rows), row_compare);
         return TAKE_PTR(r);

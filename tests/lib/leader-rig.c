@@ -749,12 +749,18 @@ const Argosy__UnitRecord *rig_record(Rig *g, const char *name) {
 }
 
 const char *rig_list_units(Rig *g) {
+        return rig_list_units_matching(g, NULL, 0);
+}
+
+const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t n) {
         static char *text;
         _cleanup_buf_ Buf buf = {};
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
         RigAnswer *a;
 
+        list.patterns = (char **) patterns;
+        list.n_patterns = n;
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNITS;
         request.list_units = &list;
         a = rig_ask(g, &request);

@@ -135,3 +135,4 @@ RigAnswer *rig_wait(Rig *g, Argosy__Verb verb, const char *name, uint64_t revisi
 const Argosy__UnitRecord *rig_record(Rig *g, const char *name); // NULL: none
 // "UNIT NODE LOAD ACTIVE SUB" of every row of list-units, one a line; valid until the next call.
 const char *rig_list_units(Rig *g);
+const char *rig_list_units_matching(Rig *g, const char *const *patterns, size_t n);

@@ -37,6 +37,41 @@ static void a_started_unit_runs_on_one_node_and_the_wait_ends(void **state) {
         assert_string_equal(rig_list_units(&g), "web.service n1 loaded active running\n");
 }
 
+// One way looks the names up, the other goes through all units: nobody can tell.
+static void units_listed_by_name_are_those_that_a_pattern_finds(void **state) {
+        static const struct {
+                const char *names[4], *patterns[2]; // each ends with NULL
+        } same[] = {
+                {{"web.service"}, {"we[b].service"}},
+                {{"web.service", "db.service"}, {"[wd]*.service"}},
+                {{"db.service", "db.service", "db.service"}, {"[d]b.service"}},
+                {{"t@1.service"}, {"t[@]1.service"}},
+                {{"t@.service"}, {"t[@].service"}}, // a template is not listed
+                {{"no.service"}, {"n[o].service"}},
+                {{"gone.service"}, {"gon[e].service"}},
+        };
+
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_change(&g, START, "db.service", SERVICE);
+        rig_change(&g, START, "gone.service", SERVICE);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "t@.service", SERVICE);
+        rig_change(&g, START, "t@1.service", NULL);
+        for (uint32_t host = 1; host <= 3; host++)
+                rig_host(&g, host)->deaf = true;
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "gone.service", NULL);
+        assert_string_not_equal(rig_list_units_matching(&g, same[6].names, 1), "");
+        for (size_t i = 0; i < ELEMENTSOF(same); i++) {
+                size_t n_names = 0;
+                char *by_name;
+
+                while (same[i].names[n_names])
+                        n_names++;
+                by_name = strdup(rig_list_units_matching(&g, same[i].names, n_names));
+                assert_string_equal(rig_list_units_matching(&g, same[i].patterns, 1), by_name);
+                free(by_name);
+        }
+}
+
 static void a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone(void **state) {
         const Argosy__Response__UnitResult *r;
         RigAnswer *a;
@@ -477,6 +512,8 @@ static void a_cancelled_wait_leaves_nothing_behind(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_started_unit_runs_on_one_node_and_the_wait_ends, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(units_listed_by_name_are_those_that_a_pattern_finds, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_stop_ends_when_it_is_stopped_and_a_destroy_when_it_is_gone,
                                                 setup, teardown),

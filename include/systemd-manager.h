@@ -138,9 +138,10 @@ typedef void (*SystemdInspected)(int error, Argosy__Response__Property *const *p
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata);
 
 typedef struct SystemdStats {
-        uint64_t calls;         // made to systemd
-        uint64_t signals;       // received
-        uint64_t resyncs;       // finished
+        uint64_t calls;     // made to systemd
+        uint64_t signals;   // received
+        uint64_t resyncs;   // finished
+        uint64_t resync_us; // how long the last one took, after a new connection from systemd's first answer
         uint64_t check_rounds;  // of the rolling check
         uint64_t discrepancies; // found by it: a change that no signal told
         uint64_t jobs;          // started

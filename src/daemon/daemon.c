@@ -258,12 +258,14 @@ static void on_usr1(uv_signal_t *signal, int number) {
         SystemdStats stats = {};
 
         agent_systemd_stats(d->agent, &stats);
-        log_info("Counters: calls=%llu signals=%llu resyncs=%llu checks=%llu discrepancies=%llu jobs=%llu "
+        log_info("Counters: calls=%llu signals=%llu resyncs=%llu resync_us=%llu checks=%llu "
+                 "discrepancies=%llu jobs=%llu "
                  "turn_max_us=%llu slow_turns=%llu",
                  (unsigned long long) stats.calls, (unsigned long long) stats.signals,
-                 (unsigned long long) stats.resyncs, (unsigned long long) stats.check_rounds,
-                 (unsigned long long) stats.discrepancies, (unsigned long long) stats.jobs,
-                 (unsigned long long) d->turn_max_us, (unsigned long long) d->turns_over_10ms);
+                 (unsigned long long) stats.resyncs, (unsigned long long) stats.resync_us,
+                 (unsigned long long) stats.check_rounds, (unsigned long long) stats.discrepancies,
+                 (unsigned long long) stats.jobs, (unsigned long long) d->turn_max_us,
+                 (unsigned long long) d->turns_over_10ms);
         d->turn_max_us = 0;
 }
 

@@ -143,7 +143,8 @@ struct SystemdManager {
         uint64_t reload_since_us;
         bool syncing, synced, announce_synced, announce_reloaded;
         bool sync_full, sync_again, sync_again_full;
-        bool sync_listed; // the listing is taken in, single questions may be open
+        bool sync_listed;       // the listing is taken in, single questions may be open
+        uint64_t sync_since_us; // boot time: asked, or if just connected, the first answer
         uint32_t generation;
         sd_bus_message *listing; // a ListUnits reply that is being taken in
         bool stopping, announce_stopping;

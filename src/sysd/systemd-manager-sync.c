@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "clock.h"
 #include "log.h"
 #include "systemd-manager-private.h"
 
@@ -219,6 +220,7 @@ void manager_sync(SystemdManager *m, bool full) {
         m->synced = m->announce_synced = false;
         m->syncing = true;
         m->sync_full = full;
+        m->sync_since_us = clock_boot_us();
         m->generation++;
         r = manager_new_call(m, "ListUnits", &call);
         if (r >= 0)
@@ -298,6 +300,7 @@ static void sync_finish(SystemdManager *m) {
 
         m->syncing = m->sync_again = m->sync_again_full = false;
         m->stats.resyncs++;
+        m->stats.resync_us = clock_boot_us() - m->sync_since_us;
         if (again) {
                 manager_sync(m, full);
                 return;

@@ -215,9 +215,13 @@ static void on_link_closed(void *userdata) {
         manager_unref(userdata);
 }
 
+// The manager answers: from now on the time until we know everything is ours.
 static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        SystemdManager *m = userdata;
+
+        m->sync_since_us = clock_boot_us();
         if (sd_bus_message_is_method_error(reply, NULL))
-                manager_fail(userdata, -sd_bus_message_get_errno(reply));
+                manager_fail(m, -sd_bus_message_get_errno(reply));
         return 1;
 }
 

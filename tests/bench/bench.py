@@ -26,6 +26,7 @@ from testbed import Cluster, Failure, Testbed  # noqa: E402
 
 ROUNDS = 5
 PATIENCE_S = 120
+LONG_S = 600  # for requests about thousands of units
 POLL_S = 0.02
 
 # Where the benchmarks' programs lie inside the nodes.
@@ -44,13 +45,26 @@ def say(text):
 
 def emit(bench, metric, unit, values, baselines=None):
     """One figure: the medians of what was measured."""
-    value = statistics.median(values)
-    figure = {"bench": bench, "metric": metric, "value": _rounded(value), "unit": unit}
-    if baselines:
-        baseline = statistics.median(baselines)
-        figure |= {"baseline": _rounded(baseline), "ratio": round(value / baseline, 3) if baseline else None}
     say(f"{bench} {metric}: {_all(values)}" + (f" beside {_all(baselines)}" if baselines else ""))
+    _print_figure(bench, metric, unit, statistics.median(values), statistics.median(baselines) if baselines else None)
+
+
+def emit_share(bench, percent, unit, values, baselines=None):
+    """One figure of many single measurements: what so many percent of them stay below."""
+    say(f"{bench}: {len(values)} measured, the largest {max(values):.3f} {unit}")
+    _print_figure(bench, f"p{percent}", unit, percentile(values, percent), percentile(baselines, percent) if baselines else None)
+
+
+def _print_figure(bench, metric, unit, value, baseline):
+    figure = {"bench": bench, "metric": metric, "value": _rounded(value), "unit": unit}
+    if baseline is not None:
+        figure |= {"baseline": _rounded(baseline), "ratio": round(value / baseline, 3) if baseline else None}
     print(json.dumps(figure), flush=True)
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
 def _rounded(value):
@@ -88,11 +102,14 @@ class Bench(Cluster):
 
     def __init__(self, bed):
         super().__init__(bed)
-        programs = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/bench"
+        self.programs = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/bench"
+        for program in ["plain-client", "pause", "probe", "poll-client"]:
+            self.copy_program(program)
+
+    def copy_program(self, program):
         for node in self.nodes:
             node.path(PROGRAMS).mkdir(parents=True, exist_ok=True)
-            for program in ["plain-client", "pause"]:
-                shutil.copy2(programs / program, node.path(f"{PROGRAMS}/{program}"))
+            shutil.copy2(self.programs / program, node.path(f"{PROGRAMS}/{program}"))
 
     def timed(self, command, on=None):
         """Runs argosyctl; the seconds from its start to its end, as a person sees them."""

@@ -6,37 +6,14 @@ CPU time of argosyd (all its threads), and what it says to PID 1 and hears from 
 leader, as a rule. Each round measures both, for a minute each.
 """
 
-import re
 import time
-from pathlib import Path
 
-from bench import Bench, alternate, emit, main, say, wait_for
+from bench import Bench, alternate, emit, main, say
+from measure import counters, cpu_ms
 
 COUNT = 900
 SETTLE_S = 10
 WINDOW_S = 60
-
-COUNTERS = re.compile(r"Counters: calls=(\d+) signals=(\d+)")
-
-
-def cpu_ms(pid):
-    """CPU time of all threads of the process. Threads of argosyd do not end while it runs."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
-
-
-def counters(node):
-    """Calls to PID 1 and signals from it since argosyd started; it says them in the journal when asked."""
-    since = time.time()
-    node.run(f"kill -USR1 {node.argosyd_pid()}")
-    found = []
-
-    def appeared():
-        found[:] = COUNTERS.findall(node.journal("argosyd", since=since))
-        return found
-
-    wait_for(appeared, f"{node.name}: the line of counters", within=10)
-    return [int(number) for number in found[-1]]
 
 
 class Idle:

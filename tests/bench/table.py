@@ -26,12 +26,36 @@ TARGETS = {
     ("stop-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
     ("destroy-900", "wall"): ("ratio <= 1.25", lambda f: f["ratio"] <= 1.25),
     ("idle", "with-units"): ("<= 300, and <= 20 more than without", lambda f: f["value"] <= min(300, f["baseline"] + 20)),
-    ("idle", "without"): ("", lambda f: True),
+    ("idle", "without"): ("", None),
     ("idle", "calls"): ("only the slow check", lambda f: f["value"] <= 20),
     ("idle", "signals"): ("0", lambda f: f["value"] == 0),
     ("node-loss", "default"): ("<= 7 s", lambda f: f["value"] <= 7),
     ("leader-loss", "default"): ("<= 1.5 s", lambda f: f["value"] <= 1.5),
     ("rss", "max"): ("<= 16 MB", lambda f: f["value"] <= 16),
+    ("idle-10k", "cpu-over-empty"): ("<= 50", lambda f: f["value"] <= 50),
+    ("idle-10k", "pid1"): ("<= 100", lambda f: f["value"] <= 100),
+    ("idle-10k", "calls"): ("only the rolling check", lambda f: f["value"] <= 12),
+    ("idle-10k", "signals"): ("0", lambda f: f["value"] == 0),
+    **{("idle-10k", f"{way}-{metric}"): ("", None) for way in ["fleet-way", "old-way"] for metric in ["cpu", "pid1", "calls", "signals"]},
+    **{target: goal for size in ["1k", "5k"] for verb in ["start", "stop"] for target, goal in {
+        (f"{verb}-{size}", "wall"): ("ratio <= 1.10", lambda f: f["ratio"] <= 1.10),
+        (f"{verb}-{size}", "one-slice"): ("`wall` <= 0.6 of it", lambda f: f["baseline"] <= 0.6 * f["value"]),
+        (f"{verb}-{size}", "agent-cpu"): ("<= 0.25", lambda f: f["value"] <= 0.25),
+    }.items()},
+    ("start-3000", "wall"): ("ratio <= 1.15", lambda f: f["ratio"] <= 1.15),
+    ("other-client", "p50"): ("", None),
+    ("other-client", "p99"): ("<= 20", lambda f: f["value"] <= 20),
+    ("kill-seen", "p50"): ("<= 5", lambda f: f["value"] <= 5),
+    ("kill-seen", "p99"): ("<= 25", lambda f: f["value"] <= 25),
+    ("resync-10k", "sigstop"): ("<= 250", lambda f: f["value"] <= 250),
+    ("resync-10k", "reexec"): ("<= 250", lambda f: f["value"] <= 250),
+    ("agent-memory", "base"): ("<= 6", lambda f: f["value"] <= 6),
+    ("agent-memory", "per-unit-1k"): ("", None),
+    ("agent-memory", "per-unit"): ("<= 400", lambda f: f["value"] <= 400),
+    ("agent-memory", "per-manager"): ("<= 50", lambda f: f["value"] <= 50),
+    ("managers-80", "pss"): ("ratio <= 0.1", lambda f: f["ratio"] <= 0.1),
+    ("managers-80", "cpu"): ("ratio <= 1.0", lambda f: f["ratio"] <= 1.0),
+    ("managers-80", "wall"): ("ratio <= 1.0", lambda f: f["ratio"] <= 1.0),
 }
 
 HEAD = ["bench", "metric", "value", "baseline", "ratio", "must reach", "reached"]
@@ -53,7 +77,7 @@ def figures_in(text):
 
 
 def row(figure):
-    wish, reached = TARGETS.get((figure["bench"], figure["metric"]), ("", lambda f: True))
+    wish, reached = TARGETS.get((figure["bench"], figure["metric"]), ("", None))
     value = f"{figure['value']:g} {figure['unit']}"
     baseline = f"{figure['baseline']:g} {figure['unit']}" if "baseline" in figure else ""
     ratio = f"{figure['ratio']:.2f}" if figure.get("ratio") is not None else ""

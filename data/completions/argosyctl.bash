@@ -8,6 +8,7 @@ _argosyctl_cluster_words() { # list-unit-files|list-nodes FIELD
 _argosyctl() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}" word i
     local -a verb=() found=()
+    local families=" $(argosyctl complete families 2>/dev/null | tr '\n' ' ')" valued=" $(argosyctl complete valued 2>/dev/null | tr '\n' ' ')"
 
     # bash splits --json=short at the '='.
     if [[ $cur == "=" ]]; then
@@ -18,14 +19,15 @@ _argosyctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word="${COMP_WORDS[i]}"
         case "$word" in
-        -n | --lines | --socket | --timeout | --json | --fields | --node | --ttl | --state)
+        -*)
+            [[ $valued == *" $word "* ]] || continue
             [[ ${COMP_WORDS[i + 1]} == "=" ]] && ((i++))
             ((i++))
             ;;
-        -* | =) ;;
+        =) ;;
         *)
             verb+=("$word")
-            [[ ${verb[0]} == cluster && ${#verb[@]} -lt 2 ]] || break
+            [[ $families == *" ${verb[0]} "* && ${#verb[@]} -lt 2 ]] || break
             ;;
         esac
     done
@@ -41,27 +43,30 @@ _argosyctl() {
     --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead" -- "$cur")) ;;
     --node) found=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
     --socket) found=($(compgen -f -- "$cur")) ;;
-    -n | --lines | --timeout | --ttl) return ;;
     *)
-        if [[ $cur == -* ]]; then
+        if [[ $prev == -* && $valued == *" $prev "* ]]; then
+            return
+        elif [[ $cur == -* ]]; then
             found=($(compgen -W "$(argosyctl complete options "${verb[@]}" 2>/dev/null)" -- "$cur"))
             [[ ${#found[@]} -eq 1 && ${found[0]} == *= ]] && compopt -o nospace
         else
-            case "${verb[*]}" in
-            "") found=($(compgen -W "$(argosyctl complete verbs 2>/dev/null)" -- "$cur")) ;;
-            cluster) found=($(compgen -W "$(argosyctl complete cluster 2>/dev/null)" -- "$cur")) ;;
-            submit | load | start)
-                found=($(compgen -W "$(_argosyctl_cluster_words list-unit-files unit)" -- "$cur") $(compgen -f -- "$cur"))
-                compopt -o filenames
-                ;;
-            stop | restart | unload | destroy | status | cat | journal | is-active | list-units | list-unit-files)
-                found=($(compgen -W "$(_argosyctl_cluster_words list-unit-files unit)" -- "$cur"))
-                ;;
-            "cluster remove" | "cluster promote" | "cluster demote")
-                found=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur"))
-                ;;
-            help) found=($(compgen -W "$(argosyctl complete verbs 2>/dev/null)" -- "$cur")) ;;
-            esac
+            if [[ ${#verb[@]} -eq 0 ]]; then
+                found=($(compgen -W "$(argosyctl complete verbs 2>/dev/null)" -- "$cur"))
+            elif [[ ${#verb[@]} -eq 1 && $families == *" ${verb[0]} "* ]]; then
+                found=($(compgen -W "$(argosyctl complete "${verb[0]}" 2>/dev/null)" -- "$cur"))
+            else
+                for word in $(argosyctl complete arguments "${verb[@]}" 2>/dev/null); do
+                    case "$word" in
+                    unit) found+=($(compgen -W "$(_argosyctl_cluster_words list-unit-files unit)" -- "$cur")) ;;
+                    node) found+=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
+                    file)
+                        found+=($(compgen -f -- "$cur"))
+                        compopt -o filenames
+                        ;;
+                    *) found+=($(compgen -W "$word" -- "$cur")) ;;
+                    esac
+                done
+            fi
         fi
         ;;
     esac

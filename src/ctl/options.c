@@ -6,7 +6,7 @@
 #include "options.h"
 #include "str.h"
 
-enum { LONG_BASE = 256, OPTIONS_MAX = 32 };
+enum { LONG_BASE = 256, OPTIONS_MAX = 64 };
 
 static int bad(Buf *why, const char *option, const char *value, const char *expected) {
         (void) buf_printf(why, "--%s: '%s' is not %s", option, value, expected);
@@ -83,7 +83,7 @@ static int complain(char **argv, int c, Buf *why) {
 
 static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
         size_t taken;
-        unsigned wrong;
+        uint64_t wrong;
 
         if (n == 0) {
                 (void) buf_printf(why, "no verb was given");
@@ -91,13 +91,13 @@ static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
         }
         o->verb = verb_find(words, n, &taken);
         if (!o->verb) {
-                if (streq(words[0], "cluster"))
-                        (void) buf_printf(why,
-                                          n < 2 ? "cluster needs a second word, e.g. cluster status"
-                                                : "unknown verb 'cluster %s'",
-                                          n < 2 ? "" : words[1]);
-                else
+                if (!verb_family(words[0]))
                         (void) buf_printf(why, "unknown verb '%s'", words[0]);
+                else if (n < 2)
+                        (void) buf_printf(why, "%s needs a second word, e.g. %s", words[0],
+                                          verb_family(words[0])->name);
+                else
+                        (void) buf_printf(why, "unknown verb '%s %s'", words[0], words[1]);
                 return -EINVAL;
         }
         o->args = words + taken;

@@ -12,7 +12,7 @@ typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 30 * 86400 };
 
 typedef struct CtlOptions {
-        unsigned given;      // Option bits
+        uint64_t given;      // Option bits
         const char *socket;  // NULL: not given
         uint64_t timeout_us; // 0: none
         JsonMode json;

@@ -82,25 +82,32 @@ const OptionInfo option_table[] = {
 };
 const size_t n_options = ELEMENTSOF(option_table);
 
-static const char cluster_prefix[] = "cluster ";
+// What follows the family's name and a space in the verb's name. NULL: the verb is not of this family.
+static const char *second_word(const Verb *v, const char *family) {
+        size_t len = strlen(family);
+
+        return strncmp(v->name, family, len) == 0 && v->name[len] == ' ' ? v->name + len + 1 : NULL;
+}
+
+const Verb *verb_family(const char *word) {
+        for (size_t i = 0; i < n_verbs; i++)
+                if (second_word(&verbs[i], word))
+                        return &verbs[i];
+        return NULL;
+}
 
 const Verb *verb_find(char *const *words, size_t n, size_t *ret_words) {
-        if (n == 0)
-                return NULL;
-        for (size_t i = 0; i < n_verbs; i++) {
+        for (size_t i = 0; n > 0 && i < n_verbs; i++) {
                 const Verb *v = &verbs[i];
+                const char *second = second_word(v, words[0]);
 
-                if (str_has_prefix(v->name, cluster_prefix)) {
-                        if (n < 2 || !streq(words[0], "cluster") ||
-                            !streq(words[1], v->name + strlen(cluster_prefix)))
-                                continue;
+                if (second && n > 1 && streq(words[1], second))
                         *ret_words = 2;
-                        return v;
-                }
-                if (streq(words[0], v->name) || (v->alias && streq(words[0], v->alias))) {
+                else if (streq(words[0], v->name) || (v->alias && streq(words[0], v->alias)))
                         *ret_words = 1;
-                        return v;
-                }
+                else
+                        continue;
+                return v;
         }
         return NULL;
 }
@@ -155,30 +162,77 @@ void help_verb(FILE *f, const Verb *v) {
                         help_option(f, &option_table[i]);
 }
 
-bool help_words(FILE *f, const char *what, char *const *words, size_t n) {
-        bool cluster = streq(what, "cluster");
-        unsigned bits = OPT_GLOBAL;
+static void help_options(FILE *f, char *const *words, size_t n) {
+        uint64_t bits = OPT_GLOBAL;
         const Verb *v;
         size_t taken;
 
-        if (streq(what, "options")) {
-                v = verb_find(words, n, &taken);
-                if (v)
-                        bits |= v->options;
-                for (size_t i = 0; i < n_options; i++)
-                        if (bits & option_table[i].bit)
-                                fprintf(f, "--%s%s\n", option_table[i].name, option_table[i].arg ? "=" : "");
-                return true;
-        }
-        if (!cluster && !streq(what, "verbs"))
-                return false;
-        if (!cluster)
-                fputs("cluster\n", f);
-        for (size_t i = 0; i < n_verbs; i++) {
-                bool below = str_has_prefix(verbs[i].name, cluster_prefix);
+        v = verb_find(words, n, &taken);
+        if (v)
+                bits |= v->options;
+        for (size_t i = 0; i < n_options; i++)
+                if (bits & option_table[i].bit)
+                        fprintf(f, "--%s%s\n", option_table[i].name, option_table[i].arg ? "=" : "");
+}
 
-                if (below == cluster && verbs[i].group != GROUP_HIDDEN)
-                        fprintf(f, "%s\n", verbs[i].name + (below ? strlen(cluster_prefix) : 0));
+// Verbs of one family stand together in the table.
+static void help_first_words(FILE *f, bool only_families) {
+        size_t len = 0, before;
+
+        for (size_t i = 0; i < n_verbs; i++) {
+                const char *name = verbs[i].name;
+
+                before = len;
+                len = strcspn(name, " ");
+                if (verbs[i].group == GROUP_HIDDEN || (only_families && !name[len]) ||
+                    (i > 0 && len == before && strncmp(name, verbs[i - 1].name, len) == 0))
+                        continue;
+                fprintf(f, "%.*s\n", (int) len, name);
         }
+}
+
+static void help_valued(FILE *f) {
+        for (size_t i = 0; i < n_options; i++) {
+                const OptionInfo *o = &option_table[i];
+
+                if (!o->arg)
+                        continue;
+                fprintf(f, "--%s\n", o->name);
+                if (o->letter)
+                        fprintf(f, "-%c\n", o->letter);
+        }
+}
+
+static void help_arguments(FILE *f, char *const *words, size_t n) {
+        size_t taken;
+        const Verb *v = verb_find(words, n, &taken);
+
+        if (!v)
+                return;
+        if (strstr(v->args, "UNIT") || strstr(v->args, "PATTERN"))
+                fputs("unit\n", f);
+        if (strstr(v->args, "FILE") || (v->options & OPT_REPLACE))
+                fputs("file\n", f);
+        if (strstr(v->args, "NODE"))
+                fputs("node\n", f);
+        if (strstr(v->args, "VERB"))
+                help_first_words(f, false);
+}
+
+bool help_words(FILE *f, const char *what, char *const *words, size_t n) {
+        if (streq(what, "options"))
+                help_options(f, words, n);
+        else if (streq(what, "valued"))
+                help_valued(f);
+        else if (streq(what, "arguments"))
+                help_arguments(f, words, n);
+        else if (streq(what, "verbs") || streq(what, "families"))
+                help_first_words(f, streq(what, "families"));
+        else if (verb_family(what)) {
+                for (size_t i = 0; i < n_verbs; i++)
+                        if (second_word(&verbs[i], what))
+                                fprintf(f, "%s\n", second_word(&verbs[i], what));
+        } else
+                return false;
         return true;
 }

@@ -50,7 +50,7 @@ typedef struct Verb {
         const char *alias; // or NULL
         const char *args;  // for help: "UNIT..."
         Group group;
-        unsigned options; // those beyond OPT_GLOBAL
+        uint64_t options; // those beyond OPT_GLOBAL
         unsigned min_args, max_args;
         int (*run)(Ctl *ctl, char **args, size_t n); // returns the exit code
         const char *help;
@@ -69,13 +69,22 @@ extern const size_t n_verbs;
 extern const OptionInfo option_table[];
 extern const size_t n_options;
 
-// The verb that `words` begin with, exactly: "cluster" takes a second word. *ret_words is how many words the
-// name takes. NULL: there is none.
+// The verb that `words` begin with, exactly: families like "cluster" take a second word. *ret_words is how
+// many words the name takes. NULL: there is none.
 const Verb *verb_find(char *const *words, size_t n, size_t *ret_words);
+// The first verb of two words that begins with this one, e.g. for "cluster" that named "cluster status"; or
+// NULL.
+const Verb *verb_family(const char *word);
 const OptionInfo *option_info(Option bit);
 
 void help_all(FILE *f);
 void help_verb(FILE *f, const Verb *v);
-// Words for shell completion, one a line: of the verbs (`what` "verbs"), of the words behind "cluster"
-// ("cluster"), of one verb's options ("options", words its name). False: no such question.
+// Words for shell completion, one a line. `what`:
+//      verbs        first words of verbs
+//      families     those of them that take a second word
+//      FAMILY       the second words of this one
+//      options      of the verb named by `words`
+//      valued       options that take a value, of all verbs
+//      arguments    what the arguments of the verb named by `words` may be: unit, file, node
+// False: no such question.
 bool help_words(FILE *f, const char *what, char *const *words, size_t n);

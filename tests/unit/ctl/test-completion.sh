@@ -24,3 +24,7 @@ expect "" argosyctl journal --rep
 expect "--replace" argosyctl start --rep
 expect "short pretty off" argosyctl list-units --json =
 expect "unit,node" argosyctl list-units --fields = unit,n
+expect "promote" argosyctl --timeout 3 cluster pro
+[[ $(argosyctl complete arguments start) == $'unit\nfile' ]] || { echo "start takes other arguments" >&2; exit 1; }
+[[ $(argosyctl complete arguments cluster remove) == node ]] || { echo "cluster remove takes other arguments" >&2; exit 1; }
+[[ $(argosyctl complete verbs | sort | uniq -d) == "" ]] || { echo "a verb is offered twice" >&2; exit 1; }

@@ -56,6 +56,8 @@ typedef struct AgentConfig { // everything is copied
         const char *const *foreign_dirs; // see unit_dir_new()
         SystemdConfig systemd;
         bool user; // it is the manager of the user that this process runs as, not the machine's
+        const char *cgroup_root; // below which the manager's units have their control groups; NULL: found by
+                                 // the manager's own
         const char *host_name, *address;
         uint16_t port;
         const Argosy__Label *const *labels;
@@ -90,9 +92,9 @@ void agent_local_units(Agent *a, Argosy__Response *ret);
 
 // `response` is borrowed; its last one has `final`, and no other follows.
 typedef void (*AgentReply)(const Argosy__Response *response, void *userdata);
-// Handles Request.local_stop, .status and .journal for this host (`node` 0: its system manager). 0: replies
-// come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many calls;
-// -ENXIO: no such node; -EOPNOTSUPP: another request; -EINVAL, -ENOMEM: no reply follows.
+// Handles Request.local_stop, .status, .journal and .top for this host (`node` 0: its system manager). 0:
+// replies come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many
+// calls; -ENXIO: no such node; -EOPNOTSUPP: another request; -EINVAL, -ENOMEM: no reply follows.
 int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
                uint64_t *ret_cancel);
 // No reply after this. Numbers of calls that have ended are ignored.

@@ -137,6 +137,17 @@ typedef void (*SystemdInspected)(int error, Argosy__Response__Property *const *p
                                  void *userdata);
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata);
 
+// Where systemd says that the unit's control group is, as it sees the hierarchy itself; empty while the unit
+// has none. About 10 us of systemd: for units that are not where the rule of cgroup-path.h says. Valid
+// during the call; NULL on error, which is also that of a unit whose type has no control group
+// (-EOPNOTSUPP).
+typedef void (*SystemdControlGroup)(int error, const char *control_group, void *userdata);
+int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdControlGroup done,
+                                  void *userdata);
+
+// The process at the other end of the connection, which is the manager; -ENOTCONN while there is none.
+int systemd_manager_pid(const SystemdManager *m);
+
 typedef struct SystemdStats {
         uint64_t calls;     // made to systemd
         uint64_t signals;   // received

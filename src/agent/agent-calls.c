@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions about this host's units that take a while: status (systemd's properties and the newest journal
-// lines), journal, and the local stop. A call is known by its number; answers of systemd name the number, so
-// a call that was cancelled meanwhile is simply not found.
+// Questions about this host's units that take a while: status (systemd's properties, resource use and the
+// newest journal lines), journal, and the local stop. A call is known by its number; answers of systemd name
+// the number, so a call that was cancelled meanwhile is simply not found.
 //
-// A status call goes through its names one by one: properties, then lines, then one response. The leader's
-// calls are the same with a reply that is wrapped in a CallReply.
+// A status call goes through its names one by one: properties, resource use, lines, then one response. The
+// leader's calls are the same with a reply that is wrapped in a CallReply.
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,6 +35,9 @@ typedef struct Call {
         size_t n_properties;
         char **lines;
         size_t n_log;
+        uint64_t reading; // of resource use, under way; 0: none
+        bool has_usage;
+        UnitUsage usage;
 
         Argosy__Response__UnitResult *results; // local stop: one for each name
         size_t n_left;
@@ -78,6 +81,7 @@ static void status_reset(Call *c) {
         free(c->lines);
         c->lines = NULL;
         c->n_log = 0;
+        c->has_usage = false;
 }
 
 static void reader_drop(Call *c) {
@@ -92,6 +96,8 @@ static void call_free(Call *c) {
         map_take(&c->agent->calls, &c->number, sizeof(c->number));
         list_unlink(&c->link);
         c->agent->n_calls--;
+        if (c->reading && c->agent->usage)
+                cgroup_usage_cancel(c->agent->usage, c->reading);
         reader_drop(c);
         status_reset(c);
         for (size_t i = 0; i < c->n_names; i++) {
@@ -208,6 +214,7 @@ static void status_respond(Call *c) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
+        Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
         const AgentUnit *u = agent_unit_find(c->node, c->names[c->at]);
         char spec[HASH_HEX_SIZE];
 
@@ -224,6 +231,10 @@ static void status_respond(Call *c) {
                 status.why = (char *) "this node does not hold it";
         }
         status.row = &row;
+        if (c->has_usage) {
+                agent_fill_usage(&c->usage, c->names[c->at], &usage);
+                status.usage = &usage;
+        }
         status.properties = c->properties;
         status.n_properties = c->n_properties;
         status.log = c->lines;
@@ -295,6 +306,35 @@ static int copy_properties(Call *c, Argosy__Response__Property *const *propertie
         return 0;
 }
 
+static void status_read_lines(Call *c) {
+        int r = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
+
+        if (r < 0)
+                call_end(c, r, NULL);
+}
+
+static void on_status_usage(const UnitUsage *samples, size_t n, void *userdata) {
+        Call *c = userdata;
+
+        c->reading = 0;
+        c->has_usage = samples[0].exists;
+        c->usage = samples[0];
+        status_read_lines(c);
+}
+
+static void status_read_usage(Call *c) {
+        const char *control_group = "";
+        _cleanup_free_ char *path = NULL;
+
+        for (size_t i = 0; i < c->n_properties; i++)
+                if (streq(c->properties[i]->key, "ControlGroup"))
+                        control_group = c->properties[i]->value;
+        path = agent_told_cgroup(c->node, control_group);
+        if (!path || cgroup_usage_read(c->agent->usage, (const char *const[]){path}, 1, on_status_usage, c,
+                                       &c->reading) < 0)
+                status_read_lines(c); // without it the rest is still worth showing
+}
+
 static void on_inspected(int error, Argosy__Response__Property *const *properties, size_t n,
                          void *userdata) {
         _cleanup_free_ CallRef *ref = userdata;
@@ -304,10 +344,10 @@ static void on_inspected(int error, Argosy__Response__Property *const *propertie
                 return;
         if (error >= 0)
                 error = copy_properties(c, properties, n);
-        if (error >= 0)
-                error = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
         if (error < 0)
                 call_end(c, error, NULL);
+        else
+                status_read_usage(c);
 }
 
 static void status_next(Call *c) {
@@ -490,6 +530,8 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
                 return status_start(a, node, q->status, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_JOURNAL:
                 return journal_start(a, node, q->journal, reply, userdata, ret_cancel);
+        case ARGOSY__REQUEST__WHAT_TOP:
+                return agent_look_start(a, node, q->top, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
                 return local_stop_start(a, node, q->local_stop, reply, userdata, ret_cancel);
         default:
@@ -498,13 +540,17 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
 }
 
 void agent_cancel(Agent *a, uint64_t cancel) {
-        Call *c = call_find(a, cancel);
+        Call *c;
 
+        if (agent_look_cancel(a, cancel))
+                return;
+        c = call_find(a, cancel);
         if (c)
                 call_free(c);
 }
 
 void agent_calls_drop(Agent *a) {
+        agent_looks_drop(a);
         while (!list_is_empty(&a->calls_list))
                 call_free(CONTAINER_OF(a->calls_list.next, Call, link));
         map_done(&a->calls);
@@ -523,6 +569,7 @@ static Call *call_on_node(const AgentNode *node) {
 void agent_calls_drop_node(AgentNode *node) {
         Call *c;
 
+        agent_looks_drop_node(node);
         while ((c = call_on_node(node))) // whoever is told may cancel others
                 call_end(c, -ECONNRESET, "the manager was detached");
 }

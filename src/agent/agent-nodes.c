@@ -92,7 +92,8 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
         node->uid = config->user ? getuid() : JOURNAL_SYSTEM;
         node->dir_path = strdup(config->unit_dir);
         node->shutdown_mark = str_printf("%s/shutdown", config->runtime_dir);
-        if (!node->dir_path || !node->shutdown_mark)
+        node->cgroup_root = config->cgroup_root ? strdup(config->cgroup_root) : NULL;
+        if (!node->dir_path || !node->shutdown_mark || (config->cgroup_root && !node->cgroup_root))
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         r = unit_dir_new(config->unit_dir, config->foreign_dirs, &node->dir);
         if (r < 0)
@@ -118,6 +119,7 @@ static void node_free(AgentNode *node) {
         Agent *a = node->agent;
 
         map_done(&node->units);
+        agent_usage_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);
         free(node->dir_path);

@@ -18,6 +18,7 @@
 
 #include "agent.h"
 #include "buf.h"
+#include "cgroup-usage.h"
 #include "fence.h"
 #include "ledger.h"
 #include "list.h"
@@ -37,7 +38,7 @@ enum {
         AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
                                   // over with Attach
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
-        AGENT_CALLS_MAX = 64,     // status and journal calls at a time
+        AGENT_CALLS_MAX = 64,     // status, journal and top calls at a time
         AGENT_ERROR_MAX = 512,    // bytes of an error text
 };
 
@@ -109,7 +110,11 @@ typedef struct AgentNode {
         bool stopping;
         uint64_t last_step;
         bool closing;
-        unsigned n_open; // connection and pool jobs that still use it
+        unsigned n_open;   // connection and pool jobs that still use it
+        char *cgroup_root; // NULL: not known
+        int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
+        Map told;          // ToldGroup by name: control groups that are not where the rule says
+        unsigned n_asking; // questions for them under way
 } AgentNode;
 
 typedef struct Agent {
@@ -153,7 +158,9 @@ typedef struct Agent {
         ListNode calls_list, remote_calls;
         size_t n_calls;
         uint64_t last_call;
-        struct { // what agent_local_units() answered last
+        CgroupUsage *usage;
+        ListNode looks; // Look: calls that ask for resource use
+        struct {        // what agent_local_units() answered last
                 Argosy__Response__Units units;
                 Argosy__Response__UnitRow *rows, **pointers;
                 size_t n_rows;
@@ -267,6 +274,21 @@ void agent_reports_free(Argosy__UnitReport **reports, size_t n);
 void agent_calls_drop(Agent *a);
 void agent_calls_drop_node(AgentNode *node); // they end with an error
 void agent_local_units_drop(Agent *a);
+
+// agent-usage.c
+int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, AgentReply reply,
+                     void *userdata, uint64_t *ret);
+bool agent_look_cancel(Agent *a, uint64_t number); // false: no look has that number
+void agent_looks_drop(Agent *a);
+void agent_looks_drop_node(AgentNode *node); // they end with an error
+void agent_usage_forget(AgentUnit *u);       // its name is not used any more
+void agent_usage_done(AgentNode *node);
+// Where the unit's control group is, if it has one. NULL: the manager's root is not known, or out of memory.
+char *agent_unit_cgroup(const AgentUnit *u);
+// The same, from its property. NULL also if it has none.
+char *agent_told_cgroup(AgentNode *node, const char *control_group);
+// Only what is known; `unit` is borrowed.
+void agent_fill_usage(const UnitUsage *sample, const char *unit, Argosy__Response__UsageRow *row);
 
 // agent-remote.c
 void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);

@@ -218,6 +218,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         list_init(&a->calls_list);
         list_init(&a->remote_calls);
         list_init(&a->nodes);
+        list_init(&a->looks);
         r = drain_init(&a->drain, a->loop, agent_drain, a);
         if (r < 0) {
                 free(a);
@@ -226,6 +227,11 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
         uv_timer_init(a->loop, &a->wake);
         a->wake.data = a;
         (void) agent_session_init(a);
+        r = cgroup_usage_new(a->loop, 0, &a->usage);
+        if (r < 0) {
+                agent_close(a, NULL, NULL);
+                return agent_complain(r, ret_why, "%s", strerror(-r));
+        }
         r = open_parts(a, config, ret_why);
         if (r < 0) {
                 agent_close(a, NULL, NULL);
@@ -268,6 +274,10 @@ static void on_timer_closed(uv_handle_t *handle) {
         agent_close_step(handle->data);
 }
 
+static void on_usage_closed(void *userdata) {
+        agent_close_step(userdata);
+}
+
 // Nothing is stopped, removed or written: to whoever comes next it looks like a crash, so there is one way
 // to take over, not two.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
@@ -277,6 +287,10 @@ void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata) {
         a->n_open++; // until the end of this function
         agent_remote_calls_drop(a);
         agent_calls_drop(a);
+        if (a->usage) {
+                a->n_open++;
+                cgroup_usage_close(TAKE_PTR(a->usage), on_usage_closed, a);
+        }
         a->n_open += 3;
         drain_close(&a->drain, on_drain_closed);
         uv_close((uv_handle_t *) &a->wake, on_timer_closed);

@@ -13,6 +13,9 @@
 
 enum { PROC_CGROUP_MAX = 64 * 1024 };
 
+#define MOUNT "/sys/fs/cgroup"
+#define MOUNT_HYBRID "/sys/fs/cgroup/unified"
+
 static int put(char *ret, size_t size, size_t *at, const char *s, size_t len) {
         if (len >= size - *at)
                 return -ENAMETOOLONG;
@@ -182,6 +185,41 @@ int cgroup_root_of_text(const char *text, char *ret, size_t size) {
         return -ENOENT;
 }
 
+// Whether `path` is `parent` or below it.
+static bool is_below(const char *path, const char *parent) {
+        size_t len = strlen(parent);
+
+        while (len > 0 && parent[len - 1] == '/')
+                len--;
+        return strncmp(path, parent, len) == 0 && (path[len] == 0 || path[len] == '/');
+}
+
+static bool has_parent_step(const char *path) {
+        for (const char *p = path; (p = strstr(p, "..")); p++)
+                if (p > path && p[-1] == '/' && (p[2] == '/' || p[2] == 0))
+                        return true;
+        return false;
+}
+
+int cgroup_told_path(const char *root, const char *control_group, char *ret, size_t size) {
+        const char *mount = is_below(root, MOUNT_HYBRID) ? MOUNT_HYBRID
+                            : is_below(root, MOUNT)      ? MOUNT
+                                                         : root;
+        size_t at = 0;
+        int r;
+
+        if (*control_group != '/' || has_parent_step(control_group))
+                return -EINVAL;
+        r = put(ret, size, &at, mount, strlen(mount));
+        if (r == 0)
+                r = put(ret, size, &at, control_group, strlen(control_group));
+        if (r == 0 && is_below(ret, root))
+                return 0;
+        at = 0;
+        r = put(ret, size, &at, root, strlen(root));
+        return r < 0 ? r : put(ret, size, &at, control_group, strlen(control_group));
+}
+
 static bool is_cgroup2(const char *path) {
         struct statfs fs;
 
@@ -189,7 +227,7 @@ static bool is_cgroup2(const char *path) {
 }
 
 int cgroup_manager_root(int pid, char *ret, size_t size) {
-        const char *mount = is_cgroup2("/sys/fs/cgroup") ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+        const char *mount = is_cgroup2(MOUNT) ? MOUNT : MOUNT_HYBRID;
         char path[64], below[CGROUP_PATH_MAX];
         _cleanup_free_ char *text = NULL;
         _cleanup_buf_ Buf content = {};

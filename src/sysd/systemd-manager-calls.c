@@ -273,7 +273,8 @@ static void pump_reload(SystemdManager *m) {
 
 // ---- inspect
 
-int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata) {
+static int inspect(SystemdManager *m, const char *name, SystemdInspected done, SystemdControlGroup done_one,
+                   void *userdata) {
         size_t len = strlen(name);
         Inspection *i;
 
@@ -284,11 +285,43 @@ int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspecte
         i = calloc(1, sizeof(*i) + len + 1);
         if (!i)
                 return -ENOMEM;
-        *i = (Inspection){.manager = m, .done = done, .userdata = userdata};
+        *i = (Inspection){.manager = m, .done = done, .done_one = done_one, .userdata = userdata};
         memcpy(i->name, name, len);
         list_append(&m->inspections_waiting, &i->link);
         drain_mark(&m->drain);
         return 0;
+}
+
+int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata) {
+        return inspect(m, name, done, NULL, userdata);
+}
+
+int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdControlGroup done,
+                                  void *userdata) {
+        return inspect(m, name, NULL, done, userdata);
+}
+
+// The interface of the unit's type, which alone has its ControlGroup. NULL: it has none.
+static const char *control_group_interface(const char *name) {
+        static const char *const types[][2] = {{".service", "Service"}, {".socket", "Socket"},
+                                               {".mount", "Mount"},     {".swap", "Swap"},
+                                               {".slice", "Slice"},     {".scope", "Scope"}};
+        static char interface[64];
+
+        for (size_t i = 0; i < ELEMENTSOF(types); i++)
+                if (str_has_suffix(name, types[i][0])) {
+                        snprintf(interface, sizeof(interface), "%s.%s", SYSTEMD_NAME, types[i][1]);
+                        return interface;
+                }
+        return NULL;
+}
+
+static int new_inspection_call(SystemdManager *m, const Inspection *i, sd_bus_message **ret) {
+        const char *interface = i->done_one ? control_group_interface(i->name) : "";
+
+        if (!interface)
+                return -EOPNOTSUPP;
+        return manager_new_property_call(m, i->name, interface, i->done_one ? "ControlGroup" : NULL, ret);
 }
 
 static void inspection_finish(Inspection *i, int error, sd_bus_message *reply) {
@@ -321,7 +354,7 @@ static void pump_inspections(SystemdManager *m) {
                 sd_bus_message *call;
                 int r;
 
-                r = manager_new_property_call(m, i->name, "", NULL, &call);
+                r = new_inspection_call(m, i, &call);
                 if (r >= 0)
                         r = manager_send(m, call, on_properties, i);
                 if (r < 0) {
@@ -334,10 +367,25 @@ static void pump_inspections(SystemdManager *m) {
         }
 }
 
+static void tell_control_group(const Inspection *i, int error) {
+        const char *path = NULL;
+
+        if (error == 0)
+                error = sd_bus_message_read(i->reply, "v", "s", &path);
+        i->done_one(MIN_OF(error, 0), error < 0 ? NULL : path, i->userdata);
+}
+
 static void tell_inspection(Inspection *i, int error) {
         Argosy__Response__Property **properties = NULL;
         size_t n = 0;
 
+        if (i->done_one) {
+                list_unlink(&i->link);
+                tell_control_group(i, error);
+                sd_bus_message_unref(i->reply);
+                free(i);
+                return;
+        }
         if (error == 0)
                 error = properties_format(i->reply, &properties, &n);
         list_unlink(&i->link);

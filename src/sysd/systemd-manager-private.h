@@ -107,7 +107,8 @@ typedef struct Inspection {
         SystemdManager *manager;
         int error;
         sd_bus_message *reply;
-        SystemdInspected done;
+        SystemdInspected done;        // all properties, or
+        SystemdControlGroup done_one; // only ControlGroup
         void *userdata;
         char name[];
 } Inspection;

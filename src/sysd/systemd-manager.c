@@ -56,6 +56,16 @@ int manager_new_property_call(SystemdManager *m, const char *unit, const char *i
         return 0;
 }
 
+int systemd_manager_pid(const SystemdManager *m) {
+        int fd = m->link ? sd_bus_get_fd(bus_link_bus(m->link)) : -1;
+        struct ucred peer;
+        socklen_t len = sizeof(peer);
+
+        if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.pid <= 0)
+                return -ENOTCONN;
+        return peer.pid;
+}
+
 void manager_fail(SystemdManager *m, int error) {
         if (m->link)
                 bus_link_fail(m->link, error);

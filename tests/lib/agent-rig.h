@@ -24,7 +24,8 @@ typedef struct Seen { // the newest report of a unit
 
 typedef struct World {
         char *dir, *unit_dir, *foreign_dir;
-        SystemdConfig systemd; // whom the agent is connected to
+        const char *cgroup_root; // NULL: none is known
+        SystemdConfig systemd;   // whom the agent is connected to
         Agent *agent;
         bool closed, cut, attached, stopping, cleared;
         Map seen;
@@ -226,6 +227,7 @@ static inline void agent_up(void) {
                 .unit_dir = w.unit_dir,
                 .foreign_dirs = foreign,
                 .systemd = w.systemd,
+                .cgroup_root = w.cgroup_root,
                 .host_name = "one",
                 .address = "192.0.2.1",
                 .port = HOST_PORT,

@@ -28,7 +28,8 @@ typedef enum JobKind {
         JOB_RESET,
         JOB_LOAD,
         JOB_RELOAD,
-        JOB_INSPECT
+        JOB_INSPECT,
+        JOB_GROUP
 } JobKind;
 
 typedef struct Job {
@@ -39,6 +40,7 @@ typedef struct Job {
                 SystemdLoaded load;
                 SystemdReloaded reload;
                 SystemdInspected inspect;
+                SystemdControlGroup group;
         } done;
         void *userdata;
         char name[];
@@ -49,7 +51,7 @@ struct FakePid1 {
         Map units;
         SystemdManager *manager;
         bool hold, stopping;
-        unsigned n_jobs, n_reloads;
+        unsigned n_jobs, n_reloads, n_groups;
         uint64_t last_invocation;
 };
 
@@ -244,12 +246,24 @@ static void run_job(FakePid1 *p, Job *j) {
                 free(j);
                 return;
         case JOB_INSPECT: {
-                Argosy__Response__Property property = ARGOSY__RESPONSE__PROPERTY__INIT,
-                                           *list[] = {&property};
+                Argosy__Response__Property properties[] = {ARGOSY__RESPONSE__PROPERTY__INIT,
+                                                           ARGOSY__RESPONSE__PROPERTY__INIT},
+                                           *list[] = {&properties[0], &properties[1]};
+                _cleanup_free_ char *group = str_printf("/told/%s", j->name);
 
-                property.key = (char *) "Id";
-                property.value = j->name;
-                j->done.inspect(0, list, 1, j->userdata);
+                properties[0].key = (char *) "Id";
+                properties[0].value = j->name;
+                properties[1].key = (char *) "ControlGroup";
+                properties[1].value = group;
+                j->done.inspect(0, list, 2, j->userdata);
+                free(j);
+                return;
+        }
+        case JOB_GROUP: {
+                _cleanup_free_ char *group = str_printf("/told/%s", j->name);
+
+                p->n_groups++;
+                j->done.group(0, group, j->userdata);
                 free(j);
                 return;
         }
@@ -319,6 +333,9 @@ static void lose(Job *j, SystemdManager *m) {
                 break;
         case JOB_INSPECT:
                 j->done.inspect(-ECONNRESET, NULL, 0, j->userdata);
+                break;
+        case JOB_GROUP:
+                j->done.group(-ECONNRESET, NULL, j->userdata);
                 break;
         default:
                 j->done.job(j->name, (SystemdJobKind) (int) j->kind, SYSTEMD_JOB_LOST, "", j->userdata);
@@ -434,6 +451,22 @@ int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspecte
                 return -ENOTCONN;
         job_new(m, JOB_INSPECT, name, userdata)->done.inspect = done;
         return 0;
+}
+
+int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdControlGroup done,
+                                  void *userdata) {
+        if (!m->connected)
+                return -ENOTCONN;
+        job_new(m, JOB_GROUP, name, userdata)->done.group = done;
+        return 0;
+}
+
+int systemd_manager_pid(const SystemdManager *m) {
+        return -ENOTCONN; // there is no process
+}
+
+unsigned pid1_n_groups(FakePid1 *p) {
+        return p->n_groups;
 }
 
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret) {

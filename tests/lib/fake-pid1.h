@@ -31,6 +31,9 @@ bool pid1_is_active(FakePid1 *p, const char *name);
 const char *pid1_content(FakePid1 *p,
                          const char *name); // what it runs or has in memory; NULL: not in memory
 
+// It says of every unit that its control group is /told/NAME; how often it was asked by itself.
+unsigned pid1_n_groups(FakePid1 *p);
+
 // Jobs wait until they are let go.
 void pid1_hold_jobs(FakePid1 *p, bool hold);
 unsigned pid1_n_held(FakePid1 *p);

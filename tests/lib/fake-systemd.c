@@ -542,6 +542,9 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
                 append_bytes_variant(reply, u->invocation);
         else if (u && streq(property, "Result"))
                 must(sd_bus_message_append(reply, "v", "s", u->result));
+        else if (u && streq(property, "ControlGroup"))
+                must(sd_bus_message_append(reply, "v", "s",
+                                           streq(u->active, "active") ? "/system.slice/it" : ""));
         else if (u && streq(property, "LoadError")) {
                 bool bad = streq(load_word(f, u), "bad-setting");
 

@@ -96,6 +96,34 @@ static void test_the_root_of_a_manager(void **state) {
         assert_int_equal(cgroup_root_of_text("0::/0123456789\n", root, 8), -ENAMETOOLONG);
 }
 
+static const char *told(const char *root, const char *control_group) {
+        static char path[CGROUP_PATH_MAX];
+
+        assert_int_equal(cgroup_told_path(root, control_group, path, sizeof(path)), 0);
+        return path;
+}
+
+static void test_what_a_manager_tells(void **state) {
+        const char *user = "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service";
+        char path[CGROUP_PATH_MAX];
+
+        assert_string_equal(told("/sys/fs/cgroup", "/system.slice/a.service"),
+                            "/sys/fs/cgroup/system.slice/a.service");
+        assert_string_equal(told("/sys/fs/cgroup/unified", "/a.service"),
+                            "/sys/fs/cgroup/unified/a.service");
+        assert_string_equal(told(user, "/user.slice/user-7.slice/user@7.service/app.slice/a.service"),
+                            "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service/app.slice/a.service");
+        assert_string_equal(told("/sys/fs/cgroup/c1/payload", "/system.slice/a.service"),
+                            "/sys/fs/cgroup/c1/payload/system.slice/a.service");
+        assert_string_equal(told("/tmp/tree", "/system.slice/a..b.service"),
+                            "/tmp/tree/system.slice/a..b.service");
+        assert_int_equal(cgroup_told_path("/r", "", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_told_path("/r", "a/b", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_told_path("/r", "/../a", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_told_path("/r", "/a/..", path, sizeof(path)), -EINVAL);
+        assert_int_equal(cgroup_told_path("/r", "/abc", path, 5), -ENAMETOOLONG);
+}
+
 static void test_what_does_not_fit_or_is_no_slice(void **state) {
         static const char *const bad[] = {"web.service", ".slice",    "-a.slice", "a-.slice",
                                           "a--b.slice",  "a/b.slice", ""};
@@ -139,6 +167,7 @@ int main(void) {
                 cmocka_unit_test(test_a_unit_without_a_slice),
                 cmocka_unit_test(test_only_some_types_have_one),
                 cmocka_unit_test(test_the_root_of_a_manager),
+                cmocka_unit_test(test_what_a_manager_tells),
                 cmocka_unit_test(test_what_does_not_fit_or_is_no_slice),
                 cmocka_unit_test(test_this_process_has_a_root_where_the_kernel_has_version_2),
         };

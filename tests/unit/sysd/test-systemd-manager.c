@@ -755,6 +755,41 @@ static void inspects_as_systemctl_show(void **state) {
         loop_until(inspected);
 }
 
+static int group_error;
+static char *group;
+static void on_group(int error, const char *control_group, void *userdata) {
+        group_error = error;
+        group = control_group ? strdup(control_group) : NULL;
+        *(bool *) userdata = true;
+}
+
+static void says_where_a_control_group_is(void **state) {
+        bool answered = false;
+
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        fake_systemd_set(fake, "a.service", "active", "running", NULL);
+        open_synced();
+        assert_int_equal(systemd_manager_pid(manager), getpid()); // the fake is in this process
+        assert_int_equal(systemd_manager_control_group(manager, "a.service", on_group, &answered), 0);
+        loop_until(answered);
+        assert_int_equal(group_error, 0);
+        assert_string_equal(group, "/system.slice/it");
+        free(TAKE_PTR(group));
+        answered = false;
+        assert_int_equal(systemd_manager_control_group(manager, "a.target", on_group, &answered), 0);
+        loop_until(answered);
+        assert_int_equal(group_error, -EOPNOTSUPP);
+        assert_null(group);
+        answered = false;
+        assert_int_equal(systemd_manager_control_group(manager, "a.service", on_group, &answered), 0);
+        systemd_manager_close(manager, on_closed, NULL);
+        loop_until(closed);
+        manager = NULL;
+        assert_true(answered);
+        assert_int_equal(group_error, -ECANCELED);
+        assert_null(group);
+}
+
 static int inspect_error;
 static void on_inspect_error(int error, Argosy__Response__Property *const *properties, size_t n,
                              void *userdata) {
@@ -881,6 +916,7 @@ int main(void) {
                 T(a_manager_that_goes_down_at_once_was_stopping),
                 T(shutdown_under_way_is_noticed_at_connect),
                 T(inspects_as_systemctl_show),
+                T(says_where_a_control_group_is),
                 T(closing_ends_everything_once),
                 T(may_be_closed_from_a_callback),
                 T(units_may_be_unwatched_from_a_callback),

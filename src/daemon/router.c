@@ -173,6 +173,8 @@ static bool is_local(const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
         case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE:
                 return true;
+        case ARGOSY__REQUEST__WHAT_TOP:
+                return q->top->local;
         default:
                 return false;
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Verbs that agents answer: status and journal. A request becomes one call for each node that has a unit;
-// answers are passed on as they come, completed by what only the leader knows, and an empty one ends them.
+// Verbs that agents answer: status, journal and top. A request becomes one call for each node that has a
+// unit; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
+// them.
 #include <errno.h>
 
 #include "leader-private.h"
@@ -252,6 +253,78 @@ static int journal(Leader *l, Ticket *t) {
         return say_later(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
 }
 
+// ------------------------------------------------------------------------------------------------ top
+
+static bool can_be_watched(const Node *n) {
+        return n->host->attached && !node_is_dark(n);
+}
+
+static int top(Leader *l, Ticket *t) {
+        const Argosy__Request__Top *m = t->request->top;
+        uint32_t number = 0;
+        int r = 0;
+
+        if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
+                return say_later(t, response_error(ENOENT, "%s: no such node", m->node));
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+
+                if (r >= 0 && can_be_watched(n) && (!*m->node || n->number == number))
+                        r = call(l, t, "", n);
+        }
+        if (r < 0 || t->n_calls)
+                return r;
+        return say_later(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
+                                     : response_error(EHOSTUNREACH, "no node can be reached"));
+}
+
+static bool is_called(const Ticket *t, const Node *n) {
+        list_foreach (i, &t->calls)
+                if (CONTAINER_OF(i, Call, by_ticket)->node == n)
+                        return true;
+        return false;
+}
+
+// Goes through all tickets, which is little beside a Welcome.
+void calls_on_host_welcomed(Leader *l, Host *h) {
+        list_foreach (i, &l->tickets) {
+                Ticket *t = CONTAINER_OF(i, Ticket, all);
+
+                if (t->request->what_case != ARGOSY__REQUEST__WHAT_TOP || *t->request->top->node ||
+                    !t->request->top->interval_ms || !t->n_calls)
+                        continue;
+                list_foreach (k, &h->nodes) {
+                        Node *n = CONTAINER_OF(k, Node, of_host);
+
+                        if (can_be_watched(n) && !is_called(t, n))
+                                (void) call(l, t, "", n); // without memory it is missed, and nothing else
+                }
+        }
+}
+
+// Hosts call their nodes as they like; here they have the names that everybody sees.
+static void complete_usage(Argosy__Response *r, const Node *n) {
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE)
+                (void) field_set(&r->usage->node, n->name);
+        else if (r->status != 0) {
+                _cleanup_free_ char *why = strdup(r->message);
+
+                (void) field_printf(&r->message, "%s: %s", n->name, why ?: "");
+        }
+}
+
+static Argosy__Response *usage_gone(const Node *n) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_USAGE);
+
+        if (r && field_set(&r->usage->node, n->name) < 0) {
+                message_free(r);
+                return NULL;
+        }
+        if (r)
+                r->usage->gone = true;
+        return r;
+}
+
 // ------------------------------------------------------------------------------------------------ answers
 
 int calls_start(Leader *l, Ticket *t) {
@@ -260,6 +333,8 @@ int calls_start(Leader *l, Ticket *t) {
 
         if (m->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
                 return journal(l, t);
+        if (m->what_case == ARGOSY__REQUEST__WHAT_TOP)
+                return top(l, t);
         for (size_t i = 0; r >= 0 && i < m->status->n_names; i++)
                 r = status_of_unit(l, t, m->status->names[i]);
         if (r >= 0 && !m->status->n_names)
@@ -278,6 +353,8 @@ void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply)
         r = message_copy(reply->response);
         if (r && r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
                 (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
+        if (r && t->request->what_case == ARGOSY__REQUEST__WHAT_TOP)
+                complete_usage(r, c->node);
         if (reply->response->final)
                 call_free(l, c);
         (void) say_later(t, r);
@@ -296,7 +373,9 @@ void calls_on_node_lost(Leader *l, Node *n) {
                         r = status_new(l, c->unit, n, "the connection to the node was lost");
                         if (r)
                                 (void) site_fill_row(NULL, r->status_reply->row);
-                } else
+                } else if (t->request->what_case == ARGOSY__REQUEST__WHAT_TOP)
+                        r = usage_gone(n);
+                else
                         r = response_error(EHOSTUNREACH, "the connection to node %s was lost", n->name);
                 call_free(l, c);
                 (void) say_later(t, r);

@@ -12,7 +12,7 @@
 //   placer.c       candidates for the scheduler
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
-//   calls.c        verbs that an agent answers (status, journal)
+//   calls.c        verbs that an agent answers (status, journal, top)
 //   nodes.c        cordon, drain, labels
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
@@ -354,6 +354,7 @@ int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Respo
 int calls_start(Leader *l, Ticket *t);
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void calls_on_node_lost(Leader *l, Node *n);
+void calls_on_host_welcomed(Leader *l, Host *h); // who watches all nodes watches its nodes too
 void calls_drain(Leader *l);
 void calls_end(Leader *l, Ticket *t);
 

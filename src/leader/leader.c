@@ -188,6 +188,7 @@ static int start_ticket(Leader *l, Ticket *t) {
                 return drain_wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_STATUS:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
+        case ARGOSY__REQUEST__WHAT_TOP:
                 return calls_start(l, t);
         default:
                 list_append(&l->queue, &t->queue);
@@ -209,6 +210,7 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_WAIT:
         case ARGOSY__REQUEST__WHAT_STATUS:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
+        case ARGOSY__REQUEST__WHAT_TOP:
                 return true;
         default:
                 return false;

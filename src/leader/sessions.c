@@ -388,8 +388,10 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                         continue;
                 if (outcome != STORE_COMMITTED)
                         h->barrier_due = true;
-                else if (h->attached && h->attach_seq == h->barrier_seq)
+                else if (h->attached && h->attach_seq == h->barrier_seq) {
                         orders_welcome(l, h);
+                        calls_on_host_welcomed(l, h);
+                }
         }
         leader_mark(l);
         leader_outside_done(l);

@@ -368,6 +368,7 @@ static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
         Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
         char *line = "a line";
 
         h->calls++;
@@ -378,6 +379,12 @@ static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
                 response.final = true;
                 response.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
                 response.status_reply = &status;
+        } else if (call->request->what_case == ARGOSY__REQUEST__WHAT_TOP) {
+                response.final = call->request->top->interval_ms == 0;
+                response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
+                response.usage = &usage;
+                usage.node = "what it calls itself";
+                usage.last = true;
         } else {
                 response.final = !call->request->journal->follow;
                 response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;

@@ -495,6 +495,66 @@ static void an_agent_answers_status_and_journal(void **state) {
         assert_int_equal(a->responses[a->n - 1]->status, EHOSTUNREACH);
 }
 
+static RigAnswer *ask_top(const char *node, uint32_t interval_ms) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        RigAnswer *a;
+
+        top.node = (char *) node;
+        top.interval_ms = interval_ms;
+        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
+        request.top = &top;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return a;
+}
+
+static void agents_of_all_nodes_tell_what_units_use(void **state) {
+        RigAnswer *a = ask_top("", 0);
+        unsigned seen = 0;
+
+        assert_true(a->final);
+        assert_int_equal(a->n, 3);
+        for (size_t i = 0; i < a->n; i++) {
+                assert_int_equal(a->responses[i]->status, 0);
+                assert_int_equal(a->responses[i]->usage->node[0], 'n');
+                seen |= 1u << (a->responses[i]->usage->node[1] - '0');
+        }
+        assert_int_equal(seen, 1 << 1 | 1 << 2 | 1 << 3);
+
+        a = ask_top("n2", 0);
+        assert_true(a->final && a->n == 1);
+        assert_string_equal(a->responses[0]->usage->node, "n2");
+        a = ask_top("n9", 0);
+        assert_true(a->final && a->responses[0]->status == ENOENT);
+}
+
+static void a_top_goes_on_with_nodes_that_go_and_come(void **state) {
+        RigAnswer *a = ask_top("", 1000), *one = ask_top("n3", 1000);
+
+        assert_int_equal(a->n, 3);
+        assert_false(a->final);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(a->n, 4);
+        assert_true(a->responses[3]->usage->gone);
+        assert_string_equal(a->responses[3]->usage->node, "n2");
+        assert_false(a->final);
+        rig_host_on(&g, 2, false);
+        rig_settle(&g);
+        assert_int_equal(a->n, 5);
+        assert_string_equal(a->responses[4]->usage->node, "n2");
+        assert_false(a->responses[4]->usage->gone);
+        assert_int_equal(one->n, 1); // it asked for another node
+        leader_cancel(g.leader, a->cancel);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(a->n, 5);
+        assert_true(one->final && one->responses[one->n - 1]->usage->gone);
+        a = ask_top("n3", 1000);
+        assert_true(a->final && a->responses[0]->status == EHOSTUNREACH);
+}
+
 static void a_cancelled_wait_leaves_nothing_behind(void **state) {
         const Argosy__Response__UnitResult *r;
         RigAnswer *a;
@@ -553,6 +613,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                         three_hosts_become_three_voters_and_a_removed_one_is_replaced, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_agent_answers_status_and_journal, setup, teardown),
+                cmocka_unit_test_setup_teardown(agents_of_all_nodes_tell_what_units_use, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_top_goes_on_with_nodes_that_go_and_come, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_cancelled_wait_leaves_nothing_behind, setup, teardown),
         };
 

@@ -23,7 +23,7 @@
 
 enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
 
-enum { REQUEST_ID_SIZE = 16, REFUSALS_SHOWN = 10 };
+enum { REQUEST_ID_SIZE = 16 };
 
 typedef struct ChangeVerb {
         Argosy__Verb verb;
@@ -48,23 +48,6 @@ typedef struct Change {
 } Change;
 
 // ---- results
-
-static void print_refusals(Ctl *ctl, const Argosy__Response__UnitResult *u) {
-        size_t show =
-                ctl->opt.given & OPT_FULL ? u->n_refusals : MIN_OF(u->n_refusals, (size_t) REFUSALS_SHOWN);
-
-        for (size_t i = 0; i < show; i++) {
-                _cleanup_buf_ Buf line = {};
-
-                if (text_append_clean(&line, u->refusals[i]->node, false) < 0 ||
-                    buf_append(&line, ": ", 2) < 0 ||
-                    text_append_clean(&line, u->refusals[i]->reason, false) < 0)
-                        return;
-                fprintf(ctl->err, "  %.*s\n", (int) line.len, (const char *) line.data);
-        }
-        if (show < u->n_refusals)
-                fprintf(ctl->err, "  and %zu more nodes\n", u->n_refusals - show);
-}
 
 static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
         json_begin(j, '{');
@@ -113,7 +96,7 @@ static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
         if (u->status == 0 && *u->message)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
         if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
-                print_refusals(c->ctl, u);
+                ctl_refusals(c->ctl, u->refusals, u->n_refusals);
 }
 
 static void note_status(Change *c, const Argosy__Response *r) {

@@ -19,7 +19,7 @@
 
 #define SOCKET_DEFAULT "/run/argosy/argosy.sock"
 
-enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_TELL_MS = 800 };
+enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_TELL_MS = 800, REFUSALS_SHOWN = 10 };
 
 static volatile sig_atomic_t interrupted;
 
@@ -191,7 +191,7 @@ static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 a->failed = true;
                 return 0;
         }
-        return a->f(ctl, r, a->userdata);
+        return a->f ? a->f(ctl, r, a->userdata) : 0;
 }
 
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
@@ -211,6 +211,22 @@ int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, vo
                     !ctl_try_again(ctl, &patience, &r))
                         return r == -EINTR ? EXIT_DETACHED : ctl_fail(ctl, "%s", ctl->client.why);
         }
+}
+
+void ctl_refusals(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n) {
+        size_t show = ctl->opt.given & OPT_FULL ? n : MIN_OF(n, (size_t) REFUSALS_SHOWN);
+
+        for (size_t i = 0; i < show; i++) {
+                _cleanup_buf_ Buf line = {};
+
+                if (text_append_clean(&line, refusals[i]->node, false) < 0 ||
+                    buf_append(&line, ": ", 2) < 0 ||
+                    text_append_clean(&line, refusals[i]->reason, false) < 0)
+                        return;
+                fprintf(ctl->err, "  %.*s\n", (int) line.len, (const char *) line.data);
+        }
+        if (show < n)
+                fprintf(ctl->err, "  and %zu more nodes\n", n - show);
 }
 
 // ---- names

@@ -55,7 +55,7 @@ enum { CALL_PATIENT = 1 }; // the daemon may be silent for as long as it likes (
 int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
 // Same, and prints what went wrong. If the connection is lost before the first response the question is
 // asked again, unless it is to be asked only once. A response with a status is printed too, unless `f` is to
-// see it. Returns an exit code.
+// see it; `f` may be NULL. Returns an exit code.
 // -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
 enum { CALL_STATUS = 2, CALL_ONCE = 4 };
 enum {
@@ -75,6 +75,8 @@ typedef struct Patience {
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
 bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 
+// Why nodes do not take a unit, a line each on err; the first ten unless --full.
+void ctl_refusals(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n);
 // The message of a response or unit that failed.
 const char *status_text(int status, const char *message);
 
@@ -115,6 +117,11 @@ int verb_cluster_remove(Ctl *ctl, char **args, size_t n);
 int verb_cluster_promote(Ctl *ctl, char **args, size_t n);
 int verb_cluster_demote(Ctl *ctl, char **args, size_t n);
 int verb_cluster_recover(Ctl *ctl, char **args, size_t n);
+int verb_cordon(Ctl *ctl, char **args, size_t n);
+int verb_uncordon(Ctl *ctl, char **args, size_t n);
+int verb_drain(Ctl *ctl, char **args, size_t n);
+int verb_maintenance(Ctl *ctl, char **args, size_t n);
+int verb_label(Ctl *ctl, char **args, size_t n);
 int verb_version(Ctl *ctl, char **args, size_t n);
 int verb_help(Ctl *ctl, char **args, size_t n);
 int verb_complete(Ctl *ctl, char **args, size_t n);

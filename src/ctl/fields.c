@@ -31,13 +31,15 @@ static const Field of_unit_files[] = {
 static const Field of_nodes[] = {
         {"node", "machine", "NODE", FIELD_STRING, AT(NodeRow, node), true, true},
         {"address", "ip", "ADDRESS", FIELD_STRING, AT(NodeRow, address), true, false},
-        {"state", NULL, "STATE", FIELD_STRING, AT(NodeRow, state), true, false},
+        {"state", NULL, "STATE", FIELD_STATE, AT(NodeRow, state), true, false},
         {"role", NULL, "ROLE", FIELD_ROLE, AT(NodeRow, role), true, false},
         {"units", NULL, "UNITS", FIELD_U32, AT(NodeRow, units), true, false},
         {"labels", "metadata", "LABELS", FIELD_LABELS, 0, true, true},
         {"leader", NULL, "LEADER", FIELD_BOOL, AT(NodeRow, leader), false, false},
         {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(NodeRow, host_id), false, false},
         {"machine-id", NULL, "MACHINE-ID", FIELD_STRING, AT(NodeRow, machine_id), false, false},
+        {"mode", NULL, "MODE", FIELD_STRING, AT(NodeRow, mode), false, false},
+        {"mode-reason", NULL, "MODE-REASON", FIELD_STRING, AT(NodeRow, mode_reason), false, true},
 };
 
 static Colour unit_colour(const Field *f, const void *row) {
@@ -69,11 +71,11 @@ static Colour unit_file_colour(const Field *f, const void *row) {
 static Colour node_colour(const Field *f, const void *row) {
         const Argosy__Response__NodeRow *n = row;
 
-        if (f->type != FIELD_STRING || f->offset != AT(NodeRow, state))
+        if (f->type != FIELD_STATE)
                 return COLOUR_NONE;
-        return streq(n->state, "online") ? COLOUR_GREEN
-               : streq(n->state, "lost") ? COLOUR_RED
-                                         : COLOUR_YELLOW;
+        return streq(n->state, "online") && !*n->mode ? COLOUR_GREEN
+               : streq(n->state, "lost")              ? COLOUR_RED
+                                                      : COLOUR_YELLOW;
 }
 
 const FieldList unit_fields = {"list-units", of_units, ELEMENTSOF(of_units), unit_colour};
@@ -149,6 +151,8 @@ int field_append(const Field *f, const void *row, Buf *out) {
                 return buf_printf(out, "%.*s", HASH_SHOWN, field_string(f, row));
         case FIELD_ROLE:
                 return buf_printf(out, "%s", node->leader ? "leader" : node->role);
+        case FIELD_STATE:
+                return buf_printf(out, "%s%s%s", node->state, *node->mode ? "," : "", node->mode);
         case FIELD_BOOL:
                 return buf_printf(out, "%s", *(const protobuf_c_boolean *) at(f, row) ? "yes" : "no");
         case FIELD_U32:
@@ -168,6 +172,7 @@ void field_json(const Field *f, const void *row, Json *j) {
         json_key(j, f->name);
         switch (f->type) {
         case FIELD_STRING:
+        case FIELD_STATE:
         case FIELD_HASH:
                 json_string(j, field_string(f, row));
                 break;

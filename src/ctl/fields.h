@@ -10,8 +10,9 @@
 
 typedef enum FieldType {
         FIELD_STRING,
-        FIELD_HASH, // a string of which people see the first digits only
-        FIELD_ROLE, // of a node: that it leads says more than that it votes
+        FIELD_HASH,  // a string of which people see the first digits only
+        FIELD_ROLE,  // of a node: that it leads says more than that it votes
+        FIELD_STATE, // of a node: people see its mode behind it
         FIELD_BOOL,
         FIELD_U32,
         FIELD_LABELS,

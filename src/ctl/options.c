@@ -29,6 +29,14 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                         return bad(why, info->name, value, "a time span between 1s and 30 days");
                 o->ttl_sec = (uint32_t) (n / USEC_PER_SEC);
                 return 0;
+        case OPT_DEADLINE:
+                if (!parse_span_us(value, &n) || n < USEC_PER_SEC || n / USEC_PER_SEC > DEADLINE_SEC_MAX)
+                        return bad(why, info->name, value, "a time span between 1s and 30 days");
+                o->deadline_sec = (uint32_t) (n / USEC_PER_SEC);
+                return 0;
+        case OPT_REASON:
+                o->reason = value;
+                return 0;
         case OPT_JSON:
                 if (streq(value, "off"))
                         o->json = JSON_OFF;

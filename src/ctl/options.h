@@ -9,7 +9,7 @@
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
-enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 30 * 86400 };
+enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 30 * 86400, DEADLINE_SEC_MAX = 30 * 86400 };
 
 typedef struct CtlOptions {
         uint64_t given;      // Option bits
@@ -19,9 +19,11 @@ typedef struct CtlOptions {
         const char *fields; // NULL: the verb's default
         const char *states; // NULL: all
         unsigned lines;
-        const char *node; // NULL: not given
-        uint32_t ttl_sec; // 0: the daemon's default
-        const Verb *verb; // NULL: none was given
+        const char *node;      // NULL: not given
+        uint32_t ttl_sec;      // 0: the daemon's default
+        uint32_t deadline_sec; // 0: none
+        const char *reason;    // NULL: none
+        const Verb *verb;      // NULL: none was given
         char **args;
         size_t n_args;
 } CtlOptions;

@@ -30,6 +30,17 @@ const Verb verbs[] = {
         {"is-active", NULL, "UNIT...", GROUP_SEE, 0, 1, ARGS_MAX, verb_is_active,
          "Print the active states; exit 0 if one is active"},
 
+        {"cordon", NULL, "NODE...", GROUP_NODES, OPT_REASON, 1, ARGS_MAX, verb_cordon,
+         "Let nodes take no new units"},
+        {"uncordon", NULL, "NODE...", GROUP_NODES, 0, 1, ARGS_MAX, verb_uncordon,
+         "Open nodes again: ends cordon, drain and maintenance"},
+        {"drain", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_REASON | OPT_NO_BLOCK, 1, ARGS_MAX,
+         verb_drain, "Move units away from nodes, and let them take no new ones"},
+        {"maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_REASON | OPT_NO_BLOCK, 1, ARGS_MAX,
+         verb_maintenance, "Drain nodes and stop their global units too"},
+        {"label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, 0, 2, ARGS_MAX, verb_label,
+         "Set labels of a host, or take them back"},
+
         {"cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
          "Show members, leader and log"},
         {"cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_JSON, 0, 0, verb_cluster_token,
@@ -78,6 +89,8 @@ const OptionInfo option_table[] = {
         {OPT_DISCARD, "discard", 0, NULL, "Give up this host's own cluster although it has units"},
         {OPT_TTL, "ttl", 0, "SPAN", "How long the token can be used (default: a day)"},
         {OPT_YES, "yes", 0, NULL, "Really do it"},
+        {OPT_DEADLINE, "deadline", 0, "SPAN", "Stop what has not left by then (default: let it stay)"},
+        {OPT_REASON, "reason", 0, "TEXT", "Shown wherever the node refuses a unit"},
         {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states"},
 };
 const size_t n_options = ELEMENTSOF(option_table);
@@ -130,7 +143,7 @@ static void help_option(FILE *f, const OptionInfo *o) {
 
 void help_all(FILE *f) {
         static const char *const titles[] = {
-                "Changing units (UNIT: a name, a range like web@{1..100}, or a file)", "Looking",
+                "Changing units (UNIT: a name, a range like web@{1..100}, or a file)", "Looking", "Nodes",
                 "The cluster", "Other"};
 
         fputs("argosyctl [OPTION...] VERB [ARGUMENT...]\n\nOne systemd out of many machines.\n", f);

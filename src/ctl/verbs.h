@@ -37,11 +37,21 @@ typedef enum Option {
         OPT_TTL = 1 << 19,
         OPT_YES = 1 << 20,
         OPT_STATE = 1 << 21,
+        OPT_DEADLINE = 1 << 22,
+        OPT_REASON = 1 << 23,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
 } Option;
 
-typedef enum Group { GROUP_CHANGE, GROUP_SEE, GROUP_CLUSTER, GROUP_OTHER, GROUP_HIDDEN, _GROUP_MAX } Group;
+typedef enum Group {
+        GROUP_CHANGE,
+        GROUP_SEE,
+        GROUP_NODES,
+        GROUP_CLUSTER,
+        GROUP_OTHER,
+        GROUP_HIDDEN,
+        _GROUP_MAX
+} Group;
 
 enum { ARGS_MAX = 1 << 20 }; // "any number"
 

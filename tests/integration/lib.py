@@ -213,6 +213,7 @@ class Cluster(testbed.Cluster):
         for node in self.nodes:
             node.run("systemctl start argosyd")
         self.wait_online()
+        self.ctl(f"uncordon {' '.join(node.name for node in self.nodes)}")
         if self.known():
             self.ctl("destroy '*'")
 

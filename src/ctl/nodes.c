@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// cordon, uncordon, drain, maintenance, label.
+//
+// The mode of a node goes into the log by one request; then drain and maintenance ask to wait until the node
+// is empty. Both requests may be repeated, so a lost daemon or leader costs time and nothing else. Ctrl-C
+// ends only our waiting.
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "clock.h"
+#include "ctl.h"
+#include "str.h"
+#include "terminal.h"
+
+// ---- modes
+
+static int set_mode(Ctl *ctl, char *node, Argosy__NodeMode mode) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.node = node;
+        change.mode = mode;
+        change.deadline_sec = ctl->opt.deadline_sec;
+        change.reason = (char *) (ctl->opt.reason ?: "");
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}
+
+static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n; i++) {
+                int one = set_mode(ctl, nodes[i], mode);
+
+                code = MAX_OF(code, one);
+        }
+        return code;
+}
+
+// ---- waiting for a drain
+
+typedef struct Drain {
+        const char *node;
+        Progress progress;
+        uint32_t most, left; // units that are to leave: the most seen, and now
+        bool told;
+        int status; // of the final response
+        bool no_leader;
+        char message[256];
+} Drain;
+
+static void print_stuck(Ctl *ctl, const Argosy__Response__Progress *p) {
+        for (size_t i = 0; i < p->n_done; i++) {
+                fprintf(ctl->err, "%s:\n", p->done[i]->name);
+                ctl_refusals(ctl, p->done[i]->refusals, p->done[i]->n_refusals);
+        }
+        if (p->remaining > p->n_done)
+                fprintf(ctl->err, "and %" PRIu32 " more units\n", p->remaining - (uint32_t) p->n_done);
+}
+
+static int on_drain(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Drain *d = userdata;
+
+        if (r && r->status != 0) {
+                d->status = r->status;
+                d->no_leader = r->no_leader;
+                snprintf(d->message, sizeof(d->message), "%s", status_text(r->status, r->message));
+        }
+        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS) {
+                d->told = true;
+                d->left = r->progress->remaining;
+                d->most = MAX_OF(d->most, d->left);
+                if (r->status != 0) {
+                        progress_clear(ctl, &d->progress);
+                        print_stuck(ctl, r->progress);
+                        return 0;
+                }
+        }
+        if (d->most > 0)
+                progress_draw(ctl, &d->progress, d->most - d->left, 0, d->most);
+        return 0;
+}
+
+static int leave(Ctl *ctl, const Drain *d, int error) {
+        if (error == -ENOMEM)
+                return ctl_oom(ctl);
+        if (error == -EINTR) {
+                fprintf(ctl->err,
+                        "argosyctl: detached; the drain of %s goes on (see argosyctl list-nodes)\n",
+                        d->node);
+                return EXIT_DETACHED;
+        }
+        return ctl_fail(ctl, "%s: %s; the drain goes on (see argosyctl list-nodes)", d->node,
+                        error == -ETIMEDOUT ? "timed out waiting"
+                        : error < 0         ? ctl->client.why
+                                            : d->message);
+}
+
+static bool may_ask_again(const Drain *d, Ctl *ctl, int error) {
+        if (error < 0)
+                return client_is_lost(&ctl->client, error);
+        return d->no_leader || d->status == EAGAIN || d->status == ETIMEDOUT;
+}
+
+static int wait_for_drain(Ctl *ctl, char *node) {
+        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Drain d = {.node = node, .progress.verb = "drain"};
+        Patience patience = {};
+
+        wait.node = node;
+        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
+        request.drain_wait = &wait;
+        for (;;) {
+                int r;
+
+                d.status = 0;
+                d.told = d.no_leader = false;
+                r = ctl_call(ctl, &request, CALL_PATIENT | (ctl->err_tty ? CALL_TICK : 0), on_drain, &d);
+                progress_clear(ctl, &d.progress);
+                if (r == 0 && d.status == 0 && d.left == 0)
+                        return EXIT_OK;
+                if (d.told)
+                        patience = (Patience){};
+                if (!may_ask_again(&d, ctl, r) || !ctl_try_again(ctl, &patience, &r))
+                        return leave(ctl, &d, r);
+        }
+}
+
+static int empty_nodes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
+        int code;
+
+        ctl_catch_interrupt(ctl);
+        code = set_modes(ctl, nodes, n, mode);
+        for (size_t i = 0; i < n && code == EXIT_OK && !(ctl->opt.given & OPT_NO_BLOCK); i++)
+                code = wait_for_drain(ctl, nodes[i]);
+        return code;
+}
+
+// ---- the verbs
+
+int verb_cordon(Ctl *ctl, char **args, size_t n) {
+        return set_modes(ctl, args, n, ARGOSY__NODE_MODE__MODE_CORDONED);
+}
+
+int verb_uncordon(Ctl *ctl, char **args, size_t n) {
+        return set_modes(ctl, args, n, ARGOSY__NODE_MODE__MODE_OPEN);
+}
+
+int verb_drain(Ctl *ctl, char **args, size_t n) {
+        return empty_nodes(ctl, args, n, ARGOSY__NODE_MODE__MODE_DRAINING);
+}
+
+int verb_maintenance(Ctl *ctl, char **args, size_t n) {
+        return empty_nodes(ctl, args, n, ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+}
+
+// "k=v" sets, "k-" takes back. Cuts the word.
+static int read_label(Ctl *ctl, char *word, Argosy__Label *set, char **unset) {
+        char *equals = strchr(word, '=');
+        size_t len = strlen(word);
+
+        if (equals) {
+                *equals = 0;
+                argosy__label__init(set);
+                set->key = word;
+                set->value = equals + 1;
+                return 1;
+        }
+        if (len < 2 || word[len - 1] != '-') {
+                ctl_fail(ctl, "'%s' is neither KEY=VALUE nor KEY- (which takes a label back)", word);
+                return -EINVAL;
+        }
+        word[len - 1] = 0;
+        *unset = word;
+        return 0;
+}
+
+int verb_label(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__LabelChange change = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ Argosy__Label *labels = calloc(n, sizeof(*labels));
+        _cleanup_free_ Argosy__Label **set = calloc(n, sizeof(*set));
+        _cleanup_free_ char **unset = calloc(n, sizeof(*unset));
+
+        if (!labels || !set || !unset)
+                return ctl_oom(ctl);
+        for (size_t i = 1; i < n; i++) {
+                int r = read_label(ctl, args[i], &labels[change.n_set], &unset[change.n_unset]);
+
+                if (r < 0)
+                        return EXIT_USAGE;
+                if (r == 0)
+                        change.n_unset++;
+                else {
+                        set[change.n_set] = &labels[change.n_set];
+                        change.n_set++;
+                }
+        }
+        change.node = args[0];
+        change.set = set;
+        change.unset = unset;
+        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        request.label_change = &change;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}

@@ -5,9 +5,13 @@
 //
 // The cache is fed by signals (PropertiesChanged of watched units, UnitNew, UnitRemoved); what a signal says
 // is what was true when it was sent, so messages applied in their order never go backwards. One ListUnits at
-// connect and after each gap (reload, re-exec, reconnect, signals found missing) makes it true again. A slow
-// rolling ListUnitsByNames over watched, loaded units finds signals that systemd dropped. A name that is not
-// loaded is never queried, since that would make systemd load it, drop it and tell everybody.
+// connect and after each gap (reload, re-exec, reconnect, messages found missing by their numbers) makes it
+// true again. A slow rolling check finds what was lost without a trace: ListUnitsByNames over watched,
+// loaded units, and for the others the control groups, systemd-manager-check.c has the details. A name that
+// is not loaded is never queried, since that would make systemd load it, drop it and tell everybody.
+//
+// After a gap `synced` says that load, active and sub states are true. That a unit which is up again has had
+// a new run meanwhile may be found a little later; it is a unit_changed of its own then.
 //
 // Only units that were watched are reported. No callback is ever called from inside one of these functions,
 // all come from the loop. In one turn of the loop they come in this order: unit_changed and unit_unloaded of
@@ -57,7 +61,8 @@ typedef enum SystemdJobResult {
         SYSTEMD_JOB_DEPENDENCY,
         SYSTEMD_JOB_SKIPPED,
         SYSTEMD_JOB_REFUSED, // systemd did not accept it: see error text
-        SYSTEMD_JOB_LOST,    // the connection broke; look at the unit's state after `synced`
+        SYSTEMD_JOB_LOST,    // its end was not told, mostly because the connection broke; look at the unit's
+                             // state after `synced`
 } SystemdJobResult;
 
 typedef enum SystemdJobKind {
@@ -85,6 +90,8 @@ typedef struct SystemdConfig {
         uv_loop_t *loop;
         const char *socket_path;  // NULL: /run/systemd/private
         uint64_t check_period_us; // rolling check: one full round in this time; 0: SYSTEMD_CHECK_PERIOD_S
+        const char *cgroup_root;  // of the manager, see cgroup-path.h; NULL: that of the process behind the
+                                  // socket
         // NULL, or called instead of connecting to socket_path: a connected stream socket that the manager
         // will own, or negative errno.
         int (*open_socket)(void *userdata);
@@ -149,11 +156,16 @@ int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdCo
 int systemd_manager_pid(const SystemdManager *m);
 
 typedef struct SystemdStats {
-        uint64_t calls;     // made to systemd
-        uint64_t signals;   // received
-        uint64_t resyncs;   // finished
-        uint64_t resync_us; // how long the last one took, after a new connection from systemd's first answer
-        uint64_t check_rounds;  // of the rolling check
+        uint64_t calls;         // made to systemd
+        uint64_t signals;       // received
+        uint64_t resyncs;       // finished
+        uint64_t resync_us;     // how long the last one took, after a new connection from systemd's first answer
+        uint64_t losses;        // messages that systemd dropped, as their numbers tell
+        uint64_t check_rounds;  // of the rolling check, finished
+        uint64_t check_calls;   // made by it
+        uint64_t check_names;   // units that it asked for or found in the control groups
+        uint64_t check_us;      // spent on it here, in the loop and in the pool
+        uint64_t check_wait_us; // from its questions to their answers: at most so long systemd was busy
         uint64_t discrepancies; // found by it: a change that no signal told
         uint64_t jobs;          // started
         uint64_t connects;

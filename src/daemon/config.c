@@ -36,6 +36,8 @@ static const struct ConfigKey {
          "TCP port for everything between hosts"},
         {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0,
          "k=v ..., matched by MachineMetadata= of units"},
+        {"Node", "CheckSec", KEY_SPAN, offsetof(Config, check_us), "10min", USEC_PER_SEC,
+         24 * 3600 * USEC_PER_SEC, "in so long all units are looked at once for signals that systemd lost"},
         {"Cluster", "LeaseSec", KEY_SPAN, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC,
          3600 * USEC_PER_SEC, "a host not heard of for so long is lost and its units move"},
         {"Cluster", "HeartbeatSec", KEY_SPAN, offsetof(Config, heartbeat_us), "1", 50 * USEC_PER_MSEC,

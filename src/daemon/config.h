@@ -17,6 +17,7 @@ typedef struct Config {
         uint64_t port;
         Argosy__Label **labels;
         size_t n_labels;
+        uint64_t check_us;
         uint64_t lease_us, election_us, heartbeat_us;
         uint64_t voters;
         uint64_t log_level;

@@ -424,7 +424,7 @@ static int open_agent(Daemon *d, char **ret_why) {
                 .state_dir = d->state_dir,
                 .runtime_dir = d->runtime_dir,
                 .unit_dir = d->unit_dir,
-                .systemd = {.loop = d->loop},
+                .systemd = {.loop = d->loop, .check_period_us = d->config.check_us},
                 .host_name = d->config.name,
                 .address = d->config.address,
                 .port = (uint16_t) d->config.port,

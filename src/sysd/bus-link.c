@@ -24,6 +24,8 @@ struct BusLink {
         int events;    // that `poll` waits for
         int error;
         bool paused, dead; // dead: broken or closed, nothing is processed any more
+        uint64_t serial;   // of the last message seen
+        bool lost;         // a serial was missing
         uint64_t drained_us;
         BusLinkOps ops;
         void *userdata;
@@ -119,6 +121,16 @@ static void on_prepare(uv_prepare_t *h) {
         uv_timer_start(&l->timer, on_timer, until_us > now_us ? (until_us - now_us) / 1000 + 1 : 0, 0);
 }
 
+void bus_link_heard(BusLink *l, sd_bus_message *message) {
+        uint64_t serial;
+
+        if (sd_bus_message_get_cookie(message, &serial) < 0)
+                return;
+        if (serial != l->serial + 1)
+                l->lost = true;
+        l->serial = serial;
+}
+
 static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
         BusLink *l = userdata;
         uint8_t type;
@@ -126,6 +138,7 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
 
         if (l->error < 0)
                 return 1;
+        bus_link_heard(l, message);
         r = sd_bus_message_get_type(message, &type);
         if (r >= 0 && (type == SD_BUS_MESSAGE_METHOD_RETURN || type == SD_BUS_MESSAGE_METHOD_ERROR))
                 return 0;
@@ -217,6 +230,13 @@ void bus_link_fail(BusLink *l, int error) {
 
 void bus_link_pause(BusLink *l, bool pause) {
         l->paused = pause;
+}
+
+bool bus_link_take_loss(BusLink *l) {
+        bool lost = l->lost;
+
+        l->lost = false;
+        return lost;
 }
 
 uint64_t bus_link_drained_us(const BusLink *l) {

@@ -33,6 +33,12 @@ void bus_link_close(BusLink *l);
 sd_bus *bus_link_bus(BusLink *l);
 // A reply handler found nonsense: the link breaks at the end of the burst.
 void bus_link_fail(BusLink *l, int error);
+// Every reply handler hands its message to this first. The peer numbers what it sends (the serial in the
+// header of each D-Bus message), also what it then drops because too much waits to be read: a number that is
+// missing is a message that was lost.
+void bus_link_heard(BusLink *l, sd_bus_message *message);
+// Whether messages were lost since the last call.
+bool bus_link_take_loss(BusLink *l);
 // While paused nothing is read, from the message after the present one on.
 void bus_link_pause(BusLink *l, bool pause);
 // Boot time at which everything that had arrived until then was processed.

@@ -60,6 +60,7 @@ static int on_load_error(sd_bus_message *reply, void *userdata, sd_bus_error *er
         const char *name = NULL, *text = NULL;
         char *reason;
 
+        manager_heard(item->manager, reply);
         item->manager->n_load_calls--;
         if (!sd_bus_message_is_method_error(reply, NULL))
                 (void) sd_bus_message_read(reply, "v", "(ss)", &name, &text);
@@ -132,6 +133,7 @@ static int on_chunk(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
         SystemdManager *m = c->manager;
         const sd_bus_error *error = sd_bus_message_get_error(reply);
 
+        manager_heard(m, reply);
         m->n_load_calls--;
         if (error)
                 refuse_chunk(c, error->message ?: error->name);
@@ -180,6 +182,7 @@ static int send_chunk(SystemdManager *m, LoadChunk *c, sd_bus_message *call) {
         if (r < 0)
                 return r;
         m->stats.calls++;
+        m->n_sent++;
         sd_bus_slot_set_destroy_callback(slot, free);
         sd_bus_slot_set_floating(slot, true);
         sd_bus_slot_unref(slot);
@@ -245,6 +248,7 @@ static void reload_finish(SystemdManager *m, int error) {
 static int on_reload_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdManager *m = userdata;
 
+        manager_heard(m, reply);
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 reload_finish(m, -sd_bus_message_get_errno(reply));
                 return 1;
@@ -332,10 +336,13 @@ static void inspection_finish(Inspection *i, int error, sd_bus_message *reply) {
 }
 
 static int on_properties(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        Inspection *i = userdata;
+
+        manager_heard(i->manager, reply);
         if (sd_bus_message_is_method_error(reply, NULL))
-                inspection_finish(userdata, -sd_bus_message_get_errno(reply), NULL);
+                inspection_finish(i, -sd_bus_message_get_errno(reply), NULL);
         else
-                inspection_finish(userdata, 0, reply);
+                inspection_finish(i, 0, reply);
         return 1;
 }
 

@@ -12,8 +12,9 @@
 // the unit can be its end (job_is_settled()); if nothing comes for SYSTEMD_SETTLE_MS the unit is asked. So
 // nobody is told "started" while the cache says otherwise.
 //
-// A lost connection makes SENT and RUNNING jobs orphans. The next ListUnits names the jobs that systemd
-// still has; the others are LOST.
+// A lost connection makes SENT and RUNNING jobs orphans, and so does a ListUnits that does not name a
+// RUNNING job: its JobRemoved was lost. ListUnits names the jobs that systemd still has; the others are
+// LOST.
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,6 +119,7 @@ static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret
         const char *path;
         int r;
 
+        manager_heard(m, reply);
         if (error) {
                 bool gone = sd_bus_error_has_name(error, SYSTEMD_NO_SUCH_UNIT) &&
                             (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);
@@ -229,9 +231,21 @@ void manager_jobs_found(SystemdManager *m, uint32_t id) {
         list_foreach (n, &m->jobs_active) {
                 Job *j = CONTAINER_OF(n, Job, link);
 
-                if (j->state == JOB_ORPHAN && j->id == id)
-                        j->state = JOB_RUNNING;
+                if (j->id != id || (j->state != JOB_ORPHAN && j->state != JOB_RUNNING))
+                        continue;
+                j->state = JOB_RUNNING;
+                j->listed = true;
         }
+}
+
+bool manager_jobs_miss(const SystemdManager *m, const char *unit, uint32_t id) {
+        list_foreach (n, &m->jobs_active) {
+                const Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->state == JOB_RUNNING && j->id != id && streq(j->name, unit))
+                        return true;
+        }
+        return false;
 }
 
 // ---- time, gaps and the end
@@ -272,6 +286,33 @@ void manager_jobs_lost(SystemdManager *m) {
         }
 }
 
+void manager_jobs_suspect(SystemdManager *m) {
+        list_foreach (n, &m->jobs_active) {
+                const Job *j = CONTAINER_OF(n, Job, link);
+                Watched *w = j->state == JOB_RUNNING ? manager_find(m, j->name) : NULL;
+
+                if (w && w->known && !w->runtime.loaded)
+                        manager_suspect(m, w);
+        }
+}
+
+// The listing has been taken in, and nothing behind it. A job that was running and that it did not name has
+// ended without a word. What a job came to is told from the unit's run.
+void manager_jobs_listed(SystemdManager *m) {
+        list_foreach (n, &m->jobs_active) {
+                Job *j = CONTAINER_OF(n, Job, link);
+                Watched *w = manager_find(m, j->name);
+
+                if (j->state == JOB_RUNNING && !j->listed) {
+                        j->state = JOB_ORPHAN;
+                        j->unheard = true;
+                }
+                j->listed = false;
+                if (w && w->runtime.loaded)
+                        manager_want(m, w, manager_wants_of_loaded(w));
+        }
+}
+
 // After the sync: the state of every unit is true, so what was settling is settled, and systemd has
 // forgotten the orphans that it did not name.
 void manager_jobs_synced(SystemdManager *m) {
@@ -281,7 +322,9 @@ void manager_jobs_synced(SystemdManager *m) {
                 if (j->state == JOB_SETTLING)
                         finish(m, j, j->result, NULL);
                 else if (j->state == JOB_ORPHAN)
-                        finish(m, j, SYSTEMD_JOB_LOST, "the connection to systemd was lost meanwhile");
+                        finish(m, j, SYSTEMD_JOB_LOST,
+                               j->unheard ? "systemd did not tell how it ended"
+                                          : "the connection to systemd was lost meanwhile");
         }
 }
 

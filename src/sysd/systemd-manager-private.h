@@ -5,7 +5,8 @@
 //
 //   systemd-manager.c          the object, its connection, the turn of the loop
 //   systemd-manager-signals.c  what systemd tells by itself
-//   systemd-manager-sync.c     ListUnits after a gap, questions about single units, the rolling check
+//   systemd-manager-sync.c     ListUnits after a gap, questions about single units
+//   systemd-manager-check.c    the rolling check
 //   systemd-manager-jobs.c     the job window
 //   systemd-manager-calls.c    load, reload, inspect
 //
@@ -25,6 +26,7 @@
 #include "map.h"
 #include "systemd-manager.h"
 #include "systemd-message.h"
+#include "unit-cgroups.h"
 #include "unit-runtime.h"
 #include "uvx.h"
 
@@ -40,11 +42,15 @@ typedef struct Watched {
         UnitRuntime runtime;
         ListNode ring;       // all, in the order of the rolling check
         ListNode dirty;      // linked while something is to be told
-        ListNode fetch;      // linked while `want` is not empty and nothing is asked
+        ListNode fetch;      // linked while `want` is not empty and nothing is asked, or `later`
         ListNode suspect;    // the check found it changed, and no signal has told so since
         uint32_t generation; // of the last ListUnits that had it
+        uint32_t cgroup;     // as last seen there, 0: not seen
         uint8_t want;
         uint8_t asked;          // the one bit of `want` that is under way
+        bool later;             // its run is to be looked at when nothing else is to be asked
+        bool checking;          // the check caused what is asked
+        bool renewed;           // came into memory while it was believed to be there
         bool known;             // `runtime` says something
         bool changed, unloaded; // what is to be told
         uint8_t checked;        // in this round of the check if equal to check_round
@@ -74,6 +80,8 @@ typedef struct Job {
         JobState state;
         SystemdJobResult result;
         bool slot, verifying;
+        bool listed;  // the listing that is being taken in names it
+        bool unheard; // the listing did not: its end was not told
         uint32_t id;
         uint32_t early_id; // a JobRemoved for the unit that came before the reply
         char early_word[16];
@@ -113,6 +121,16 @@ typedef struct Inspection {
         char name[];
 } Inspection;
 
+// One look at the control groups, in the pool.
+typedef struct CheckWalk {
+        uv_work_t work;
+        SystemdManager *manager;
+        char *root; // NULL: that of process `pid`
+        int pid, error;
+        uint64_t took_us;
+        UnitCgroups found;
+} CheckWalk;
+
 enum { RETRY_MIN_MS = 20 };
 
 typedef enum CloseState { OPEN, CLOSING, CLOSED } CloseState;
@@ -136,24 +154,37 @@ struct SystemdManager {
         void *closed_userdata;
 
         Map units;
-        ListNode ring, dirty, fetch, suspects;
+        ListNode ring, dirty, fetch, later, suspects;
         ListNode queries;
         size_t n_queries;
+        uint64_t n_sent, n_heard; // calls of this connection and replies to them
 
         bool reloading; // between Reloading(true) and Reloading(false)
         uint64_t reload_since_us;
         bool syncing, synced, announce_synced, announce_reloaded;
         bool sync_full, sync_again, sync_again_full;
         bool sync_listed;       // the listing is taken in, single questions may be open
+        bool after_loss;        // a loss caused this sync
+        unsigned vain_losses;   // that turned out to be none, in a row
+        unsigned sync_changes;  // that the listing found
         uint64_t sync_since_us; // boot time: asked, or if just connected, the first answer
         uint32_t generation;
         sd_bus_message *listing; // a ListUnits reply that is being taken in
         bool stopping, announce_stopping;
         bool stopping_suspected; // a job for shutdown.target, and no answer yet
 
-        uint64_t check_period_us;
-        bool check_sent;
-        uint8_t check_round; // 0, 1, 0, ...
+        uint64_t check_period_us, check_due_ms;
+        uint64_t judge_ms;                    // when a suspect has had its time
+        uint8_t check_round;                  // 0, 1, 0, ...
+        unsigned check_open;                  // questions of the check without an answer
+        uint64_t check_sent_us, check_number; // of the last one, counted as n_sent
+        bool check_rest;                      // the round's last part is under way
+        sd_bus_message *resting;              // a reply of it that is being taken in
+        CheckWalk *walk;                      // with the pool, or being taken in
+        bool walked;
+        size_t walk_at;
+        char *cgroup_root;
+        bool no_cgroups;
 
         ListNode jobs_queued, jobs_active, jobs_finished;
         unsigned n_active, n_slots, n_settling;
@@ -168,9 +199,13 @@ struct SystemdManager {
 };
 
 // systemd-manager.c
+void manager_ref(SystemdManager *m);
+void manager_unref(SystemdManager *m);
 // Sends a call without a time limit; `handler` gets the reply, unless the connection breaks before. Owns
 // `call`.
 int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata);
+// Every reply handler begins with this.
+void manager_heard(SystemdManager *m, sd_bus_message *reply);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);
 int manager_new_property_call(SystemdManager *m, const char *unit, const char *interface,
                               const char *property, sd_bus_message **ret);
@@ -193,16 +228,33 @@ void manager_sync(SystemdManager *m, bool full);
 void manager_sync_lost(SystemdManager *m);
 void manager_sync_step(SystemdManager *m);
 void manager_want(SystemdManager *m, Watched *w, unsigned want);
+// A signal has told of the run.
+void manager_want_no_more(Watched *w);
+unsigned manager_wants_of_loaded(const Watched *w);
 void manager_pump_queries(SystemdManager *m);
-void manager_on_check(uv_timer_t *timer);
-void manager_arm_check(SystemdManager *m);
+void manager_pump_later(SystemdManager *m);
+void manager_look_for_losses(SystemdManager *m);
 void manager_ask_stopping(SystemdManager *m);
+
+// systemd-manager-check.c
+void manager_arm_check(SystemdManager *m);
+void manager_check_lost(SystemdManager *m);
+void manager_check_step(SystemdManager *m);
+void manager_walk_free(CheckWalk *walk);
+// The check found the unit changed: did a signal say so?
+void manager_suspect(SystemdManager *m, Watched *w);
+void manager_clear_suspect(Watched *w);
 
 // systemd-manager-jobs.c
 void manager_jobs_removed(SystemdManager *m, uint32_t id, const char *unit, const char *word);
 void manager_jobs_transition(SystemdManager *m, const Watched *w);
-void manager_jobs_found(SystemdManager *m, uint32_t id); // a job that systemd still has after a reconnect
+void manager_jobs_found(SystemdManager *m, uint32_t id); // a job that the listing names
+// Whether we wait for a job of the unit that systemd, by this id (0: none), does not have any more.
+bool manager_jobs_miss(const SystemdManager *m, const char *unit, uint32_t id);
+// Units that are not in memory have no job: those of which we wait for one are suspects.
+void manager_jobs_suspect(SystemdManager *m);
 void manager_jobs_lost(SystemdManager *m);
+void manager_jobs_listed(SystemdManager *m);
 void manager_jobs_synced(SystemdManager *m);
 void manager_jobs_tick(SystemdManager *m, uint64_t now_ms);
 void manager_jobs_settle(SystemdManager *m);

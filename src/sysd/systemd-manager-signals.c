@@ -19,7 +19,9 @@ static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
         r = message_read_changes(message, &facts);
         if (r < 0)
                 return r;
-        list_unlink(&w->suspect);
+        manager_clear_suspect(w);
+        if (facts.has & UNIT_FACT_INVOCATION)
+                manager_want_no_more(w);
         if (facts.has)
                 manager_apply(m, w, &facts);
         if (facts.has & UNIT_FACT_ACTIVE)
@@ -36,8 +38,12 @@ static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
         if (r < 0 || m->reloading)
                 return r;
         w = manager_find(m, name);
-        if (w && w->known)
-                manager_note_change(m, w, unit_runtime_load(&w->runtime));
+        if (!w || !w->known)
+                return 0;
+        if (!w->runtime.loaded)
+                manager_clear_suspect(w);
+        w->renewed = w->runtime.loaded;
+        manager_note_change(m, w, unit_runtime_load(&w->runtime));
         return 0;
 }
 
@@ -51,7 +57,9 @@ static int on_unit_removed(SystemdManager *m, sd_bus_message *message) {
         w = manager_find(m, name);
         if (!w)
                 return 0;
-        list_unlink(&w->suspect);
+        if (!w->renewed) // the check's own question loads what had left memory, unheard
+                manager_clear_suspect(w);
+        w->renewed = false;
         manager_apply_unloaded(m, w);
         manager_set_known(m, w);
         return 0;

@@ -3,14 +3,16 @@
 // How the cache becomes true and stays so.
 //
 //   sync    ListUnits; what it does not name is not in memory. Its rows lack the invocation id and the
-//   result, so these are asked for, one unit at a
-//           time: of all loaded units after a lost connection (full), else only of those that the listing
-//           found changed.
+//           result, so these are asked for, one unit at a time, of those that the listing found changed or
+//           that a job waits for; then the cache counts as true. Where signals may have been missed (full),
+//           the invocation ids of all others follow, a few at a time: a unit that came back up between two
+//           looks has the same row as before.
 //   watch   a new name between syncs: GetUnit says whether it is in memory without loading it; only then its
-//   state is asked for. check   every now and then ListUnitsByNames of the next SYSTEMD_CHECK_CHUNK loaded
-//   units. A row that differs from the cache is applied at
-//           once; if no signal has told of it by the next tick, one was lost: that is counted, logged, and a
-//           full sync begins.
+//           state is asked for.
+//   loss    systemd numbers its messages on a connection, also those that it drops because too many wait for
+//           us. A missing number begins a full sync; if a call is under way its reply may be what was
+//           dropped, and only a new connection helps. Should the numbers of a systemd turn out to mean
+//           something else (LOSS_TRUST times nothing had changed), they are not looked at any more.
 
 #include <errno.h>
 
@@ -18,22 +20,44 @@
 #include "log.h"
 #include "systemd-manager-private.h"
 
-enum { CHECK_TICK_MIN_MS = 10 };
+enum {
+        LATER_MAX = 8, // questions about single units in flight for what is known well enough
+        LOSS_TRUST = 3,
+};
 
 // ---- questions about single units
 
 static void forget_wants(Watched *w) {
         w->want = w->asked = 0;
+        w->later = w->checking = false;
         list_unlink(&w->fetch);
 }
 
 void manager_want(SystemdManager *m, Watched *w, unsigned want) {
         w->want |= (uint8_t) want;
-        if (w->want && !w->asked && !list_is_linked(&w->fetch))
-                list_append(&m->fetch, &w->fetch);
+        if (!w->want || w->asked || (list_is_linked(&w->fetch) && !w->later))
+                return;
+        list_unlink(&w->fetch);
+        w->later = false;
+        list_append(&m->fetch, &w->fetch);
 }
 
-static unsigned wants_of_loaded(const Watched *w) {
+// The run is asked for when nothing else is; until then what is known is told.
+static void want_later(SystemdManager *m, Watched *w) {
+        if (w->want || list_is_linked(&w->fetch))
+                return;
+        w->later = true;
+        list_append(&m->later, &w->fetch);
+}
+
+void manager_want_no_more(Watched *w) {
+        if (!w->later)
+                return;
+        w->later = false;
+        list_unlink(&w->fetch);
+}
+
+unsigned manager_wants_of_loaded(const Watched *w) {
         return WANT_INVOCATION |
                (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? WANT_RESULT : 0);
 }
@@ -49,6 +73,8 @@ static int take_loaded(SystemdManager *m, Watched *w, sd_bus_message *reply) {
                 take_unloaded(m, w);
                 return 0;
         }
+        if (w->checking && w->known && !w->runtime.loaded)
+                manager_suspect(m, w);
         manager_note_change(m, w, unit_runtime_load(&w->runtime));
         manager_want(m, w, WANT_STATE);
         return 0;
@@ -73,7 +99,7 @@ static int take_state(SystemdManager *m, Watched *w, sd_bus_message *reply) {
                 return 0;
         }
         manager_apply(m, w, &row.facts);
-        manager_want(m, w, wants_of_loaded(w));
+        manager_want(m, w, manager_wants_of_loaded(w));
         return 0;
 }
 
@@ -87,8 +113,10 @@ static int take_property(SystemdManager *m, Watched *w, sd_bus_message *reply, c
         r = message_read_value(reply, property, &facts);
         if (r < 0)
                 return r;
-        if (w->runtime.loaded) // asking for a property of an unloaded unit loads it for a moment
-                manager_apply(m, w, &facts);
+        if (!w->runtime.loaded) // asking for a property of an unloaded unit loads it for a moment
+                return 0;
+        if (manager_apply(m, w, &facts) && w->checking && facts.has & UNIT_FACT_INVOCATION)
+                manager_suspect(m, w);
         return 0;
 }
 
@@ -98,6 +126,7 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         Watched *w = manager_find(m, q->name);
         int r = 0;
 
+        manager_heard(m, reply);
         list_unlink(&q->link);
         m->n_queries--;
         if (w && w->asked == q->want) {
@@ -111,8 +140,10 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                         r = take_property(m, w, reply,
                                           q->want == WANT_INVOCATION ? "InvocationID" : "Result");
                 manager_want(m, w, 0);
-                if (w->want == 0)
+                if (w->want == 0) {
+                        w->checking = false;
                         manager_set_known(m, w);
+                }
         }
         free(q);
         if (r < 0)
@@ -174,6 +205,7 @@ void manager_pump_queries(SystemdManager *m) {
                 if (w->known && !w->runtime.loaded)
                         w->want &= (uint8_t) ~(WANT_STATE | WANT_INVOCATION | WANT_RESULT);
                 if (!w->want) {
+                        w->checking = false;
                         manager_set_known(m, w);
                         continue;
                 }
@@ -185,12 +217,23 @@ void manager_pump_queries(SystemdManager *m) {
         }
 }
 
+void manager_pump_later(SystemdManager *m) {
+        while (m->link && m->synced && m->n_queries < LATER_MAX && !list_is_empty(&m->later)) {
+                Watched *w = CONTAINER_OF(m->later.next, Watched, fetch);
+
+                manager_want(m, w, w->runtime.loaded ? manager_wants_of_loaded(w) : 0);
+                manager_want_no_more(w);
+                manager_pump_queries(m);
+        }
+}
+
 // ---- sync
 
 static int on_listing(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdManager *m = userdata;
         int r;
 
+        manager_heard(m, reply);
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 manager_fail(m, -sd_bus_message_get_errno(reply));
                 return 1;
@@ -221,6 +264,7 @@ void manager_sync(SystemdManager *m, bool full) {
         m->syncing = true;
         m->sync_full = full;
         m->sync_since_us = clock_boot_us();
+        m->sync_changes = 0;
         m->generation++;
         r = manager_new_call(m, "ListUnits", &call);
         if (r >= 0)
@@ -232,7 +276,7 @@ void manager_sync(SystemdManager *m, bool full) {
 void manager_sync_lost(SystemdManager *m) {
         m->listing = sd_bus_message_unref(m->listing);
         m->syncing = m->synced = m->announce_synced = m->sync_again = m->sync_again_full = false;
-        m->sync_listed = m->check_sent = false;
+        m->sync_listed = false;
         list_foreach_safe (n, &m->queries) {
                 list_unlink(n);
                 free(CONTAINER_OF(n, Query, link));
@@ -240,8 +284,37 @@ void manager_sync_lost(SystemdManager *m) {
         m->n_queries = 0;
         list_foreach (n, &m->ring)
                 forget_wants(CONTAINER_OF(n, Watched, ring));
-        while (!list_is_empty(&m->suspects))
-                list_unlink(m->suspects.next);
+}
+
+// The listing that is asked for and not answered yet will show what was lost before its answer.
+static void sync_after_loss(SystemdManager *m) {
+        if (m->syncing && !m->listing && !m->sync_listed)
+                m->sync_full = true;
+        else
+                manager_sync(m, true);
+}
+
+void manager_look_for_losses(SystemdManager *m) {
+        if (!m->link || !bus_link_take_loss(m->link) || m->vain_losses >= LOSS_TRUST)
+                return;
+        m->stats.losses++;
+        m->after_loss = true;
+        log_warning("systemd dropped messages for us. Asking it for everything again.");
+        if (m->n_sent > m->n_heard)
+                manager_fail(m, -ENOBUFS);
+        else
+                sync_after_loss(m);
+}
+
+// Whether the numbers of messages can be believed.
+static void judge_loss(SystemdManager *m) {
+        if (!m->after_loss)
+                return;
+        m->after_loss = false;
+        m->vain_losses = m->sync_changes > 0 ? 0 : m->vain_losses + 1;
+        if (m->vain_losses == LOSS_TRUST)
+                log_notice("Nothing had changed %i times: this systemd's message numbers say nothing.",
+                           LOSS_TRUST);
 }
 
 static void take_row(SystemdManager *m, const UnitRow *row) {
@@ -254,10 +327,11 @@ static void take_row(SystemdManager *m, const UnitRow *row) {
                 return;
         w->generation = m->generation;
         changed = manager_apply(m, w, &row->facts);
-        if (changed || m->sync_full || !w->known)
-                manager_want(m, w, wants_of_loaded(w));
-        else
-                manager_set_known(m, w);
+        m->sync_changes += changed;
+        if (changed || !w->known)
+                manager_want(m, w, manager_wants_of_loaded(w));
+        else if (m->sync_full)
+                want_later(m, w);
 }
 
 // What the listing did not name is not in memory. What was watched while it was read has a question of its
@@ -268,6 +342,7 @@ static void sweep(SystemdManager *m) {
 
                 if (w->generation == m->generation || (w->want | w->asked) & WANT_LOADED)
                         continue;
+                m->sync_changes += w->runtime.loaded;
                 manager_apply_unloaded(m, w);
                 manager_set_known(m, w);
         }
@@ -289,10 +364,12 @@ static void take_rows(SystemdManager *m) {
         }
         m->listing = sd_bus_message_unref(m->listing);
         bus_link_pause(m->link, false);
-        if (r < 0)
+        if (r < 0) {
                 manager_fail(m, r);
-        else
-                sweep(m);
+                return;
+        }
+        sweep(m);
+        manager_jobs_listed(m);
 }
 
 static void sync_finish(SystemdManager *m) {
@@ -307,6 +384,7 @@ static void sync_finish(SystemdManager *m) {
         }
         m->synced = m->announce_synced = true;
         m->retry_ms = RETRY_MIN_MS;
+        judge_loss(m);
         manager_jobs_synced(m);
         manager_calls_synced(m);
         manager_arm_check(m);
@@ -333,6 +411,7 @@ static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *
         const char *state;
         int r;
 
+        manager_heard(m, reply);
         m->stopping_suspected = false;
         if (sd_bus_message_is_method_error(reply, NULL))
                 return 1;
@@ -355,132 +434,4 @@ void manager_ask_stopping(SystemdManager *m) {
                 r = manager_send(m, call, on_system_state, m);
         if (r < 0)
                 manager_fail(m, r);
-}
-
-// ---- the rolling check
-
-static bool row_differs(const UnitRuntime *rt, const UnitRow *row) {
-        return rt->active != row->facts.active || strncmp(rt->sub, row->facts.sub, sizeof(rt->sub) - 1) != 0;
-}
-
-static int take_check(SystemdManager *m, sd_bus_message *reply) {
-        UnitRow row;
-        int r;
-
-        if (sd_bus_message_is_method_error(reply,
-                                           NULL)) // e.g. too many units loaded: the next chunk comes anyway
-                return 0;
-        r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
-        if (r < 0)
-                return r;
-        while ((r = message_read_row(reply, &row)) > 0) {
-                Watched *w = manager_find(m, row.name);
-
-                if (!w || !w->known || !w->runtime.loaded)
-                        continue;
-                if (row_differs(&w->runtime, &row) && !list_is_linked(&w->suspect))
-                        list_append(&m->suspects, &w->suspect);
-                if (manager_apply(m, w, &row.facts))
-                        manager_want(m, w, wants_of_loaded(w));
-        }
-        return r;
-}
-
-static int on_check_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        SystemdManager *m = userdata;
-        int r;
-
-        m->check_sent = false;
-        r = take_check(m, reply);
-        if (r < 0)
-                manager_fail(m, r);
-        return 1;
-}
-
-// The rest of the suspects were not explained by a signal in the meantime.
-static void judge_suspects(SystemdManager *m) {
-        bool lost = !list_is_empty(&m->suspects);
-
-        while (!list_is_empty(&m->suspects)) {
-                Watched *w = CONTAINER_OF(m->suspects.next, Watched, suspect);
-
-                list_unlink(&w->suspect);
-                m->stats.discrepancies++;
-                log_unit(LOG_WARNING, w->name, "systemd lost a signal: %s changed without one.", w->name);
-        }
-        if (lost)
-                manager_sync(m, true);
-}
-
-// Moves the next loaded units to the end of the ring. Returns how many there are in `ret`.
-static size_t next_chunk(SystemdManager *m, const char *ret[static SYSTEMD_CHECK_CHUNK]) {
-        size_t n = 0;
-
-        for (size_t i = m->units.count; i > 0 && n < SYSTEMD_CHECK_CHUNK; i--) {
-                Watched *w = CONTAINER_OF(m->ring.next, Watched, ring);
-
-                if (w->checked == m->check_round)
-                        break;
-                w->checked = m->check_round;
-                list_unlink(&w->ring);
-                list_append(&m->ring, &w->ring);
-                if (w->known && w->runtime.loaded)
-                        ret[n++] = w->name;
-        }
-        return n;
-}
-
-static int send_check(SystemdManager *m, const char *const *names, size_t n) {
-        sd_bus_message *call;
-        int r;
-
-        r = manager_new_call(m, "ListUnitsByNames", &call);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(call, 'a', "s");
-        for (size_t i = 0; i < n && r >= 0; i++)
-                r = sd_bus_message_append(call, "s", names[i]);
-        if (r >= 0)
-                r = sd_bus_message_close_container(call);
-        if (r < 0) {
-                sd_bus_message_unref(call);
-                return r;
-        }
-        return manager_send(m, call, on_check_reply, m);
-}
-
-static uint64_t check_interval_ms(const SystemdManager *m) {
-        size_t chunks = (m->units.count + SYSTEMD_CHECK_CHUNK - 1) / SYSTEMD_CHECK_CHUNK;
-
-        return MAX_OF(m->check_period_us / 1000 / (chunks + 1), (uint64_t) CHECK_TICK_MIN_MS);
-}
-
-void manager_arm_check(SystemdManager *m) {
-        if (!uv_is_active((uv_handle_t *) &m->check))
-                uv_timer_start(&m->check, manager_on_check, check_interval_ms(m), 0);
-}
-
-void manager_on_check(uv_timer_t *timer) {
-        SystemdManager *m = timer->data;
-        const char *names[SYSTEMD_CHECK_CHUNK];
-        size_t n;
-
-        if (!m->synced) // the end of the sync starts it again
-                return;
-        judge_suspects(m);
-        if (m->synced && !m->reloading && !m->check_sent) {
-                n = next_chunk(m, names);
-                if (n == 0) {
-                        m->stats.check_rounds++;
-                        m->check_round ^= 1;
-                } else {
-                        int r = send_check(m, names, n);
-
-                        m->check_sent = true;
-                        if (r < 0)
-                                manager_fail(m, r);
-                }
-        }
-        manager_arm_check(m);
-        manager_flush(m);
 }

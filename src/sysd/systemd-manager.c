@@ -26,7 +26,13 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
 
         sd_bus_message_unref(call);
         m->stats.calls += r >= 0;
+        m->n_sent += r >= 0;
         return r < 0 ? r : 0;
+}
+
+void manager_heard(SystemdManager *m, sd_bus_message *reply) {
+        m->n_heard++;
+        bus_link_heard(m->link, reply);
 }
 
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret) {
@@ -192,7 +198,9 @@ static void retry_later(SystemdManager *m) {
 static void manager_disconnect(SystemdManager *m) {
         bus_link_close(m->link);
         m->link = NULL;
+        m->n_sent = m->n_heard = 0;
         manager_sync_lost(m);
+        manager_check_lost(m);
         manager_jobs_lost(m);
         manager_calls_lost(m);
         if (m->stopping_suspected) { // gone before it could answer
@@ -219,8 +227,6 @@ static void on_turn(void *userdata) {
         manager_flush(userdata);
 }
 
-static void manager_unref(SystemdManager *m);
-
 static void on_link_closed(void *userdata) {
         manager_unref(userdata);
 }
@@ -230,6 +236,7 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
         SystemdManager *m = userdata;
 
         m->sync_since_us = clock_boot_us();
+        manager_heard(userdata, reply);
         if (sd_bus_message_is_method_error(reply, NULL))
                 manager_fail(m, -sd_bus_message_get_errno(reply));
         return 1;
@@ -257,7 +264,7 @@ static int manager_connect(SystemdManager *m) {
         r = bus_link_new(m->loop, fd, &ops, m, &m->link);
         if (r < 0)
                 return r;
-        m->n_handles++;
+        manager_ref(m);
         m->stats.connects++;
         r = subscribe(m);
         if (r < 0)
@@ -333,14 +340,17 @@ static void pump(SystemdManager *m) {
         if (m->synced) {
                 manager_pump_jobs(m);
                 manager_pump_calls(m);
+                manager_pump_later(m);
         }
 }
 
 void manager_flush(SystemdManager *m) {
         if (m->closing != OPEN)
                 return;
+        manager_look_for_losses(m);
         manager_pump_queries(m);
         manager_sync_step(m);
+        manager_check_step(m);
         tell_units(m);
         tell_gaps(m);
         manager_jobs_settle(m);
@@ -373,10 +383,16 @@ void manager_arm_tick(SystemdManager *m, uint64_t deadline_ms) {
 static void manager_free(SystemdManager *m) {
         map_done_with(&m->units, free);
         free(m->socket_path);
+        manager_walk_free(m->walk);
+        free(m->cgroup_root);
         free(m);
 }
 
-static void manager_unref(SystemdManager *m) {
+void manager_ref(SystemdManager *m) {
+        m->n_handles++;
+}
+
+void manager_unref(SystemdManager *m) {
         if (--m->n_handles > 0)
                 return;
         if (m->closed)
@@ -397,6 +413,7 @@ static void init_lists(SystemdManager *m) {
                 &m->ring,
                 &m->dirty,
                 &m->fetch,
+                &m->later,
                 &m->suspects,
                 &m->queries,
                 &m->jobs_queued,
@@ -441,7 +458,10 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
                 .userdata = userdata,
                 .retry_ms = RETRY_MIN_MS,
         };
-        if (!m->socket_path) {
+        if (config->cgroup_root)
+                m->cgroup_root = strdup(config->cgroup_root);
+        if (!m->socket_path || (config->cgroup_root && !m->cgroup_root)) {
+                free(m->socket_path);
                 free(m);
                 return -ENOMEM;
         }

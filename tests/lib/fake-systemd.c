@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <systemd/sd-bus.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@
 #define PATH "/org/freedesktop/systemd1"
 
 typedef struct FakeUnit {
-        bool exists, loaded, pinned;
+        ListNode waiting; // in FakeSystemd.waiting: has something to tell
+        bool exists, loaded, pinned, is_new, is_changed;
         FakeBehaviour behaviour;
         char active[16], sub[24], result[24];
         uint8_t invocation[16];
@@ -44,7 +46,14 @@ struct FakeSystemd {
         uv_prepare_t prepare;
         uv_idle_t again;
         int n_handles;
-        bool lose, only_jobs, job_first, early, stall, refuse, reloading, stopping, cut;
+        bool lose, only_jobs, job_first, early, stall, refuse, reloading, stopping, cut, drop, busy;
+        uint64_t serial; // of the last message of this connection
+        ListNode waiting;
+        uint64_t fate_seed; // 0: signals simply leave
+        FakeFate fate;
+        sd_bus_message *late[64];
+        size_t n_late;
+        char *cgroups;
         int cut_after;
         uint32_t last_job;
         unsigned n_jobs, jobs_peak;
@@ -67,9 +76,16 @@ static void on_poll_closed(uv_handle_t *h) {
         free(h);
 }
 
+static void forget_late(FakeSystemd *f) {
+        while (f->n_late > 0)
+                sd_bus_message_unref(f->late[--f->n_late]);
+}
+
 static void drop(FakeSystemd *f) {
         if (!f->bus)
                 return;
+        forget_late(f);
+        f->serial = 0;
         uv_close((uv_handle_t *) f->poll, on_poll_closed);
         f->poll = NULL;
         f->bus = sd_bus_close_unref(f->bus);
@@ -119,12 +135,49 @@ static void on_prepare(uv_prepare_t *h) {
 
 // Owns `message`.
 static void say(FakeSystemd *f, sd_bus_message *message) {
-        if (f->bus && !f->cut && sd_bus_send(f->bus, message, NULL) >= 0 && f->cut_after > 0 &&
+        if (f->bus && !f->cut)
+                must(sd_bus_message_seal(message, ++f->serial, 0));
+        if (f->bus && !f->cut && !f->drop && sd_bus_send(f->bus, message, NULL) >= 0 && f->cut_after > 0 &&
             --f->cut_after == 0) {
                 sd_bus_flush(f->bus);
                 f->cut = true;
         }
         sd_bus_message_unref(message);
+}
+
+// xorshift64*
+static unsigned chance(FakeSystemd *f, unsigned of) {
+        f->fate_seed ^= f->fate_seed >> 12;
+        f->fate_seed ^= f->fate_seed << 25;
+        f->fate_seed ^= f->fate_seed >> 27;
+        return (unsigned) (f->fate_seed * UINT64_C(2685821657736338717) >> 33) % of;
+}
+
+static void say_late(FakeSystemd *f) {
+        size_t i = chance(f, (unsigned) f->n_late);
+        sd_bus_message *message = f->late[i];
+
+        f->late[i] = f->late[--f->n_late];
+        say(f, message);
+}
+
+// A signal of a unit. Owns `message`.
+static void tell(FakeSystemd *f, sd_bus_message *message) {
+        if (f->fate_seed == 0) {
+                say(f, message);
+                return;
+        }
+        if (chance(f, 100) < f->fate.lost) {
+                sd_bus_message_unref(message);
+        } else if (chance(f, 100) < f->fate.late) {
+                if (f->n_late == sizeof(f->late) / sizeof(*f->late))
+                        say_late(f);
+                f->late[f->n_late++] = message;
+        } else {
+                say(f, message);
+        }
+        if (f->n_late > 0 && chance(f, 4) == 0)
+                say_late(f);
 }
 
 // ---- signals
@@ -146,14 +199,14 @@ static char *unit_path(const char *name) {
         return path;
 }
 
-static void emit_unit(FakeSystemd *f, const FakeUnit *u, const char *member) {
+static void send_unit(FakeSystemd *f, const FakeUnit *u, const char *member) {
         _cleanup_free_ char *path = unit_path(u->name);
         sd_bus_message *m = f->lose || f->only_jobs ? NULL : signal_new(f, PATH, NAME ".Manager", member);
 
         if (!m)
                 return;
         must(sd_bus_message_append(m, "so", u->name, path));
-        say(f, m);
+        tell(f, m);
 }
 
 static void type_interface(const char *name, char ret[64]) {
@@ -161,7 +214,7 @@ static void type_interface(const char *name, char ret[64]) {
         ret[strlen(NAME) + 1] = (char) (ret[strlen(NAME) + 1] - 'a' + 'A');
 }
 
-static void emit_changes(FakeSystemd *f, const FakeUnit *u) {
+static void send_changes(FakeSystemd *f, const FakeUnit *u) {
         _cleanup_free_ char *path = unit_path(u->name);
         const char *stamp = streq(u->active, "active")         ? "ActiveEnterTimestamp"
                             : streq(u->active, "activating")   ? "InactiveExitTimestamp"
@@ -177,7 +230,7 @@ static void emit_changes(FakeSystemd *f, const FakeUnit *u) {
         type_interface(u->name, interface);
         must(sd_bus_message_append(m, "sa{sv}as", interface, 2, "MainPID", "u", 4711, "Result", "s",
                                    u->result, 0));
-        say(f, m);
+        tell(f, m);
         m = signal_new(f, path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
         must(sd_bus_message_append(m, "s", NAME ".Unit"));
         must(sd_bus_message_open_container(m, 'a', "{sv}"));
@@ -192,7 +245,40 @@ static void emit_changes(FakeSystemd *f, const FakeUnit *u) {
         must(sd_bus_message_append(m, "{sv}", "Job", "(uo)", u->job, "/"));
         must(sd_bus_message_close_container(m));
         must(sd_bus_message_append(m, "as", 1, "StatusErrno"));
-        say(f, m);
+        tell(f, m);
+}
+
+// What the unit has to tell leaves now.
+static void emit_waiting(FakeSystemd *f, FakeUnit *u) {
+        list_unlink(&u->waiting);
+        if (u->is_new)
+                send_unit(f, u, "UnitNew");
+        if (u->is_changed)
+                send_changes(f, u);
+        u->is_new = u->is_changed = false;
+}
+
+static void emit_later(FakeSystemd *f, FakeUnit *u) {
+        if (!list_is_linked(&u->waiting))
+                list_append(&f->waiting, &u->waiting);
+        if (!f->busy)
+                emit_waiting(f, u);
+}
+
+static void emit_new(FakeSystemd *f, FakeUnit *u) {
+        u->is_new = true;
+        emit_later(f, u);
+}
+
+static void emit_changes(FakeSystemd *f, FakeUnit *u) {
+        u->is_changed = true;
+        emit_later(f, u);
+}
+
+// Nothing that the unit had to tell is overtaken by its end.
+static void emit_removed(FakeSystemd *f, FakeUnit *u) {
+        emit_waiting(f, u);
+        send_unit(f, u, "UnitRemoved");
 }
 
 static void emit_job(FakeSystemd *f, uint32_t id, const char *unit, const char *member, const char *result) {
@@ -205,7 +291,7 @@ static void emit_job(FakeSystemd *f, uint32_t id, const char *unit, const char *
         must(sd_bus_message_append(m, "uos", id, path, unit));
         if (result)
                 must(sd_bus_message_append(m, "s", result));
-        say(f, m);
+        tell(f, m);
 }
 
 static void emit_reloading(FakeSystemd *f, int on) {
@@ -231,6 +317,7 @@ static FakeUnit *unit_get(FakeSystemd *f, const char *name) {
         strcpy(u->active, "inactive");
         strcpy(u->sub, "dead");
         strcpy(u->result, "success");
+        list_init(&u->waiting);
         must(map_add_str(&f->units, u->name, u));
         return u;
 }
@@ -260,14 +347,23 @@ static void load(FakeSystemd *f, FakeUnit *u) {
         if (u->loaded)
                 return;
         u->loaded = true;
-        emit_unit(f, u, "UnitNew");
+        emit_new(f, u);
 }
 
 static void collect(FakeSystemd *f, FakeUnit *u) {
         if (!u->loaded || u->pinned || u->job || !streq(u->active, "inactive"))
                 return;
         u->loaded = false;
-        emit_unit(f, u, "UnitRemoved");
+        emit_removed(f, u);
+}
+
+static void change_cgroup(FakeSystemd *f, const FakeUnit *u, bool up) {
+        _cleanup_free_ char *path = f->cgroups ? str_printf("%s/%s", f->cgroups, u->name) : NULL;
+
+        if (path && up)
+                must(mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0);
+        else if (path)
+                must(rmdir(path) < 0 && errno != ENOENT ? -errno : 0);
 }
 
 static void change(FakeSystemd *f, FakeUnit *u, const char *active, const char *sub, const char *result) {
@@ -282,6 +378,8 @@ static void change(FakeSystemd *f, FakeUnit *u, const char *active, const char *
                 f->last_invocation++;
                 memcpy(u->invocation, &f->last_invocation, sizeof(f->last_invocation));
         }
+        if (was_down != is_down)
+                change_cgroup(f, u, was_down);
         snprintf(u->active, sizeof(u->active), "%s", active);
         snprintf(u->sub, sizeof(u->sub), "%s", sub);
         snprintf(u->result, sizeof(u->result), "%s", result ?: "success");
@@ -406,6 +504,28 @@ static void do_list_units(FakeSystemd *f, sd_bus_message *call) {
                 const FakeUnit *u = slot->value;
 
                 if (u->loaded)
+                        append_row(f, reply, u);
+        }
+        must(sd_bus_message_close_container(reply));
+        say(f, reply);
+}
+
+static void do_list_filtered(FakeSystemd *f, sd_bus_message *call) {
+        sd_bus_message *reply = reply_new(call);
+        bool inactive = false, failed = false;
+        const char *state;
+
+        must(sd_bus_message_enter_container(call, 'a', "s"));
+        while (sd_bus_message_read(call, "s", &state) > 0) {
+                inactive |= streq(state, "inactive");
+                failed |= streq(state, "failed");
+        }
+        must(sd_bus_message_open_container(reply, 'a', "(ssssssouso)"));
+        map_foreach (slot, &f->units) {
+                const FakeUnit *u = slot->value;
+
+                if (u->loaded &&
+                    ((inactive && streq(u->active, "inactive")) || (failed && streq(u->active, "failed"))))
                         append_row(f, reply, u);
         }
         must(sd_bus_message_close_container(reply));
@@ -615,6 +735,8 @@ static int on_message(sd_bus_message *call, void *userdata, sd_bus_error *error)
                 say(f, reply_new(call));
         else if (streq(member, "ListUnits"))
                 do_list_units(f, call);
+        else if (streq(member, "ListUnitsFiltered"))
+                do_list_filtered(f, call);
         else if (streq(member, "ListUnitsByNames"))
                 do_list_by_names(f, call);
         else if (streq(member, "GetUnit") || streq(member, "LoadUnit"))
@@ -675,6 +797,7 @@ FakeSystemd *fake_systemd_new(uv_loop_t *loop, const char *dir) {
         f->loop = loop;
         f->dir = dir ? strdup(dir) : NULL;
         f->cut_after = -1;
+        list_init(&f->waiting);
         uv_prepare_init(loop, &f->prepare);
         uv_idle_init(loop, &f->again);
         f->prepare.data = f->again.data = f;
@@ -700,6 +823,7 @@ void fake_systemd_free(FakeSystemd *f) {
         map_done_with(&f->units, free);
         map_done_with(&f->counts, free);
         free(f->dir);
+        free(f->cgroups);
         free(f);
 }
 
@@ -741,12 +865,39 @@ const char *fake_systemd_active(FakeSystemd *f, const char *name) {
         return u->loaded ? u->active : NULL;
 }
 
+FakeState fake_systemd_state(FakeSystemd *f, const char *name) {
+        const FakeUnit *u = unit_get(f, name);
+
+        return (FakeState){u->loaded, u->active, u->sub, u->result, u->invocation};
+}
+
 bool fake_systemd_has_job(FakeSystemd *f, const char *name) {
         return unit_get(f, name)->job > 0;
 }
 
 void fake_systemd_lose_signals(FakeSystemd *f, bool lose) {
         f->lose = lose;
+}
+
+void fake_systemd_drop(FakeSystemd *f, bool drop) {
+        f->drop = drop;
+}
+
+void fake_systemd_busy(FakeSystemd *f, bool busy) {
+        f->busy = busy;
+        while (!busy && !list_is_empty(&f->waiting))
+                emit_waiting(f, CONTAINER_OF(f->waiting.next, FakeUnit, waiting));
+}
+
+void fake_systemd_fate(FakeSystemd *f, uint64_t seed, FakeFate fate) {
+        while (f->n_late > 0)
+                say_late(f);
+        f->fate_seed = seed;
+        f->fate = fate;
+}
+
+void fake_systemd_cgroups(FakeSystemd *f, const char *root) {
+        f->cgroups = strdup(root);
 }
 
 void fake_systemd_only_jobs(FakeSystemd *f, bool only) {
@@ -779,10 +930,12 @@ void fake_systemd_refuse(FakeSystemd *f, bool refuse) {
 
 static void emit_all(FakeSystemd *f, const char *member) {
         map_foreach (slot, &f->units) {
-                const FakeUnit *u = slot->value;
+                FakeUnit *u = slot->value;
 
-                if (u->loaded)
-                        emit_unit(f, u, member);
+                if (u->loaded && streq(member, "UnitNew"))
+                        emit_new(f, u);
+                else if (u->loaded)
+                        emit_removed(f, u);
         }
 }
 

@@ -4,11 +4,12 @@
 // A systemd manager for tests: the peer of a private-socket connection, on the test's own loop, without
 // processes.
 //
-// It answers Subscribe, ListUnits, ListUnitsByNames, GetUnit, LoadUnit, StartUnit, StopUnit, RestartUnit,
-// ResetFailedUnit, Reload, Get and GetAll as systemd 252 does, and tells of every change by the signals that
-// systemd sends, in its order: a type's PropertiesChanged, then the unit's, then JobRemoved. Units that are
-// inactive and have no job leave memory at once (UnitRemoved) unless they are pinned. The test may change
-// units behind everyone's back, lose signals, swap their order, cut the connection and stop answering.
+// It answers Subscribe, ListUnits, ListUnitsFiltered, ListUnitsByNames, GetUnit, LoadUnit, StartUnit,
+// StopUnit, RestartUnit, ResetFailedUnit, Reload, Get and GetAll as systemd 252 does, and tells of every
+// change by the signals that systemd sends, in its order: a type's PropertiesChanged, then the unit's, then
+// JobRemoved. Units that are inactive and have no job leave memory at once (UnitRemoved) unless they are
+// pinned. The test may change units behind everyone's back, lose signals, swap their order, cut the
+// connection and stop answering.
 //
 // A unit can be loaded if it was declared with fake_systemd_add(), or if its file (or its template's) is in
 // the directory given.
@@ -47,10 +48,31 @@ void fake_systemd_set(FakeSystemd *f, const char *name, const char *active, cons
 void fake_systemd_finish(FakeSystemd *f, const char *name, const char *result);
 // NULL if it is not in memory.
 const char *fake_systemd_active(FakeSystemd *f, const char *name);
+typedef struct FakeState { // valid until the unit changes
+        bool loaded;
+        const char *active, *sub, *result;
+        const uint8_t *invocation;
+} FakeState;
+FakeState fake_systemd_state(FakeSystemd *f, const char *name);
 bool fake_systemd_has_job(FakeSystemd *f, const char *name);
 
-// Signals of units that are sent while this is on are lost for ever.
+// Signals of units that are sent while this is on are lost for ever, without a trace.
 void fake_systemd_lose_signals(FakeSystemd *f, bool lose);
+// Everything that is sent while this is on is dropped as systemd drops it when too much waits to be read:
+// also replies, and the numbers of the messages are used up.
+void fake_systemd_drop(FakeSystemd *f, bool drop);
+// While this is on, UnitNew and PropertiesChanged wait, at most one of each for a unit, and say then what is
+// true when they leave: systemd does so when it is busy or the connection is full.
+void fake_systemd_busy(FakeSystemd *f, bool busy);
+// From now on every signal of a unit meets its own fate, chosen from the seed; 0: no more, and what was late
+// leaves. The numbers are per cent.
+typedef struct FakeFate {
+        unsigned lost; // without a trace
+        unsigned late; // leaves behind others, in any order
+} FakeFate;
+void fake_systemd_fate(FakeSystemd *f, uint64_t seed, FakeFate fate);
+// A directory in which each unit that is up has one of its own, as with control groups.
+void fake_systemd_cgroups(FakeSystemd *f, const char *root);
 // Only JobNew and JobRemoved are sent while this is on, the changes of units are lost.
 void fake_systemd_only_jobs(FakeSystemd *f, bool only);
 // JobRemoved is sent before the PropertiesChanged of the same change.

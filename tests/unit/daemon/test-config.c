@@ -31,6 +31,7 @@ static void without_any_file_everything_has_its_default(void **state) {
         assert_int_equal(config_load(*state, &c), 0);
         assert_int_equal(c.port, ARGOSY_PORT);
         assert_int_equal(c.lease_us, 5000000);
+        assert_int_equal(c.check_us, 600000000);
         assert_int_equal(c.election_us, 600000);
         assert_int_equal(c.voters, 3);
         assert_int_equal(c.n_labels, 0);

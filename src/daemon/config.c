@@ -45,8 +45,8 @@ static const struct ConfigKey {
         {"Cluster", "ElectionTimeoutSec", KEY_SPAN, offsetof(Config, election_us), "0.6",
          100 * USEC_PER_MSEC, 60 * USEC_PER_SEC,
          "a voter that hears nothing from the leader for once to twice this long calls an election"},
-        {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 3,
-         "how many hosts keep the log: 1 or 3"},
+        {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 5,
+         "how many hosts keep the log: 1, 3 or 5"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };

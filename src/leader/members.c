@@ -514,8 +514,8 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
                 return -ENOMEM;
         (void) field_set(
                 &t->response->message,
-                m->promote ? "it becomes a voter when the cluster needs one: voters are one, or three of "
-                             "three or more hosts (see `argosyctl cluster status`)"
+                m->promote ? "it becomes a voter when the cluster needs one: voters are one, three of three "
+                             "or more hosts, or five if Voters=5 (see `argosyctl cluster status`)"
                            : "it stops being a voter as soon as the others can do without it");
         return 1;
 }

@@ -38,7 +38,9 @@ static bool may_vote(const MembershipHost *h) {
 }
 
 unsigned membership_goal(const MembershipView *v) {
-        return v->wanted >= 3 && count(v, may_vote) >= 3 ? 3 : 1;
+        size_t can = MIN_OF(count(v, may_vote), (size_t) v->wanted);
+
+        return can >= 5 ? 5 : can >= 3 ? 3 : 1;
 }
 
 static MembershipStep step(MembershipAction action, const MembershipHost *h) {

@@ -5,9 +5,9 @@
 // and names the one next step. Pure. Because every step is derived from those two, a new leader continues
 // where the old one stopped.
 //
-// How many: one voter, or three once three hosts may be voters (two survive less than one). A dead voter
-// still counts until somebody removes or demotes it: replacing it by itself could take the last good copy
-// out of the majority while it is only rebooting.
+// How many: one voter, three once three hosts may be voters (two survive less than one), and five, if five
+// are wanted, once five may. A dead voter still counts until somebody removes or demotes it: replacing it by
+// itself could take the last good copy out of the majority while it is only rebooting.
 //
 // The life of a voter, each arrow one step and one fact to compare:
 //   spare (role SPARE, raft id 0)
@@ -43,7 +43,7 @@ typedef struct MembershipView {
         size_t n_hosts;
         const MembershipMember *members; // the log's configuration
         size_t n_members;
-        unsigned wanted; // 1 or 3
+        unsigned wanted; // 1, 3 or 5
         uint32_t self;   // the leader's host
 } MembershipView;
 

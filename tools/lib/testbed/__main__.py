@@ -35,7 +35,7 @@ def parse(argv):
 
     up = verb("up", "boot N nodes and form one cluster of them", node=False)
     up.add_argument("count", metavar="N", type=int)
-    up.add_argument("--voters", type=int, metavar="V", choices=[1, 3], help="voters of the cluster (3, or 1 if N < 3)")
+    up.add_argument("--voters", type=int, metavar="V", choices=[1, 3, 5], help="voters of the cluster (3, or 1 if N < 3)")
     up.add_argument("--conf", action="append", default=[], metavar="[NODE:]SECTION.KEY=VALUE",
                     help="a setting for all nodes, or for one")
     up.add_argument("--bare", action="store_true", help="boot only: nothing installed, no cluster")

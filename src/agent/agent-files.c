@@ -19,10 +19,13 @@
 typedef struct FileItem {
         ListNode link;
         uint64_t number; // of the unit's step
-        bool remove, from_template, is_new;
-        AgentSpec *spec; // a reference, NULL with remove
+        uint64_t serial; // AgentNode.files_queued
+        AgentFileJob job;
+        bool from_template, is_new, enable;
+        AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
+        Buf touched;   // out: units below which links changed
         int error;     // out
         char name[];
 } FileItem;
@@ -38,20 +41,23 @@ static void item_free(AgentNode *node, FileItem *it) {
         list_unlink(&it->link);
         agent_spec_unref(node->agent, it->spec);
         free(it->foreign);
+        buf_done(&it->touched);
         free(it);
 }
 
-int agent_files_queue(AgentUnit *u, bool remove) {
+int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         size_t size = strlen(u->name) + 1;
         FileItem *it = calloc(1, sizeof(*it) + size);
 
         if (!it)
                 return -ENOMEM;
         it->number = u->step_number;
-        it->remove = remove;
+        it->serial = ++u->node->files_queued;
+        it->job = job;
         it->from_template = u->held.from_template;
         it->is_new = u->held.revision == 0;
-        it->spec = remove ? NULL : agent_spec_ref(u->spec);
+        it->enable = job != AGENT_FILE_REMOVE && plan_enables(&u->wanted, u->has_held ? &u->held : NULL);
+        it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(u->spec);
         memcpy(it->slice, u->held.slice, sizeof(it->slice));
         memcpy(it->name, u->name, size);
         list_init(&it->link);
@@ -63,9 +69,16 @@ int agent_files_queue(AgentUnit *u, bool remove) {
 // ---- in the pool
 
 static void look_for_foreign_names(FileBatch *b) {
-        for (size_t i = 0; i < b->n; i++)
-                if (!b->items[i]->remove)
-                        b->items[i]->foreign = unit_dir_foreign(b->node->dir, b->items[i]->name);
+        for (size_t i = 0; i < b->n; i++) {
+                FileItem *it = b->items[i];
+
+                if (it->job != AGENT_FILE_WRITE)
+                        continue;
+                it->foreign = unit_dir_foreign(b->node->dir, it->name);
+                if (!it->foreign && it->spec->links)
+                        it->foreign = unit_dir_foreign_alias(b->node->dir, it->name, it->spec->content,
+                                                             it->spec->len);
+        }
 }
 
 static int apply(FileBatch *b) {
@@ -79,23 +92,27 @@ static int apply(FileBatch *b) {
         }
         for (size_t i = 0; i < b->n; i++) {
                 const FileItem *it = b->items[i];
+                bool remove = it->job == AGENT_FILE_REMOVE;
 
                 if (it->foreign)
                         continue;
                 origin[n] = i;
                 list[n++] = (UnitDirItem){
                         .name = it->name,
-                        .remove = it->remove,
+                        .remove = remove,
                         .from_template = it->from_template,
-                        .content = it->remove ? NULL : it->spec->content,
-                        .len = it->remove ? 0 : it->spec->len,
-                        .spec = it->remove ? (Hash){} : it->spec->hash,
+                        .content = remove ? NULL : it->spec->content,
+                        .len = remove ? 0 : it->spec->len,
+                        .spec = remove ? (Hash){} : it->spec->hash,
                         .slice = *it->slice ? it->slice : NULL,
+                        .enable = it->enable,
                 };
         }
         unit_dir_apply(b->node->dir, list, n);
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n; k++) {
                 b->items[origin[k]]->error = list[k].error;
+                b->items[origin[k]]->touched = list[k].touched;
+        }
 finish:
         free(list);
         free(origin);
@@ -122,6 +139,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         agent_spec_unref(u->node->agent, u->held_spec);
         u->held_spec = agent_spec_ref(it->spec);
         u->file_present = true;
+        u->enabled = it->enable;
         u->stale = u->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         u->stale_since_us = clock_boot_us();
         agent_unit_report(u);
@@ -133,7 +151,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
 static void on_removed(AgentUnit *u) {
         const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
 
-        u->file_present = false;
+        u->file_present = u->enabled = false;
         u->stale = rt && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&
                    rt->load != ARGOSY__LOAD_STATE__LOAD_MASKED;
         u->stale_since_us = clock_boot_us();
@@ -155,20 +173,36 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
         agent_step_done(u, text);
 }
 
+static const char *what_failed(AgentFileJob job) {
+        switch (job) {
+        case AGENT_FILE_LINK:
+                return "change the links of its [Install] section";
+        case AGENT_FILE_REMOVE:
+                return "remove its file";
+        default:
+                return "write its file";
+        }
+}
+
 static void on_item(AgentNode *node, FileItem *it) {
         AgentUnit *u = agent_step_find(node, it->name, it->number);
         char text[AGENT_ERROR_MAX];
 
+        node->files_done = MAX_OF(node->files_done, it->serial);
+        agent_links_touched(node, (const char *) it->touched.data, it->touched.len);
         if (!u)
                 return;
         if (it->foreign || it->error == -EEXIST) {
                 on_foreign(u, it);
         } else if (it->error < 0) {
-                snprintf(text, sizeof(text), "cannot %s its file in %s: %s", it->remove ? "remove" : "write",
-                         node->dir_path, strerror(-it->error));
+                snprintf(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
+                         strerror(-it->error));
                 agent_step_done(u, text);
-        } else if (it->remove) {
+        } else if (it->job == AGENT_FILE_REMOVE) {
                 on_removed(u);
+        } else if (it->job == AGENT_FILE_LINK) {
+                u->enabled = it->enable;
+                agent_step_done(u, NULL);
         } else {
                 on_written(u, it);
         }
@@ -190,6 +224,8 @@ static void on_batch(uv_work_t *work, int status) {
         for (size_t i = 0; i < b->n && !node->closing; i++)
                 on_item(node, b->items[i]);
         batch_free(b);
+        if (!node->closing)
+                agent_together_release(node);
         drain_mark(&node->agent->drain);
         agent_node_close_step(node);
 }
@@ -246,4 +282,6 @@ void agent_files_fail(AgentNode *node, int error) {
                         on_item(node, it);
                 item_free(node, it);
         }
+        if (!node->closing)
+                agent_together_release(node);
 }

@@ -68,6 +68,8 @@ static AgentNode *node_new(Agent *a, const char *manager) {
         list_init(&node->waiting);
         list_init(&node->calls);
         list_init(&node->writes);
+        list_init(&node->held_back);
+        list_init(&node->fresh);
         list_append(&a->nodes, &node->in_agent);
         a->n_nodes++;
         return node;

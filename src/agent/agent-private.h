@@ -47,14 +47,25 @@ typedef struct AgentSpec {
         unsigned n_refs;
         bool oneshot;    // Type=oneshot without RemainAfterExit=
         bool spreadable; // no Slice= and no resource weights of its own
+        bool links;      // has an [Install] section that asks for links
         size_t len;
         uint8_t content[];
 } AgentSpec;
 
+typedef enum AgentTogether {
+        AGENT_TOGETHER_FREE,
+        AGENT_TOGETHER_FRESH,      // together_number: of the order
+        AGENT_TOGETHER_FOR_ORDERS, // its start waits until all orders up to together_number are planned
+        AGENT_TOGETHER_FOR_FILES,  // and then until all files up to together_number are written
+} AgentTogether;
+
 typedef struct AgentUnit {
         struct AgentNode *node;
         ListNode dirty, waiting, call,
-                report; // linked while to be planned, waiting, waiting for the ledger, to be reported
+                report;    // linked while to be planned, waiting, waiting for the ledger, to be reported
+        ListNode together; // in AgentNode.fresh or .held_back
+        uint64_t together_number;
+        AgentTogether together_phase;
 
         bool has_wanted;
         PlanWanted wanted;
@@ -68,6 +79,8 @@ typedef struct AgentUnit {
         bool new_content; // of the write under way: other than what systemd may have in memory
         bool file_present, stale, parsed, unwatched, was_reset;
         uint64_t stale_since_us;
+        bool enabled, links_stale;
+        uint64_t links_stale_since_us;
 
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
@@ -102,6 +115,11 @@ typedef struct AgentNode {
         ListNode dirty, waiting, calls;
         ListNode writes; // AgentFileItem: to be written or removed by the next batch
         size_t n_writes;
+        uint64_t n_orders; // number of the last order taken over
+        uint64_t files_queued,
+                files_done;    // numbers of the last one queued, of the last one written or failed
+        ListNode fresh;        // units that were ordered and not planned since, in that order
+        ListNode held_back;    // units whose start waits for files
         bool writing;          // a batch is with the pool; it alone uses `dir`
         uint64_t files_due_us; // no next batch before this (boot time) unless it is full
         char *shutdown_mark;   // path: systemd stops or has stopped all units, whatever the ledger says
@@ -243,13 +261,30 @@ AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number);
 void agent_step_done(AgentUnit *u, const char *error);
 
 // agent-files.c
-int agent_files_queue(AgentUnit *u, bool remove);
+typedef enum AgentFileJob { AGENT_FILE_WRITE, AGENT_FILE_LINK, AGENT_FILE_REMOVE } AgentFileJob;
+int agent_files_queue(AgentUnit *u, AgentFileJob job);
 // When agent_files_start() will have something to do (boot time); 0: nothing is queued, or a batch is under
 // way.
 uint64_t agent_files_due(const AgentNode *node);
 void agent_files_start(AgentNode *node);
 // What was queued and has not left yet fails with this error.
 void agent_files_fail(AgentNode *node, int error);
+
+// agent-together.c
+void agent_together_ordered(AgentUnit *u);
+void agent_together_planned(AgentUnit *u);
+// Whether the start of this unit has to wait for files that were ordered with it; then it is planned again
+// when they are there.
+bool agent_together_hold_back(AgentUnit *u);
+void agent_together_release(AgentNode *node);
+
+// agent-links.c
+// Links below these units came or went (`names` is a sequence of NUL-terminated words): what of them is ours
+// and in systemd's memory has not seen that.
+void agent_links_touched(AgentNode *node, const char *names, size_t len);
+// The same for all links that the unit's content asks for: what happened to them before we started is not
+// known.
+void agent_links_suspect(AgentUnit *u);
 
 // agent-fence.c
 void agent_on_orders(Agent *a, const Argosy__ToHost *message);

@@ -143,11 +143,15 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
         case PLAN_WRITE:
                 record_write(u);
                 begin(u, PLAN_WRITE);
-                r = agent_files_queue(u, false);
+                r = agent_files_queue(u, AGENT_FILE_WRITE);
+                break;
+        case PLAN_LINK:
+                begin(u, PLAN_LINK);
+                r = agent_files_queue(u, AGENT_FILE_LINK);
                 break;
         case PLAN_REMOVE:
                 begin(u, PLAN_REMOVE);
-                r = agent_files_queue(u, true);
+                r = agent_files_queue(u, AGENT_FILE_REMOVE);
                 break;
         case PLAN_START:
         case PLAN_RESTART:
@@ -243,6 +247,10 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 .stale = u->stale,
                 .stale_since_us = u->stale_since_us,
                 .parsed = u->parsed,
+                .links = u->held_spec && u->held_spec->links,
+                .enabled = u->enabled,
+                .links_stale = u->links_stale,
+                .links_stale_since_us = u->links_stale_since_us,
                 .oneshot = u->held_spec && u->held_spec->oneshot,
                 .unwatched = u->unwatched,
                 .was_reset = u->was_reset,
@@ -255,6 +263,9 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
 
         if (u->gone || !is_known(u))
                 return;
+        agent_together_planned(u);
+        if (!in.runtime) // the next load sees them
+                in.links_stale = u->links_stale = false;
         res = plan_unit(&in);
         note_judgement(u, &res);
         if (res.fulfilled)
@@ -272,6 +283,8 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         }
         if (res.answered)
                 note_answered(u);
+        if ((res.step == PLAN_START || res.step == PLAN_RESTART) && agent_together_hold_back(u))
+                return;
         carry_out(u, &res);
 }
 
@@ -361,6 +374,7 @@ void agent_node_plan(AgentNode *node, unsigned max) {
                 list_unlink(&u->waiting);
                 plan_one(u, now_us);
         }
+        agent_together_release(node);
         r = ledger_flush(node->ledger);
         if (r < 0) {
                 fail_all(node, r);

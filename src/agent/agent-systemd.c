@@ -169,7 +169,7 @@ void agent_on_reloaded(int error, void *userdata) {
                 agent_step_done(u, text);
                 return;
         }
-        u->stale = false;
+        u->stale = u->links_stale = false;
         agent_step_done(u, NULL);
 }
 
@@ -217,7 +217,7 @@ static void on_unit_unloaded(const char *name, void *userdata) {
         if (!u)
                 return;
         u->was_reset = false;
-        u->stale = false;
+        u->stale = u->links_stale = false;
         agent_unit_report(u);
         agent_unit_mark(u);
 }
@@ -231,6 +231,8 @@ static void on_read_again(uint64_t since_us, void *userdata) {
 
                 if (u->stale && u->stale_since_us < since_us)
                         u->stale = false;
+                if (u->links_stale && u->links_stale_since_us < since_us)
+                        u->links_stale = false;
         }
 }
 

@@ -33,6 +33,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
                 return;
         s->oneshot = file->oneshot && !file->remain;
         s->spreadable = !file->has_slice && !file->has_weights;
+        s->links = file->n_install > 0;
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -97,6 +98,7 @@ int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         list_init(&u->dirty);
         list_init(&u->waiting);
         list_init(&u->call);
+        list_init(&u->together);
         list_init(&u->report);
         memcpy(u->name, name, size);
         r = map_add_str(&node->units, u->name, u);
@@ -123,6 +125,7 @@ void agent_unit_free(AgentUnit *u) {
         list_unlink(&u->dirty);
         list_unlink(&u->waiting);
         list_unlink(&u->call);
+        list_unlink(&u->together);
         list_unlink(&u->report);
         agent_spec_unref(a, u->spec);
         agent_spec_unref(a, u->held_spec);
@@ -197,6 +200,7 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
         u->held.name = u->name;
         u->held_spec = read_back(node, record);
         u->file_present = r == 0 && u->held_spec;
+        u->enabled = unit_dir_is_enabled(node->dir, record->name);
         if (node->units_were_stopped && !record->done && !record->failed) {
                 u->held.target = ARGOSY__TARGET__TARGET_INACTIVE; // as after a reboot
                 u->held.pending = false;
@@ -213,8 +217,12 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path) {
 
         node->units_were_stopped = access(node->shutdown_mark, F_OK) == 0;
         r = ledger_open(ledger_path, adopt_record, node, &node->ledger);
-        if (r < 0 || !node->units_were_stopped)
+        if (r < 0)
                 return r;
+        map_foreach (slot, &node->units)
+                agent_links_suspect(slot->value);
+        if (!node->units_were_stopped)
+                return 0;
         map_foreach (slot, &node->units) {
                 r = ledger_put(node->ledger, &((AgentUnit *) slot->value)->held);
                 if (r < 0)
@@ -277,6 +285,7 @@ static void want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool f
         u->has_wanted = true;
         u->from_template = from_template;
         u->gone = false;
+        agent_together_ordered(u);
         clamp_held(u);
         agent_unit_report(u);
         agent_unit_mark(u);

@@ -83,9 +83,9 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->drift = !w || !is_over(w);
 }
 
-// The new file is in place, or the file is gone, but systemd still has the old content in memory.
-static void plan_stale(const PlanInput *in, PlanResult *res) {
-        uint64_t pinned_us = in->stale_since_us + PLAN_UNLOAD_GRACE_US;
+// The new file or link is in place, or gone, but systemd still has what was there before in memory.
+static void plan_reload(const PlanInput *in, uint64_t since_us, PlanResult *res) {
+        uint64_t pinned_us = since_us + PLAN_UNLOAD_GRACE_US;
 
         if (in->now_us < pinned_us) {
                 res->step = PLAN_WAIT;
@@ -105,7 +105,7 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
         else if (in->file_present)
                 res->step = PLAN_REMOVE;
         else if (in->stale)
-                plan_stale(in, res);
+                plan_reload(in, in->stale_since_us, res);
         else
                 res->step = PLAN_FORGET;
 }
@@ -181,13 +181,30 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         if (phase == PHASE_UP && w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return false; // something else started it: replaced once it is down
         if (installed && phase == PHASE_DOWN)
-                plan_stale(in, res);
+                plan_reload(in, in->stale_since_us, res);
         else
                 plan_replacement(in, phase, res);
         return true;
 }
 
+bool plan_enables(const PlanWanted *wanted, const LedgerRecord *held) {
+        return wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED && !is_over(wanted) &&
+               !(held && (held->done || held->failed) && wanted->start_rev <= held->start_rev);
+}
+
+// Returns true if the links are to change first.
+static bool plan_links(const PlanInput *in, PlanResult *res) {
+        bool over = res->outcome != ARGOSY__OUTCOME__KIND__NONE;
+
+        if (!in->links || in->enabled == (plan_enables(in->wanted, in->held) && !over))
+                return false;
+        res->step = PLAN_LINK;
+        return true;
+}
+
 static void settle(const PlanInput *in, PlanResult *res) {
+        if (plan_links(in, res))
+                return;
         if (!in->parsed && !res->file_stale) {
                 res->step = PLAN_LOAD;
                 return;
@@ -211,19 +228,25 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
                         res->step = PLAN_RESET_FAILED; // also clears the start limit
                 return;
         case PHASE_DOWN:
-                res->step = in->oneshot && in->held->pending && in->unwatched ? PLAN_LOOK_BACK : PLAN_START;
+                if (in->oneshot && in->held->pending && in->unwatched)
+                        res->step = PLAN_LOOK_BACK;
+                else if (in->links_stale)
+                        plan_reload(in, in->links_stale_since_us, res);
+                else
+                        res->step = PLAN_START;
                 return;
         case PHASE_UP:
                 break;
         }
         if (must_restart(in)) {
-                res->step = PLAN_RESTART;
+                res->step = in->links_stale ? PLAN_RELOAD : PLAN_RESTART;
         } else if (in->held->pending) {
                 res->fulfilled = true;
-                res->settled = res->answered = !is_activating(in);
+                if (!plan_links(in, res))
+                        res->settled = res->answered = !is_activating(in);
         } else if (is_activating(in)) {
                 res->step = PLAN_START; // joins the job that is under way, to know its end
-        } else {
+        } else if (!plan_links(in, res)) {
                 res->settled = res->answered = true;
         }
 }
@@ -293,17 +316,12 @@ uint64_t plan_backoff_us(unsigned failures) {
 
 const char *plan_step_to_string(PlanStep step) {
         static const char *const names[] = {
-                [PLAN_NOTHING] = "nothing",
-                [PLAN_WAIT] = "wait",
-                [PLAN_WRITE] = "write",
-                [PLAN_LOAD] = "load",
-                [PLAN_RESET_FAILED] = "reset-failed",
-                [PLAN_RELOAD] = "reload",
-                [PLAN_START] = "start",
-                [PLAN_RESTART] = "restart",
-                [PLAN_STOP] = "stop",
-                [PLAN_LOOK_BACK] = "look-back",
-                [PLAN_REMOVE] = "remove",
+                [PLAN_NOTHING] = "nothing",     [PLAN_WAIT] = "wait",
+                [PLAN_WRITE] = "write",         [PLAN_LINK] = "link",
+                [PLAN_LOAD] = "load",           [PLAN_RESET_FAILED] = "reset-failed",
+                [PLAN_RELOAD] = "reload",       [PLAN_START] = "start",
+                [PLAN_RESTART] = "restart",     [PLAN_STOP] = "stop",
+                [PLAN_LOOK_BACK] = "look-back", [PLAN_REMOVE] = "remove",
                 [PLAN_FORGET] = "forget",
         };
 

@@ -28,6 +28,10 @@
 //                really dropped the unit in between. What stays in its memory (pinned by a timer, a target)
 //                needs a reload. A one-shot that is running is left to finish first, unless a restart is
 //                asked for. A unit that was stopped by hand stays stopped.
+//   links        of [Install], below units of the system's, are there while the unit is to run, so that
+//                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit
+//                below which links came or went while it was in memory is read again (a reload) before
+//                it is started or restarted, and no sooner: that it is up is no reason to stop it.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
 //   starts again with a new start,
 //                or with new content unless it is a one-shot.
@@ -51,9 +55,10 @@ typedef enum PlanStep {
         PLAN_NOTHING, // until something changes
         PLAN_WAIT,    // until wait_until_us, or until something changes
         PLAN_WRITE,   // record and write the wanted content
+        PLAN_LINK,    // make the links under units of the system's, or take them away
         PLAN_LOAD,    // let systemd parse it
         PLAN_RESET_FAILED,
-        PLAN_RELOAD,  // daemon-reload: the unit is pinned with old content
+        PLAN_RELOAD,  // daemon-reload: the unit is pinned with old content, or with old links
         PLAN_START,   // record all numbers of the order and `pending`, then start
         PLAN_RESTART, // same, restart
         PLAN_STOP,
@@ -79,11 +84,15 @@ typedef struct PlanInput {
         bool stale;                 // systemd has the content from before the last write in memory
         uint64_t stale_since_us;    // boot time of that write
         bool parsed;                // systemd has answered for the installed content
-        bool oneshot;               // Type=oneshot without RemainAfterExit=
-        bool unwatched;             // a pending run may have ended while we were not there to see it
-        bool was_reset;             // ResetFailed succeeded, and the unit did not change since
-        bool stopping;              // the manager is shutting down
-        PlanStep busy;              // the step under way; PLAN_NOTHING: none
+        bool links;                 // the installed content asks for links
+        bool enabled;               // those under units of the system's are made
+        bool links_stale;           // links below the unit changed after systemd loaded it
+        uint64_t links_stale_since_us; // boot time
+        bool oneshot;                  // Type=oneshot without RemainAfterExit=
+        bool unwatched;                // a pending run may have ended while we were not there to see it
+        bool was_reset;                // ResetFailed succeeded, and the unit did not change since
+        bool stopping;                 // the manager is shutting down
+        PlanStep busy;                 // the step under way; PLAN_NOTHING: none
         uint64_t retry_us; // boot time before which nothing is tried again after a failed step; 0: free
         uint64_t now_us;   // boot time
 } PlanInput;
@@ -104,6 +113,8 @@ typedef struct PlanResult {
 } PlanResult;
 
 PlanResult plan_unit(const PlanInput *in);
+// Whether the unit is to have links under units of the system's. `held` may be NULL.
+bool plan_enables(const PlanWanted *wanted, const LedgerRecord *held);
 
 // Back-off of a unit whose steps fail: 1 s, doubled for each failure up to a minute.
 uint64_t plan_backoff_us(unsigned failures);

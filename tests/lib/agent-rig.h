@@ -128,10 +128,10 @@ typedef struct Order {
 } Order;
 
 typedef struct Parcel {
-        Argosy__Spec specs[512], *spec_list[512];
-        Argosy__UnitOrder orders[512], *order_list[512];
-        Argosy__Outcome outcomes[512];
-        Hash hashes[512];
+        Argosy__Spec specs[1024], *spec_list[1024];
+        Argosy__UnitOrder orders[1024], *order_list[1024];
+        Argosy__Outcome outcomes[1024];
+        Hash hashes[1024];
 } Parcel;
 
 static inline void pack_order(Parcel *p, size_t i, const Order *o) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ typedef struct FakeUnit {
         char *content;
         bool pinned, watched, known;
         unsigned runs;
+        unsigned n_wants;
         struct Job *start; // waits for the end of a one-shot
         char name[];
 } FakeUnit;
@@ -95,9 +97,22 @@ static char *read_file(FakePid1 *p, const char *name) {
         return buf_take_string(&b);
 }
 
+static unsigned count_wants(FakePid1 *p, const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s.wants", p->dir, name);
+        DIR *dir = opendir(path);
+        unsigned n = 0;
+
+        for (struct dirent *e; dir && (e = readdir(dir));)
+                n += e->d_name[0] != '.';
+        if (dir)
+                closedir(dir);
+        return n;
+}
+
 static void load_unit(FakePid1 *p, FakeUnit *u) {
         if (u->rt.loaded)
                 return;
+        u->n_wants = count_wants(p, u->name);
         u->content = read_file(p, u->name);
         if (!u->content && unit_name_kind(u->name, NULL) == UNIT_NAME_INSTANCE) {
                 _cleanup_free_ char *template = unit_name_template(u->name);
@@ -154,6 +169,16 @@ static void end_start(FakeUnit *u, SystemdJobResult result) {
         free(j);
 }
 
+static bool lacks_its_service(FakePid1 *p, const char *name) {
+        _cleanup_free_ char *service = NULL, *content = NULL;
+
+        if (!str_has_suffix(name, ".timer"))
+                return false;
+        service = str_printf("%.*s.service", (int) (strlen(name) - strlen(".timer")), name);
+        content = read_file(p, service);
+        return !content;
+}
+
 // False: the job goes on.
 static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
         if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE)
@@ -164,6 +189,10 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
         if (u->rt.load != ARGOSY__LOAD_STATE__LOAD_LOADED) {
                 collect(p, u);
                 return *ret = SYSTEMD_JOB_REFUSED, true;
+        }
+        if (lacks_its_service(p, u->name)) {
+                collect(p, u);
+                return *ret = SYSTEMD_JOB_FAILED, true;
         }
         u->runs++;
         p->last_invocation++;
@@ -561,6 +590,10 @@ unsigned pid1_n_held(FakePid1 *p) {
 
 unsigned pid1_n_jobs(FakePid1 *p) {
         return p->n_jobs;
+}
+
+unsigned pid1_wants(FakePid1 *p, const char *name) {
+        return unit_get(p, name)->n_wants;
 }
 
 unsigned pid1_n_reloads(FakePid1 *p) {

@@ -7,8 +7,9 @@
 //
 // A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
-// "/bin/false" fails, "[Broken" cannot be loaded. The FakePid1 outlives the SystemdManager that is connected
-// to it, as PID 1 outlives argosyd.
+// "/bin/false" fails, "[Broken" cannot be loaded. A timer whose service has no file does not start.
+// NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the SystemdManager
+// that is connected to it, as PID 1 outlives argosyd.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ const char *pid1_content(FakePid1 *p,
 
 // It says of every unit that its control group is /told/NAME; how often it was asked by itself.
 unsigned pid1_n_groups(FakePid1 *p);
+unsigned pid1_wants(FakePid1 *p, const char *name); // links in NAME.wants/ when it was loaded
 
 // Jobs wait until they are let go.
 void pid1_hold_jobs(FakePid1 *p, bool hold);

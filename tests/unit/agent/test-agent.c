@@ -110,6 +110,7 @@ static void small_batches_of_files_keep_their_distance(void **state) {
         loop_until(has_file(names[1]));
         // The first batch may have ended up to one turn of the loop before it was seen.
         assert_true(clock_boot_us() - begin_us > AGENT_FILES_PACE_US / 2);
+        loop_until(answered(names[1], 6)); // the pool is done with the batch
         for (int i = 1; i < N; i++)
                 assert_true(has_file(names[i]));
         for (int i = 0; i < N; i++)

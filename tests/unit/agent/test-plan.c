@@ -28,6 +28,7 @@ typedef struct Row {
         // the world
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
+        bool links, enabled, links_stale;
         bool no_file, stale, pinned_long, not_parsed, oneshot, unwatched, was_reset, shutdown, failing;
         PlanStep busy;
         // what must come out
@@ -97,6 +98,10 @@ static PlanResult outcome_of(const Row *row) {
                 .file_present = !row->no_file && !row->no_record,
                 .stale = row->stale,
                 .stale_since_us = row->pinned_long ? now_us - PLAN_UNLOAD_GRACE_US : now_us - 1000,
+                .links = row->links,
+                .enabled = row->enabled,
+                .links_stale = row->links_stale,
+                .links_stale_since_us = row->pinned_long ? now_us - PLAN_UNLOAD_GRACE_US : now_us - 1000,
                 .parsed = !row->not_parsed && !row->no_record,
                 .oneshot = row->oneshot,
                 .unwatched = row->unwatched,
@@ -329,6 +334,50 @@ static void new_content_needs_a_unit_that_left_memory(void **state) {
         CHECK_ROWS(rows);
 }
 
+static void units_of_the_system_have_links_to_what_is_to_run(void **state) {
+        static const Row rows[] = {
+                {"running, not linked yet", .links = true, .is = ACTIVE, .step = PLAN_LINK},
+                {"running and linked", .links = true, .enabled = true, .is = ACTIVE, .settled = true},
+                {"a start does not wait for links", .links = true, .start = 8, .is = GONE,
+                 .step = PLAN_START},
+                {"started by its socket, now to be launched", .links = true, .start = 8,
+                 .was_loaded_only = true, .is = ACTIVE, .step = PLAN_LINK},
+                {"found running after a crash", .links = true, .pending = true, .unwatched = true,
+                 .is = ACTIVE, .other_run = true, .fulfilled = true, .step = PLAN_LINK},
+                {"only loaded", .links = true, .loaded_only = true, .was_loaded_only = true, .is = GONE,
+                 .settled = true},
+                {"a stop comes before its links", .links = true, .enabled = true, .loaded_only = true,
+                 .is = ACTIVE, .step = PLAN_STOP},
+                {"stopped", .links = true, .enabled = true, .loaded_only = true, .is = GONE,
+                 .step = PLAN_LINK},
+                {"stopped by hand: it is still to run", .links = true, .enabled = true, .is = GONE,
+                 .drift = true, .settled = true},
+                {"a one-shot that is done is not run again by a target", .links = true, .enabled = true,
+                 .oneshot = true, .is = GONE, .outcome = DONE, .step = PLAN_LINK},
+                {"and stays so", .links = true, .oneshot = true, .done = true, .is = GONE, .outcome = DONE,
+                 .settled = true},
+                {"done elsewhere", .links = true, .written_only = true, .over = true, .is = GONE,
+                 .settled = true},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_target_sees_its_new_links_when_it_starts(void **state) {
+        static const Row rows[] = {
+                {"up: nothing is done for the links", .links_stale = true, .pinned_long = true, .is = ACTIVE,
+                 .settled = true},
+                {"started: perhaps it leaves memory by itself", .links_stale = true, .start = 8, .is = DEAD,
+                 .drift = false, .step = PLAN_WAIT},
+                {"it does not: reload", .links_stale = true, .pinned_long = true, .start = 8, .is = DEAD,
+                 .step = PLAN_RELOAD},
+                {"a restart keeps it in memory: reload first", .links_stale = true, .restart = 6,
+                 .is = ACTIVE, .step = PLAN_RELOAD},
+        };
+
+        CHECK_ROWS(rows);
+}
+
 static void what_is_not_wanted_leaves_no_trace(void **state) {
         static const Row rows[] = {
                 {"active", .remove = true, .is = ACTIVE, .step = PLAN_STOP},
@@ -409,6 +458,8 @@ int main(void) {
                 cmocka_unit_test(only_oneshots_end_for_good),
                 cmocka_unit_test(a_crash_between_any_two_steps_starts_once),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
+                cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
+                cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),
                 cmocka_unit_test(what_is_not_wanted_leaves_no_trace),
                 cmocka_unit_test(a_failing_step_waits_and_is_reported),
                 cmocka_unit_test(a_healthy_unit_is_never_stopped_for_other_reasons),

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What was ordered together is there together: the start of a timer, a socket, a path or a target waits
+// until the files of all units that were ordered before it came to its start are written. systemd (252)
+// refuses to start a timer whose service it does not find, and a target never sees links that come after it
+// was loaded.
+//
+// Each order has a number. A unit is fresh from its order until it is planned for the first time: that may
+// take some turns, since systemd is asked first whether it knows the name. Held back is a unit while
+// something older is fresh, and then until the files that are queued by then are written. Both numbers are
+// fixed when it begins to wait, so that what comes later holds up nobody. A file that cannot be written is
+// not waited for: it is tried again later, and the start fails or not as systemd likes.
+
+#include "agent-private.h"
+
+static bool pulls_others(const char *name) {
+        static const char *const types[] = {".timer", ".socket", ".path", ".target", ".automount"};
+
+        for (size_t i = 0; i < ELEMENTSOF(types); i++)
+                if (str_has_suffix(name, types[i]))
+                        return true;
+        return false;
+}
+
+static void set_free(AgentUnit *u) {
+        list_unlink(&u->together);
+        u->together_phase = AGENT_TOGETHER_FREE;
+}
+
+void agent_together_ordered(AgentUnit *u) {
+        set_free(u);
+        u->together_phase = AGENT_TOGETHER_FRESH;
+        u->together_number = ++u->node->n_orders;
+        list_append(&u->node->fresh, &u->together);
+}
+
+void agent_together_planned(AgentUnit *u) {
+        if (u->together_phase == AGENT_TOGETHER_FRESH)
+                set_free(u);
+}
+
+static bool is_fresh_up_to(const AgentNode *node, uint64_t number) {
+        if (list_is_empty(&node->fresh))
+                return false;
+        return CONTAINER_OF(node->fresh.next, AgentUnit, together)->together_number <= number;
+}
+
+static bool may_go(AgentUnit *u) {
+        AgentNode *node = u->node;
+
+        if (u->together_phase == AGENT_TOGETHER_FOR_ORDERS) {
+                if (is_fresh_up_to(node, u->together_number))
+                        return false;
+                u->together_phase = AGENT_TOGETHER_FOR_FILES;
+                u->together_number = node->files_queued;
+        }
+        return node->files_done >= u->together_number;
+}
+
+bool agent_together_hold_back(AgentUnit *u) {
+        if (u->together_phase == AGENT_TOGETHER_FREE) {
+                if (!pulls_others(u->name))
+                        return false;
+                u->together_phase = AGENT_TOGETHER_FOR_ORDERS;
+                u->together_number = u->node->n_orders;
+        }
+        if (may_go(u)) {
+                set_free(u);
+                return false;
+        }
+        if (!list_is_linked(&u->together))
+                list_append(&u->node->held_back, &u->together);
+        return true;
+}
+
+// They stay in their phase, and may go when they are planned again.
+void agent_together_release(AgentNode *node) {
+        list_foreach_safe (n, &node->held_back) {
+                AgentUnit *u = CONTAINER_OF(n, AgentUnit, together);
+
+                if (!may_go(u))
+                        continue;
+                list_unlink(&u->together);
+                agent_unit_mark(u);
+        }
+}

@@ -130,6 +130,7 @@ const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, cons
                                                      uint32_t *ret_node, bool *ret_ambiguous);
 // What is remembered of a removed host. NULL: nothing.
 const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len);
+size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.
 bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint64_t *ret_revision);

@@ -48,6 +48,7 @@ typedef struct LeaderConfig {
         uv_loop_t *loop;
         ClusterState *state; // borrowed; its owner applies batches to it
         uint32_t self;       // host number
+        bool user;           // of a cluster of users' managers: hosts of the other kind cannot join
         // A host is suspect after half a lease without a beat, lost after all of it.
         unsigned lease_ms, beat_ms;
         // Boot and wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.

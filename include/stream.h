@@ -121,15 +121,21 @@ typedef struct ListenerOps {
 
 enum {
         LISTENER_HANDSHAKES_MAX = 512, // at a time; about 25 KiB each
-        LISTENER_STREAMS_MAX = 4096,  // at a time, those that were taken included
+        LISTENER_STREAMS_MAX = 4096,   // at a time, those that were taken included
         LISTENER_ACCEPTS_PER_TURN = 16,
         LISTENER_STEPS_PER_TURN = 6, // of handshakes; each about half a millisecond
-        LISTENER_EVICT_MS = 1000, // with all handshakes taken, one older than this gives way
-        LISTENER_PAUSE_MS = 100,  // after running out of descriptors or memory
+        LISTENER_EVICT_MS = 1000,    // with all handshakes taken, one older than this gives way
+        LISTENER_PAUSE_MS = 100,     // after running out of descriptors or memory
 };
 
-// TCP on all addresses (IPv6 socket that takes IPv4 too, or IPv4 alone where there is no IPv6). Port 0: any
-// free one. -EADDRINUSE etc.
+// A TCP socket on all addresses (IPv6 that takes IPv4 too, or IPv4 alone where there is no IPv6). Port 0:
+// any free one; *ret_port is which. Nobody can connect yet, and no other program gets the port. -EADDRINUSE
+// etc.
+int listener_bind_tcp(uint16_t port, int *ret_fd, uint16_t *ret_port);
+// On a socket from listener_bind_tcp(), which is the listener's on success only.
+int listener_new_bound(uv_loop_t *loop, int fd, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                       Listener **ret);
+// Both at once.
 int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata,
                      Listener **ret);
 // On a listening unix socket: from systemd, or from listener_bind_unix(). The fd is the listener's on

@@ -2,12 +2,12 @@
 # bash completion of argosyctl. Verbs, options and fields come from argosyctl itself, units and nodes from the cluster.
 
 _argosyctl_cluster_words() { # list-unit-files|list-nodes FIELD
-    argosyctl "$1" --no-legend --no-pager --full --quiet --timeout=2s --fields="$2" 2>/dev/null
+    argosyctl "${user[@]}" "$1" --no-legend --no-pager --full --quiet --timeout=2s --fields="$2" 2>/dev/null
 }
 
 _argosyctl() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}" word i
-    local -a verb=() found=()
+    local -a verb=() found=() user=()
     local families=" $(argosyctl complete families 2>/dev/null | tr '\n' ' ')" valued=" $(argosyctl complete valued 2>/dev/null | tr '\n' ' ')"
 
     # bash splits --json=short at the '='.
@@ -19,6 +19,7 @@ _argosyctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word="${COMP_WORDS[i]}"
         case "$word" in
+        --user) user=(--user) ;;
         -*)
             [[ $valued == *" $word "* ]] || continue
             [[ ${COMP_WORDS[i + 1]} == "=" ]] && ((i++))

@@ -58,7 +58,12 @@ static int fail(Client *c, int error, const char *what) {
 }
 
 static int fail_connect(Client *c, int error) {
-        if (error == -EACCES || error == -EPERM)
+        if (c->user)
+                snprintf(c->why, sizeof(c->why),
+                         "cannot reach this user's argosyd at %s: %s; 'systemctl --user enable --now "
+                         "argosyd.service' starts it",
+                         c->path, strerror(-error));
+        else if (error == -EACCES || error == -EPERM)
                 snprintf(c->why, sizeof(c->why),
                          "cannot reach argosyd at %s: %s; only root and members of group argosy may use it",
                          c->path, strerror(-error));

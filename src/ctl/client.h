@@ -19,6 +19,7 @@ typedef struct Client {
         const char *path; // of the socket; borrowed
         const volatile sig_atomic_t
                 *interrupt; // when it becomes non-zero, waiting ends with -EINTR; may be NULL
+        bool user;          // it is a user's argosyd; for `why`
         int fd;             // -1: not connected
         bool was_connected; // at least once
         Buf in;

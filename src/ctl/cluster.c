@@ -162,6 +162,18 @@ int verb_cluster_status(Ctl *ctl, char **args, size_t n) {
 
 // ---- token
 
+static void say_how_to_join(Ctl *ctl, const Argosy__Response__Token *t, const Buf *when) {
+        bool six = strchr(t->address, ':');
+
+        fprintf(ctl->err, "It lets whoever has it join until %.*s", (int) when->len,
+                (const char *) when->data);
+        if (*t->address)
+                fprintf(ctl->err, ", with: argosyctl%s cluster join %s%s%s:%" PRIu32 " TOKEN",
+                        ctl->opt.given & OPT_USER ? " --user" : "", six ? "[" : "", t->address,
+                        six ? "]" : "", t->port);
+        fputs(".\n", ctl->err);
+}
+
 static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         _cleanup_buf_ Buf when = {};
 
@@ -175,6 +187,10 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 json_string(&j, r->token->token);
                 json_key(&j, "expires_us");
                 json_u64(&j, r->token->expires_us);
+                json_key(&j, "address");
+                json_string(&j, r->token->address);
+                json_key(&j, "port");
+                json_u64(&j, r->token->port);
                 json_end(&j, '}');
                 json_finish(&j);
                 return 0;
@@ -182,8 +198,7 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         fprintf(ctl->out, "%s\n", r->token->token);
         if (ctl->err_tty && !(ctl->opt.given & OPT_QUIET) &&
             text_append_time(&when, r->token->expires_us) == 0)
-                fprintf(ctl->err, "It lets whoever has it join until %.*s.\n", (int) when.len,
-                        (const char *) when.data);
+                say_how_to_join(ctl, r->token, &when);
         return 0;
 }
 
@@ -288,8 +303,9 @@ int verb_cluster_demote(Ctl *ctl, char **args, size_t n) {
 
 // ---- recover
 
-// Runs the argosyd that lies beside this program, else the first one on the path. Returns only on failure.
-static void exec_recover(void) {
+// user: "--user", or NULL. Runs the argosyd that lies beside this program, else the first one on the path.
+// Returns only on failure.
+static void exec_recover(const char *user) {
         char self[PATH_MAX], *slash;
         ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - sizeof("argosyd"));
 
@@ -298,11 +314,11 @@ static void exec_recover(void) {
                 slash = strrchr(self, '/');
                 if (slash) {
                         strcpy(slash + 1, "argosyd");
-                        execl(self, "argosyd", "--recover", NULL);
+                        execl(self, "argosyd", "--recover", user, NULL);
                 }
         }
-        execlp("argosyd", "argosyd", "--recover", NULL);
-        execl("/usr/sbin/argosyd", "argosyd", "--recover",
+        execlp("argosyd", "argosyd", "--recover", user, NULL);
+        execl("/usr/sbin/argosyd", "argosyd", "--recover", user,
               NULL); // an administrator's path may end at /usr/bin
 }
 
@@ -316,6 +332,6 @@ int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
                 return EXIT_USAGE;
         }
         fflush(ctl->out);
-        exec_recover();
+        exec_recover(ctl->opt.given & OPT_USER ? "--user" : NULL);
         return ctl_fail(ctl, "cannot run argosyd: %s", strerror(errno));
 }

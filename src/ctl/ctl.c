@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "ctl.h"
@@ -16,8 +17,10 @@
 #include "terminal.h"
 #include "unit-args.h"
 #include "unit-name.h"
+#include "xdg.h"
 
-#define SOCKET_DEFAULT "/run/argosy/argosy.sock"
+#define SOCKET_NAME "argosy/argosy.sock"
+#define SOCKET_DEFAULT "/run/" SOCKET_NAME
 
 enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_TELL_MS = 800, REFUSALS_SHOWN = 10 };
 
@@ -327,7 +330,34 @@ int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret,
 
 // ---- main
 
+// What is said on the command line counts before the environment. A new string, or NULL after a complaint.
+static char *find_socket(Ctl *ctl) {
+        Xdg xdg;
+        char *path = NULL;
+
+        if (ctl->opt.socket || !(ctl->opt.given & OPT_USER)) {
+                path = strdup(ctl->opt.socket ?: getenv("ARGOSY_SOCKET") ?: SOCKET_DEFAULT);
+                if (!path)
+                        ctl_oom(ctl);
+                return path;
+        }
+        if (xdg_init(&xdg, environ, NULL) < 0) {
+                ctl_oom(ctl);
+                return NULL;
+        }
+        if (!xdg.runtime_dir)
+                ctl_fail(ctl,
+                         "--user needs XDG_RUNTIME_DIR, which logging in sets; without a login try "
+                         "XDG_RUNTIME_DIR=/run/user/%u",
+                         (unsigned) getuid());
+        else if (!(path = str_printf("%s/" SOCKET_NAME, xdg.runtime_dir)))
+                ctl_oom(ctl);
+        xdg_done(&xdg);
+        return path;
+}
+
 static int run(Ctl *ctl) {
+        _cleanup_free_ char *socket = NULL;
         int code;
 
         if (ctl->opt.given & OPT_VERSION) {
@@ -340,7 +370,11 @@ static int run(Ctl *ctl) {
         }
         if (ctl->opt.timeout_us > 0)
                 ctl->deadline_us = clock_boot_us() + ctl->opt.timeout_us;
-        client_init(&ctl->client, ctl->opt.socket ?: getenv("ARGOSY_SOCKET") ?: SOCKET_DEFAULT, &interrupted);
+        socket = find_socket(ctl);
+        if (!socket)
+                return EXIT_FAILED;
+        client_init(&ctl->client, socket, &interrupted);
+        ctl->client.user = ctl->opt.given & OPT_USER;
         code = ctl->opt.verb->run(ctl, ctl->opt.args, ctl->opt.n_args);
         client_done(&ctl->client);
         return code;

@@ -70,6 +70,7 @@ const OptionInfo option_table[] = {
         {OPT_VERSION, "version", 0, NULL, "Print argosyctl's version and exit"},
         {OPT_SOCKET, "socket", 0, "PATH",
          "argosyd's socket (default $ARGOSY_SOCKET or /run/argosy/argosy.sock)"},
+        {OPT_USER, "user", 0, NULL, "Talk to this user's argosyd, not to the machine's"},
         {OPT_TIMEOUT, "timeout", 0, "SPAN",
          "Give up waiting after this time, e.g. 30s or 5min (default: never)"},
         {OPT_QUIET, "quiet", 'q', NULL, "Print no progress and no warnings"},

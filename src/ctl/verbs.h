@@ -18,7 +18,8 @@ typedef enum Option {
         OPT_SOCKET = 1 << 2,
         OPT_TIMEOUT = 1 << 3,
         OPT_QUIET = 1 << 4,
-        OPT_GLOBAL = (1 << 5) - 1,
+        OPT_USER = 1 << 30,
+        OPT_GLOBAL = OPT_HELP | OPT_VERSION | OPT_SOCKET | OPT_TIMEOUT | OPT_QUIET | OPT_USER,
         // for some
         OPT_JSON = 1 << 5,
         OPT_NO_PAGER = 1 << 6,

@@ -19,7 +19,7 @@ enum { CONFIG_FILE_MAX = 1024 * 1024, CONFIG_LABELS_MAX = 64 };
 
 typedef enum KeyType { KEY_NAME, KEY_ADDRESS, KEY_NUMBER, KEY_ODD, KEY_SPAN, KEY_LABELS } KeyType;
 
-// The one table of all keys. Defaults are written as a user would write them.
+// The one table of all keys. Defaults are written as people would write them.
 static const struct ConfigKey {
         const char *section, *key;
         KeyType type;
@@ -27,13 +27,14 @@ static const struct ConfigKey {
         const char *fallback;
         uint64_t min, max;
         const char *help;
+        const char *user_fallback; // of a user's argosyd; NULL: the same
 } config_keys[] = {
         {"Node", "Name", KEY_NAME, offsetof(Config, name), "", 0, 0,
-         "name of this host, for people (default: its host name)"},
+         "name of this host, for people (default: its host name, with --user also the user's)"},
         {"Node", "Address", KEY_ADDRESS, offsetof(Config, address), "", 0, 0,
          "IP address that other hosts reach this one at (default: that of the first network interface)"},
-        {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 1, 65535,
-         "TCP port for everything between hosts"},
+        {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 0, 65535,
+         "TCP port for everything between hosts; 0: a free one, closed until others may come", "0"},
         {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0,
          "k=v ..., matched by MachineMetadata= of units"},
         {"Node", "CheckSec", KEY_SPAN, offsetof(Config, check_us), "10min", USEC_PER_SEC,
@@ -172,7 +173,11 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         return 1;
 }
 
-static int assign(Config *c, const char *path, const IniLine *line) {
+static const char *fallback_of(const struct ConfigKey *k, bool user) {
+        return user && k->user_fallback ? k->user_fallback : k->fallback;
+}
+
+static int assign(Config *c, bool user, const char *path, const IniLine *line) {
         const char *value = line->value;
 
         for (size_t i = 0; i < ELEMENTSOF(config_keys); i++) {
@@ -182,7 +187,7 @@ static int assign(Config *c, const char *path, const IniLine *line) {
                 if (!streq(k->section, line->section) || !streq(k->key, line->key))
                         continue;
                 r = *value || k->type == KEY_LABELS ? assign_key(c, k, value)
-                                                    : assign_key(c, k, k->fallback);
+                                                    : assign_key(c, k, fallback_of(k, user));
                 if (r > 0)
                         log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key,
                                     value);
@@ -192,7 +197,7 @@ static int assign(Config *c, const char *path, const IniLine *line) {
         return 0;
 }
 
-static int load_file(const char *path, Config *c) {
+static int load_file(const char *path, bool user, Config *c) {
         _cleanup_buf_ Buf text = {};
         IniReader reader;
         IniLine line;
@@ -220,7 +225,7 @@ static int load_file(const char *path, Config *c) {
                 else if (r > 0 && line.kind == INI_GARBAGE)
                         log_warning("%s:%u: neither a section nor an assignment, ignored.", path, line.line);
                 else if (r > 0 && line.kind == INI_ASSIGNMENT)
-                        r = assign(c, path, &line);
+                        r = assign(c, user, path, &line);
                 if (r < 0)
                         break;
         }
@@ -286,15 +291,13 @@ static bool is_masked(const char *path) {
         return readlink(path, target, sizeof(target) - 1) > 0 && streq(target, "/dev/null");
 }
 
-static int load_dropins(const char *root, Config *c) {
-        static const char *const dirs[] = {"/usr/lib/argosy", "/usr/local/lib/argosy", "/run/argosy",
-                                           "/etc/argosy"};
+static int load_dropins(const ConfigSource *source, Config *c) {
         DropIn *list = NULL;
         size_t n = 0;
         int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(dirs); i++) {
-                _cleanup_free_ char *dir = str_printf("%s%s/argosy.conf.d", root, dirs[i]);
+        for (char *const *base = source->dirs; r >= 0 && *base; base++) {
+                _cleanup_free_ char *dir = str_printf("%s/argosy.conf.d", *base);
 
                 r = dir ? collect_dropins(dir, &list, &n) : -ENOMEM;
         }
@@ -302,7 +305,7 @@ static int load_dropins(const char *root, Config *c) {
                 qsort(list, n, sizeof(DropIn), dropin_compare);
         for (size_t i = 0; i < n; i++) {
                 if (r >= 0 && !is_masked(list[i].path))
-                        r = load_file(list[i].path, c);
+                        r = load_file(list[i].path, source->user_name, c);
                 free(list[i].name);
                 free(list[i].path);
         }
@@ -310,29 +313,53 @@ static int load_dropins(const char *root, Config *c) {
         return r;
 }
 
-static int default_name(Config *c) {
+static int load_main_file(const ConfigSource *source, Config *c) {
+        _cleanup_free_ char *last = NULL;
+
+        for (char *const *base = source->dirs; *base; base++) {
+                _cleanup_free_ char *path = str_printf("%s/argosy.conf", *base);
+                struct stat st;
+
+                if (!path)
+                        return -ENOMEM;
+                if (lstat(path, &st) < 0)
+                        continue;
+                free(last);
+                last = TAKE_PTR(path);
+        }
+        return last && !is_masked(last) ? load_file(last, source->user_name, c) : 0;
+}
+
+// The users of one machine are hosts of different names. A user's name that does not fit is not used.
+static int default_name(Config *c, const char *user_name) {
         char host[256] = "";
 
         if (*c->name)
                 return 0;
         if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
                 strcpy(host, "localhost");
-        return assign_string(&c->name, host);
+        free(c->name);
+        if (!user_name)
+                c->name = strdup(host);
+        else if (label_is_valid(user_name) && !strchr(user_name, '/'))
+                c->name = str_printf("%s-%s", host, user_name);
+        else
+                c->name = str_printf("%s-%u", host, (unsigned) getuid());
+        return c->name ? 0 : -ENOMEM;
 }
 
-int config_load(const char *root, Config *ret) {
-        _cleanup_free_ char *main_file = str_printf("%s/etc/argosy/argosy.conf", root);
+int config_load(const ConfigSource *source, Config *ret) {
         Config c = {};
-        int r = main_file ? 0 : -ENOMEM;
+        int r = 0;
 
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(config_keys); i++)
-                r = assign_key(&c, &config_keys[i], config_keys[i].fallback);
+                r = assign_key(&c, &config_keys[i], fallback_of(&config_keys[i], source->user_name));
         if (r >= 0)
-                r = load_file(main_file, &c);
+                r = load_main_file(source, &c);
         if (r >= 0)
-                r = load_dropins(root, &c);
+                r = load_dropins(source, &c);
         if (r >= 0)
-                r = default_name(&c);
+                r = default_name(&c, source->user_name);
         if (r >= 0 && c.heartbeat_us * 2 > c.lease_us) {
                 log_warning(
                         "HeartbeatSec= must be at most half of LeaseSec=, using a quarter of LeaseSec=.");
@@ -346,7 +373,7 @@ int config_load(const char *root, Config *ret) {
         return 0;
 }
 
-char *config_describe(void) {
+char *config_describe(bool user) {
         _cleanup_buf_ Buf out = {};
         const char *section = "";
 
@@ -356,8 +383,8 @@ char *config_describe(void) {
                 if (!streq(section, k->section) && buf_printf(&out, "  [%s]\n", k->section) < 0)
                         return NULL;
                 section = k->section;
-                if (buf_printf(&out, "    %s=%-*s %s\n", k->key, (int) (22 - strlen(k->key)), k->fallback,
-                               k->help) < 0)
+                if (buf_printf(&out, "    %s=%-*s %s\n", k->key, (int) (22 - strlen(k->key)),
+                               fallback_of(k, user), k->help) < 0)
                         return NULL;
         }
         return buf_take_string(&out);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// argosyd's configuration: /etc/argosy/argosy.conf, then argosy.conf.d/*.conf out of /usr/lib/argosy,
-// /usr/local/lib/argosy, /run/argosy and /etc/argosy in the order of their file names (the later directory
-// hides the same name; a link to /dev/null masks it). All keys live in one table in config.c, which feeds
-// the parser, the defaults, --help and the manual.
+// argosyd's configuration, out of a list of directories of which a later one wins: the last argosy.conf,
+// then argosy.conf.d/*.conf of all in the order of their file names (the later directory hides the same
+// name). A link to /dev/null masks. The machine's argosyd looks in /usr/lib/argosy, /usr/local/lib/argosy,
+// /run/argosy and /etc/argosy, a user's in XDG's directories (paths.h). All keys live in one table in
+// config.c, which feeds the parser, the defaults, --help and the manual.
+
+#include <stdbool.h>
 
 #include "argosy.pb-c.h"
 #include "macro.h"
@@ -14,7 +17,7 @@ enum { ARGOSY_PORT = 7867 }; // one port for everything
 typedef struct Config {
         char *name;    // of this host, for people
         char *address; // numeric; empty: found out
-        uint64_t port;
+        uint64_t port; // 0: a free one that is found once, see port.h
         Argosy__Label **labels;
         size_t n_labels;
         uint64_t check_us;
@@ -23,10 +26,14 @@ typedef struct Config {
         uint64_t log_level;
 } Config;
 
-// `root` is put before all paths ("" on a host; a directory in tests). Unknown keys and bad values are
-// warned about with file and line and skipped, so that a typing error never keeps a host out of its cluster.
-// -ENOMEM, or another errno for an unreadable file.
-int config_load(const char *root, Config *ret);
+typedef struct ConfigSource {
+        char *const *dirs;     // least important first, NULL-terminated
+        const char *user_name; // whose argosyd it is; NULL: the machine's. Some defaults differ
+} ConfigSource;
+
+// Unknown keys and bad values are warned about with file and line and skipped, so that a typing error never
+// keeps a host out of its cluster. -ENOMEM, or another errno for an unreadable file.
+int config_load(const ConfigSource *source, Config *ret);
 void config_done(Config *c);
 // One line per key, for --help.
-char *config_describe(void);
+char *config_describe(bool user);

@@ -19,6 +19,8 @@
 #include "log.h"
 #include "mesh.h"
 #include "message.h"
+#include "paths.h"
+#include "port.h"
 #include "router.h"
 #include "state-dir.h"
 #include "str.h"
@@ -50,9 +52,9 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         argosy__peers_file__pack(&next, b);
         if (a_len == b_len && memcmp(a, b, a_len) == 0)
                 return;
-        r = state_dir_save_peers(d->state_dir, &next);
+        r = state_dir_save_peers(d->paths->state_dir, &next);
         if (r < 0) // not fatal: the old list is only less fresh; the next change tries again
-                log_error("Cannot write %s/peers: %s", d->state_dir, strerror(-r));
+                log_error("Cannot write %s/peers: %s", d->paths->state_dir, strerror(-r));
         kept = argosy__peers_file__unpack(NULL, b_len, b);
         if (!kept) {
                 daemon_fail(d, strerror(ENOMEM));
@@ -68,6 +70,15 @@ static bool is_member(uint32_t host, const Hash *pin, void *userdata) {
         const Argosy__HostRecord *h = cluster_state_find_host_by_pin(d->state, pin);
 
         return h && h->host == host;
+}
+
+// Hosts and tokens are what decides whether anybody has a reason to connect.
+static void open_port(Daemon *d) {
+        _cleanup_free_ char *why = NULL;
+        int r = port_open_if_wanted(d, &why);
+
+        if (r < 0)
+                daemon_fail(d, why ?: strerror(-r));
 }
 
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
@@ -102,6 +113,7 @@ static void publish_voters(Daemon *d) {
                 n++;
         }
         d->hosts_revision = cluster_state_hosts_revision(d->state);
+        open_port(d);
         if (n == 0)
                 return; // before the first batch
         (void) mesh_set_voters(d->mesh, peers, n);
@@ -263,7 +275,7 @@ static void on_init_done(StoreOutcome outcome, uint64_t index, void *userdata) {
         if (outcome == STORE_COMMITTED)
                 lead_if_ready(d);
         else if (outcome == STORE_NO_SPACE)
-                log_error("The disk under %s is full: this host cannot lead.", d->state_dir);
+                log_error("The disk under %s is full: this host cannot lead.", d->paths->state_dir);
 }
 
 // A fresh cluster: its record and this host.
@@ -282,7 +294,7 @@ static int submit_first_batch(Daemon *d) {
         host.machine_id = d->machine_id_hex;
         host.name = d->config.name;
         host.address = d->config.address;
-        host.port = (uint32_t) d->config.port;
+        host.port = d->port;
         host.key_pin = (ProtobufCBinaryData){HASH_SIZE, d->identity.pin.bytes};
         host.role = ARGOSY__HOST_ROLE__ROLE_VOTER;
         host.n_labels = d->config.n_labels;
@@ -430,6 +442,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
         LeaderConfig leader = {
                 .loop = d->loop,
                 .self = d->peers->host,
+                .user = d->paths->user,
                 .lease_ms = (unsigned) (d->config.lease_us / USEC_PER_MSEC),
                 .beat_ms = (unsigned) (d->config.heartbeat_us / USEC_PER_MSEC),
         };
@@ -503,13 +516,13 @@ static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
 
         r = identity_install_ca_key(&d->identity, message->ca_key.data, message->ca_key.len);
         if (r >= 0)
-                r = identity_save(d->state_dir, &d->identity);
+                r = identity_save(d->paths->state_dir, &d->identity);
         if (r >= 0)
                 r = dir_empty(AT_FDCWD, d->log_dir);
         if (r >= 0) {
                 peers.raft_id = message->raft_id;
                 peers.generation = MAX_OF(peers.generation, message->generation);
-                r = state_dir_save_peers(d->state_dir, &peers);
+                r = state_dir_save_peers(d->paths->state_dir, &peers);
         }
         if (r >= 0) {
                 d->peers->raft_id = peers.raft_id;
@@ -574,16 +587,16 @@ static void on_closed_for_good(Daemon *d) {
                 return;
         }
         peers.raft_id = 0;
-        r = state_dir_save_peers(d->state_dir, &peers);
+        r = state_dir_save_peers(d->paths->state_dir, &peers);
         if (r >= 0) {
                 d->peers->raft_id = 0;
                 r = dir_empty(AT_FDCWD, d->log_dir);
         }
         buf_done(&d->identity.ca_key);
         if (r >= 0)
-                r = identity_save(d->state_dir, &d->identity);
+                r = identity_save(d->paths->state_dir, &d->identity);
         if (r < 0)
-                log_error("Cannot clear the log under %s: %s", d->state_dir, strerror(-r));
+                log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-r));
         mesh_set_raft_id(d->mesh, 0);
         log_notice("This host is no longer a voter.");
         daemon_status(d);

@@ -87,11 +87,12 @@ static const ListenerOps listener_ops = {
         .accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
 
 int daemon_listen(Daemon *d, char **ret_why) {
-        int r = listener_new_tcp(d->loop, (uint16_t) d->config.port, d->tls, &listener_ops, d, &d->listener);
+        int r = listener_new_bound(d->loop, d->port_fd, d->tls, &listener_ops, d, &d->listener);
 
         if (r < 0)
-                *ret_why =
-                        str_printf("Cannot listen on port %u: %s", (unsigned) d->config.port, strerror(-r));
+                *ret_why = str_printf("Cannot listen on port %u: %s", (unsigned) d->port, strerror(-r));
+        else
+                d->port_fd = -1;
         return r;
 }
 

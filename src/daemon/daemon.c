@@ -27,9 +27,10 @@
 #include "join.h"
 #include "local-api.h"
 #include "log.h"
-#include "manager-paths.h"
 #include "mesh.h"
 #include "message.h"
+#include "paths.h"
+#include "port.h"
 #include "renew.h"
 #include "router.h"
 #include "run.h"
@@ -46,7 +47,8 @@ enum {
 };
 
 // Application id of the host id: sd_id128_get_machine_app_specific() makes of it and the machine id
-// something that does not give the machine id away. Random, fixed for ever.
+// something that does not give the machine id away. Random, fixed for ever. A user's argosyd is a host of
+// its own: it mixes the uid in, inverted, so that root's differs from the machine's, too.
 static const sd_id128_t application_id =
         SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
 
@@ -119,7 +121,8 @@ static void on_agent_attached(bool attached, void *userdata) {
 }
 
 static void on_agent_stopping(void *userdata) {
-        log_info("The machine is shutting down.");
+        log_info("%s is shutting down.",
+                 ((Daemon *) userdata)->paths->user ? "This user's systemd" : "The machine");
 }
 
 static const AgentOps agent_ops = {
@@ -225,13 +228,17 @@ static void on_terminate(uv_signal_t *signal, int number) {
         daemon_end(signal->data, DAEMON_EXIT);
 }
 
+static int load_config(const Daemon *d, Config *ret) {
+        return config_load(&(ConfigSource){d->paths->config_dirs, d->user_name}, ret);
+}
+
 static void on_hangup(uv_signal_t *signal, int number) {
         Daemon *d = signal->data;
         Config next;
         int r;
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) clock_monotonic_us());
-        r = config_load("", &next);
+        r = load_config(d, &next);
         if (r < 0)
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
@@ -369,12 +376,16 @@ static int find_address(Config *c) {
 }
 
 static int find_ids(Daemon *d, char **ret_why) {
-        sd_id128_t machine, host, boot;
+        sd_id128_t machine, host, boot, application = application_id;
+        uint32_t uid = htole32(getuid());
         int r;
 
+        if (d->paths->user)
+                for (size_t i = 0; i < sizeof(uid); i++)
+                        application.bytes[i] ^= ~((uint8_t *) &uid)[i];
         r = sd_id128_get_machine(&machine);
         if (r >= 0)
-                r = sd_id128_get_machine_app_specific(application_id, &host);
+                r = sd_id128_get_machine_app_specific(application, &host);
         if (r >= 0)
                 r = sd_id128_get_boot(&boot);
         if (r < 0) {
@@ -391,61 +402,57 @@ static int find_ids(Daemon *d, char **ret_why) {
 static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         int r;
 
-        if (mkdir(d->state_dir, 0700) < 0 && errno != EEXIST) {
-                r = -errno;
-                *ret_why = str_printf("Cannot make %s: %s", d->state_dir, strerror(-r));
+        r = paths_make(d->paths, ret_why);
+        if (r < 0)
                 return r;
-        }
-        r = state_dir_lock(d->state_dir);
+        r = state_dir_lock(d->paths->state_dir);
         if (r < 0) {
-                *ret_why = str_printf("Cannot lock %s: %s", d->state_dir,
+                *ret_why = str_printf("Cannot lock %s: %s", d->paths->state_dir,
                                       r == -EBUSY ? "another argosyd uses it" : strerror(-r));
                 return r;
         }
-        r = state_dir_settle(d->state_dir, ret_why);
+        r = state_dir_settle(d->paths->state_dir, ret_why);
+        if (r >= 0)
+                r = port_reserve(d, ret_why);
         if (r < 0)
                 return r;
-        r = state_dir_load(d->state_dir, &d->identity, &d->peers, ret_why);
+        r = state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
         *ret_fresh = r == -ENOENT;
         if (!*ret_fresh)
                 return r;
         log_notice("This is a fresh host: making it the first of a new cluster.");
-        r = state_dir_create(d->state_dir, d->config.name, d->config.address, (uint16_t) d->config.port,
-                             ret_why);
+        r = state_dir_create(d->paths->state_dir, d->config.name, d->config.address, d->port, ret_why);
         if (r < 0)
                 return r;
-        return state_dir_load(d->state_dir, &d->identity, &d->peers, ret_why);
+        return state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
 }
 
 static int open_agent(Daemon *d, char **ret_why) {
-        ManagerPaths manager;
+        const ManagerPaths *manager = &d->paths->manager;
         AgentConfig config = {
                 .loop = d->loop,
-                .state_dir = d->state_dir,
-                .runtime_dir = d->runtime_dir,
-                .unit_dir = d->unit_dir,
-                .systemd = {.loop = d->loop, .check_period_us = d->config.check_us},
+                .state_dir = d->paths->state_dir,
+                .runtime_dir = d->paths->runtime_dir,
+                .unit_dir = manager->unit_dir,
+                .foreign_dirs = (const char *const *) manager->search_dirs,
+                .systemd = {.loop = d->loop,
+                            .socket_path = manager->socket,
+                            .check_period_us = d->config.check_us},
+                .user = d->paths->user,
                 .host_name = d->config.name,
                 .address = d->config.address,
-                .port = (uint16_t) d->config.port,
+                .port = d->port,
                 .labels = (const Argosy__Label *const *) d->config.labels,
                 .n_labels = d->config.n_labels,
                 .nodes = d->peers->nodes,
                 .n_nodes = d->peers->n_nodes,
         };
-        int r = manager_paths_init_system(&manager);
 
-        if (r < 0)
-                return r;
-        config.systemd.socket_path = manager.socket;
-        config.foreign_dirs = (const char *const *) manager.search_dirs;
-        r = agent_new(&config, &agent_ops, d, &d->agent, ret_why);
-        manager_paths_done(&manager);
-        return r;
+        return agent_new(&config, &agent_ops, d, &d->agent, ret_why);
 }
 
 static int open_socket(Daemon *d, char **ret_why) {
-        _cleanup_free_ char *path = str_printf("%s/argosy.sock", d->runtime_dir);
+        _cleanup_free_ char *path = str_printf("%s/argosy.sock", d->paths->runtime_dir);
         int r, fd = -1;
 
         if (!path)
@@ -459,7 +466,7 @@ static int open_socket(Daemon *d, char **ret_why) {
                 }
                 r = fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
         } else
-                r = listener_bind_unix(path, 0660, (gid_t) -1, &fd);
+                r = listener_bind_unix(path, d->paths->socket_mode, (gid_t) -1, &fd);
         if (r >= 0) {
                 d->socket_fd = fcntl(fd, F_DUPFD_CLOEXEC, 10);
                 r = d->socket_fd < 0 ? -errno : 0;
@@ -481,7 +488,7 @@ static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
         *ret_why = str_printf("The log under %s is missing although this host is a voter. Restore it, or "
                               "remove this host from the cluster on another "
                               "one ('argosyctl cluster remove %s'), move %s away, and join again.",
-                              d->log_dir, d->config.name, d->state_dir);
+                              d->log_dir, d->config.name, d->paths->state_dir);
         return -EBADMSG;
 }
 
@@ -509,7 +516,7 @@ static int start(Daemon *d, char **ret_why) {
         if (r >= 0 && d->peers->raft_id > 0)
                 r = daemon_log_open(d, d->peers->raft_id == 1 && d->peers->host == 1, ret_why);
         if (r >= 0)
-                r = daemon_listen(d, ret_why);
+                r = port_open_if_wanted(d, ret_why);
         if (r >= 0)
                 r = open_socket(d, ret_why);
         return r;
@@ -539,6 +546,8 @@ static void forget_everything(Daemon *d) {
         identity_done(&d->identity);
         config_done(&d->config);
         free(d->log_dir);
+        if (d->port_fd >= 0)
+                close(d->port_fd);
         memset(d, 0, sizeof(*d));
 }
 
@@ -551,13 +560,13 @@ int daemon_run(const RunOptions *options, char **argv) {
 
         d->loop = uv_default_loop();
         (void) uv_loop_configure(d->loop, UV_METRICS_IDLE_TIME);
-        d->state_dir = options->state_dir;
-        d->runtime_dir = options->runtime_dir;
-        d->unit_dir = options->unit_dir;
+        d->paths = &options->paths;
+        d->user_name = options->user_name;
+        d->port_fd = -1;
         d->socket_fd = -1;
-        d->log_dir = str_printf("%s/log", d->state_dir);
+        d->log_dir = str_printf("%s/log", d->paths->state_dir);
         d->leader_seen_us = clock_boot_us();
-        r = d->log_dir ? config_load("", &d->config) : -ENOMEM;
+        r = d->log_dir ? load_config(d, &d->config) : -ENOMEM;
         if (r >= 0) {
                 log_set_level(options->debug ? LOG_DEBUG : (int) d->config.log_level);
                 open_handles(d);
@@ -570,7 +579,7 @@ int daemon_run(const RunOptions *options, char **argv) {
                                      : EXIT_FAILURE; // what is damaged needs a person: no restart helps
         }
         log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host,
-                 d->config.address, (unsigned) d->config.port);
+                 d->config.address, (unsigned) d->port);
         (void) sd_notify(0, "READY=1");
         daemon_status(d);
         uv_run(d->loop, UV_RUN_DEFAULT);

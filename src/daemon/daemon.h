@@ -9,6 +9,7 @@
 //   daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
 //   daemon-mesh.c    messages from the mesh; who may connect
 //   router.c         requests: to the leader wherever it is, or to this host's agent
+//   port.c           the TCP port: which, and whether it is open
 //   join.c           this host joins another cluster, or leaves
 //   join-server.c    a stranger asks to join
 //   renew.c          the certificate
@@ -30,6 +31,7 @@ typedef struct Leader Leader;
 typedef struct Listener Listener;
 typedef struct LocalApi LocalApi;
 typedef struct Mesh Mesh;
+typedef struct Paths Paths;
 typedef struct Router Router;
 typedef struct TlsContext TlsContext;
 
@@ -38,7 +40,8 @@ typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAI
 typedef struct Daemon Daemon;
 struct Daemon {
         uv_loop_t *loop;
-        const char *state_dir, *runtime_dir, *unit_dir; // from the command line or the defaults
+        const Paths *paths;
+        const char *user_name; // NULL: the machine's argosyd
         char *log_dir;
         uint8_t host_id[16]; // application-specific machine id
         uint8_t boot_id[16];
@@ -47,6 +50,8 @@ struct Daemon {
         Identity identity;
         Argosy__PeersFile *peers;
         TlsContext *tls;
+        uint16_t port; // ours, see port.h
+        int port_fd;   // as long as nobody can connect, then -1 and the listener's
         Listener *listener;
         LocalApi *api;
         JoinServer *join_server;

@@ -19,6 +19,7 @@
 #include "frame.h"
 #include "join.h"
 #include "log.h"
+#include "paths.h"
 #include "state-dir.h"
 #include "str.h"
 #include "stream.h"
@@ -94,11 +95,11 @@ static void on_cleared(void *userdata) {
                 peers.voters = j->reply->voters;
                 peers.n_nodes = j->reply->n_nodes;
                 peers.nodes = j->reply->nodes;
-                r = state_dir_replace(d->state_dir, &j->identity, &peers);
+                r = state_dir_replace(d->paths->state_dir, &j->identity, &peers);
         } else
-                r = state_dir_replace(d->state_dir, NULL, NULL);
+                r = state_dir_replace(d->paths->state_dir, NULL, NULL);
         if (r < 0) {
-                fail(j, -r, "cannot write the new identity to %s: %s", d->state_dir, strerror(-r));
+                fail(j, -r, "cannot write the new identity to %s: %s", d->paths->state_dir, strerror(-r));
                 join_free(j);
                 return;
         }
@@ -145,10 +146,11 @@ static void on_opened(Stream *s, void *userdata) {
         q.machine_id = d->machine_id_hex;
         q.name = d->config.name;
         q.address = d->config.address;
-        q.port = (uint32_t) d->config.port;
+        q.port = d->port;
         q.n_labels = d->config.n_labels;
         q.labels = d->config.labels;
         q.feature_level = FEATURE_LEVEL;
+        q.user = d->paths->user;
         (void) stream_send(s, &q.base);
 }
 

@@ -1,83 +1,148 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sysexits.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "log.h"
 #include "run.h"
+#include "str.h"
 #include "uvx.h"
 
-static void help(void) {
-        _cleanup_free_ char *keys = config_describe();
+static void help(bool user) {
+        _cleanup_free_ char *keys = config_describe(user);
 
         printf("argosyd [OPTIONS...]\n\n"
                "One of the hosts that behave like one systemd.\n\n"
-               "  -h --help             Show this help\n"
+               "  -h --help             Show this help; with --user, that user's directories and defaults\n"
                "     --version          Show the version\n"
                "     --debug            Log everything\n"
+               "     --user             For the user who runs it: beside systemd --user, needs no root\n"
                "     --recover          Offline, after the majority of voters was lost for good: make this "
                "host's\n"
                "                        copy of the log the cluster, then exit\n"
-               "     --state-dir=DIR    Instead of /var/lib/argosy\n"
-               "     --runtime-dir=DIR  Instead of /run/argosy\n"
-               "     --unit-dir=DIR     Instead of /run/systemd/system\n\n"
-               "/etc/argosy/argosy.conf and argosy.conf.d/*.conf (keys and defaults):\n%s\n"
+               "     --state-dir=DIR    Instead of %s\n"
+               "     --runtime-dir=DIR  Instead of %s\n"
+               "     --unit-dir=DIR     Instead of %s\n\n"
+               "%s/argosy.conf and argosy.conf.d/*.conf (keys and defaults):\n%s\n"
                "See argosyd(8) and argosy.conf(5).\n",
-               keys ?: "");
+               user ? "$XDG_STATE_HOME/argosy" : "/var/lib/argosy",
+               user ? "$XDG_RUNTIME_DIR/argosy" : "/run/argosy",
+               user ? "$XDG_RUNTIME_DIR/systemd/user" : "/run/systemd/system",
+               user ? "$XDG_CONFIG_HOME/argosy" : "/etc/argosy", keys ?: "");
+}
+
+// What the command line says, before it is known whose directories are meant.
+typedef struct Arguments {
+        bool help, version, user, debug, recover;
+        const char *state_dir, *runtime_dir, *unit_dir;
+} Arguments;
+
+enum { ARG_VERSION = 256, ARG_DEBUG, ARG_USER, ARG_RECOVER, ARG_STATE_DIR, ARG_RUNTIME_DIR, ARG_UNIT_DIR };
+
+static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, ARG_VERSION},
+        {"debug", no_argument, NULL, ARG_DEBUG},
+        {"user", no_argument, NULL, ARG_USER},
+        {"recover", no_argument, NULL, ARG_RECOVER},
+        {"state-dir", required_argument, NULL, ARG_STATE_DIR},
+        {"runtime-dir", required_argument, NULL, ARG_RUNTIME_DIR},
+        {"unit-dir", required_argument, NULL, ARG_UNIT_DIR},
+        {},
+};
+
+static bool read_option(int c, Arguments *a) {
+        switch (c) {
+        case 'h':
+                return a->help = true;
+        case ARG_VERSION:
+                return a->version = true;
+        case ARG_DEBUG:
+                return a->debug = true;
+        case ARG_USER:
+                return a->user = true;
+        case ARG_RECOVER:
+                return a->recover = true;
+        case ARG_STATE_DIR:
+                a->state_dir = optarg;
+                return true;
+        case ARG_RUNTIME_DIR:
+                a->runtime_dir = optarg;
+                return true;
+        case ARG_UNIT_DIR:
+                a->unit_dir = optarg;
+                return true;
+        default:
+                return false;
+        }
+}
+
+// False: they make no sense, which was said.
+static bool read_arguments(int argc, char **argv, Arguments *a) {
+        int c;
+
+        while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+                if (!read_option(c, a))
+                        return false;
+        if (optind < argc)
+                fprintf(stderr, "argosyd: takes no arguments, see --help\n");
+        return optind == argc;
+}
+
+static int find_user(RunOptions *run, char **ret_home) {
+        const struct passwd *pw = getpwuid(getuid());
+
+        run->user_name = pw ? strdup(pw->pw_name) : str_printf("%u", (unsigned) getuid());
+        *ret_home = pw ? strdup(pw->pw_dir) : NULL;
+        return run->user_name && (!pw || *ret_home) ? 0 : -ENOMEM;
+}
+
+static int find_paths(const Arguments *a, RunOptions *run, char **ret_why) {
+        _cleanup_free_ char *home = NULL;
+        Paths *p = &run->paths;
+        int r = a->user ? find_user(run, &home) : 0;
+
+        if (r >= 0)
+                r = paths_init(p, a->user, environ, home, ret_why);
+        if (r >= 0 && a->state_dir)
+                r = paths_set(&p->state_dir, a->state_dir);
+        if (r >= 0 && a->runtime_dir)
+                r = paths_set(&p->runtime_dir, a->runtime_dir);
+        if (r >= 0 && a->unit_dir)
+                r = paths_set(&p->manager.unit_dir, a->unit_dir);
+        return r;
 }
 
 int main(int argc, char **argv) {
-        enum { ARG_VERSION = 256, ARG_DEBUG, ARG_RECOVER, ARG_STATE_DIR, ARG_RUNTIME_DIR, ARG_UNIT_DIR };
-        static const struct option options[] = {
-                {"help", no_argument, NULL, 'h'},
-                {"version", no_argument, NULL, ARG_VERSION},
-                {"debug", no_argument, NULL, ARG_DEBUG},
-                {"recover", no_argument, NULL, ARG_RECOVER},
-                {"state-dir", required_argument, NULL, ARG_STATE_DIR},
-                {"runtime-dir", required_argument, NULL, ARG_RUNTIME_DIR},
-                {"unit-dir", required_argument, NULL, ARG_UNIT_DIR},
-                {},
-        };
-        RunOptions run = {.state_dir = "/var/lib/argosy",
-                          .runtime_dir = "/run/argosy",
-                          .unit_dir = "/run/systemd/system"};
-        bool recover = false;
-        int c;
+        static RunOptions run; // as long as the process
+        _cleanup_free_ char *why = NULL;
+        Arguments arguments = {};
+        int r;
 
         setenv("UV_THREADPOOL_SIZE", "4", 0);
         signal(SIGPIPE, SIG_IGN);
-        while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        help();
-                        return EXIT_SUCCESS;
-                case ARG_VERSION:
-                        puts("argosyd " ARGOSY_VERSION);
-                        return EXIT_SUCCESS;
-                case ARG_DEBUG:
-                        run.debug = true;
-                        break;
-                case ARG_RECOVER:
-                        recover = true;
-                        break;
-                case ARG_STATE_DIR:
-                        run.state_dir = optarg;
-                        break;
-                case ARG_RUNTIME_DIR:
-                        run.runtime_dir = optarg;
-                        break;
-                case ARG_UNIT_DIR:
-                        run.unit_dir = optarg;
-                        break;
-                default:
-                        return 2;
-                }
-        if (optind < argc) {
-                fprintf(stderr, "argosyd: takes no arguments, see --help\n");
+        if (!read_arguments(argc, argv, &arguments))
                 return 2;
+        if (arguments.help) {
+                help(arguments.user);
+                return EXIT_SUCCESS;
         }
-        if (recover)
+        if (arguments.version) {
+                puts("argosyd " ARGOSY_VERSION);
+                return EXIT_SUCCESS;
+        }
+        r = find_paths(&arguments, &run, &why);
+        if (r < 0) {
+                log_error("%s", why ?: strerror(-r));
+                return r == -ENOENT ? EX_CONFIG : EXIT_FAILURE; // no restart helps who has no directories
+        }
+        run.debug = arguments.debug;
+        if (arguments.recover)
                 return recover_run(&run);
         (void) uvx_start_pool(); // before anything uses it; without it signals could interrupt a disk call
         return daemon_run(&run, argv);

@@ -23,21 +23,21 @@ static int fail(const char *format, const char *a, const char *b) {
 }
 
 int recover_run(const RunOptions *options) {
-        _cleanup_free_ char *why = NULL, *log_dir = str_printf("%s/log", options->state_dir);
+        _cleanup_free_ char *why = NULL, *log_dir = str_printf("%s/log", options->paths.state_dir);
         Argosy__PeersFile *peers = NULL;
         Identity identity = {};
         int r;
 
         if (!log_dir)
                 return EXIT_FAILURE;
-        r = state_dir_lock(options->state_dir);
+        r = state_dir_lock(options->paths.state_dir);
         if (r == -EBUSY)
                 return fail("argosyd is running%s%s; stop argosyd.socket and argosyd.service first", "", "");
         if (r < 0)
-                return fail("cannot lock %s: %s", options->state_dir, strerror(-r));
-        r = state_dir_settle(options->state_dir, &why);
+                return fail("cannot lock %s: %s", options->paths.state_dir, strerror(-r));
+        r = state_dir_settle(options->paths.state_dir, &why);
         if (r >= 0)
-                r = state_dir_load(options->state_dir, &identity, &peers, &why);
+                r = state_dir_load(options->paths.state_dir, &identity, &peers, &why);
         if (r < 0)
                 return fail("cannot recover: %s%s", why ?: "", why ? "" : strerror(-r));
         if (peers->raft_id == 0 || identity.ca_key.len == 0)
@@ -55,9 +55,9 @@ int recover_run(const RunOptions *options) {
                                 peers->voters[i] = peers->voters[--peers->n_voters];
                                 break;
                         }
-        r = state_dir_save_peers(options->state_dir, peers);
+        r = state_dir_save_peers(options->paths.state_dir, peers);
         if (r < 0)
-                return fail("cannot write %s: %s", options->state_dir, strerror(-r));
+                return fail("cannot write %s: %s", options->paths.state_dir, strerror(-r));
         printf("This host is the only voter now, cluster generation %llu. Start argosyd; the other hosts "
                "become spares and voters again by "
                "themselves. What other voters had acknowledged and this host had not received is lost.\n",

@@ -4,6 +4,7 @@
 #include "daemon.h"
 #include "log.h"
 #include "mesh.h"
+#include "paths.h"
 #include "tls-context.h"
 
 void renew_if_due(Daemon *d) {
@@ -32,7 +33,7 @@ void renew_on_renewed(Daemon *d, const Argosy__ToHost__Renewed *message) {
         int r = identity_install(&d->identity, message->cert.data, message->cert.len, NULL, 0);
 
         if (r >= 0)
-                r = identity_save(d->state_dir, &d->identity);
+                r = identity_save(d->paths->state_dir, &d->identity);
         if (r >= 0)
                 r = tls_context_set_identity(d->tls, &d->identity);
         if (r < 0)

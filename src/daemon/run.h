@@ -5,10 +5,11 @@
 
 #include <stdbool.h>
 
+#include "paths.h"
+
 typedef struct RunOptions {
-        const char *state_dir;   // /var/lib/argosy
-        const char *runtime_dir; // /run/argosy
-        const char *unit_dir;    // /run/systemd/system
+        Paths paths;
+        char *user_name; // with paths.user: of the user
         bool debug;
 } RunOptions;
 

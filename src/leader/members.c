@@ -32,6 +32,7 @@ enum {
 
 static int plan_token(Leader *l, Ticket *t, Draft *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        const Argosy__HostRecord *self = cluster_state_find_host(l->state, l->config.self);
         uint32_t ttl =
                 t->request->cluster_token->ttl_sec ? t->request->cluster_token->ttl_sec : TOKEN_TTL_SEC;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_TOKEN);
@@ -54,6 +55,9 @@ static int plan_token(Leader *l, Ticket *t, Draft *b) {
         record.secret_hash = (ProtobufCBinaryData){.data = hash.bytes, .len = HASH_SIZE};
         record.expires_us = leader_wall(l) + ttl * USEC_PER_SEC;
         r->token->expires_us = record.expires_us;
+        r->token->port = self ? self->port : 0;
+        if (self && field_set(&r->token->address, self->address) < 0)
+                return -ENOMEM;
         if (!text || field_set(&r->token->token, text) < 0 || draft_put_token(b, &record) < 0)
                 return -ENOMEM;
         t->response = TAKE_PTR(r);
@@ -134,7 +138,8 @@ static const char *token_error(Leader *l, const Argosy__JoinRequest *j) {
         return NULL;
 }
 
-// A member with the same machine or name, other than the one with this key.
+// A member with the same host id or name, other than the one with this key. The host id is made of the
+// machine id, for users of one machine also of their uids.
 static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinRequest *j,
                                              const Argosy__HostRecord *same, bool *ret_machine) {
         size_t n;
@@ -145,9 +150,8 @@ static const Argosy__HostRecord *find_double(Leader *l, const Argosy__JoinReques
 
                 if (h == same)
                         continue;
-                *ret_machine = (h->host_id.len == j->host_id.len &&
-                                memcmp(h->host_id.data, j->host_id.data, h->host_id.len) == 0) ||
-                               streq(h->machine_id, j->machine_id);
+                *ret_machine = h->host_id.len == j->host_id.len &&
+                               memcmp(h->host_id.data, j->host_id.data, h->host_id.len) == 0;
                 if (*ret_machine || streq(h->name, j->name))
                         return h;
         }
@@ -294,6 +298,13 @@ static int plan_join(Leader *l, Ticket *t, Draft *b) {
                 return refuse_join(t, EPROTONOSUPPORT,
                                    "its argosy is too old for this cluster (feature level %u, needed %u)",
                                    j->feature_level, cluster_state_cluster(l->state)->feature_level);
+        if (j->user != l->config.user)
+                return refuse_join(t, EPERM,
+                                   l->config.user
+                                           ? "this is a cluster of users' systemd managers: join it with "
+                                             "`argosyctl --user`"
+                                           : "this is a cluster of machines: a user's argosyd cannot join "
+                                             "it");
         t->cert.len = 0; // planned before, in a batch that was full
         r = identity_sign(l->ops.identity(l->userdata), j->csr.data, j->csr.len, j->name, &t->cert, &t->pin);
         if (r == -ENOMEM)
@@ -316,7 +327,7 @@ static int plan_join(Leader *l, Ticket *t, Draft *b) {
         }
         r = draft_claim(b, t->pin.bytes, HASH_SIZE);
         if (r >= 0)
-                r = draft_claim(b, j->machine_id, strlen(j->machine_id));
+                r = draft_claim(b, j->host_id.data, j->host_id.len);
         if (r >= 0)
                 r = draft_claim(b, j->name, strlen(j->name));
         if (r < 0)

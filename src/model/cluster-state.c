@@ -489,6 +489,10 @@ void state_remove_token(ClusterState *s, size_t i) {
         memmove(&s->tokens[i], &s->tokens[i + 1], (s->n_tokens - i) * sizeof *s->tokens);
 }
 
+size_t cluster_state_n_tokens(const ClusterState *s) {
+        return s->n_tokens;
+}
+
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id) {
         bool found;
         size_t i = state_token_index(s, id, &found);

@@ -304,7 +304,7 @@ static int bind_any(int family, uint16_t port, int *ret_fd) {
                 (void) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
         r = is6 ? bind(fd, (struct sockaddr *) &any6, sizeof(any6))
                 : bind(fd, (struct sockaddr *) &any4, sizeof(any4));
-        if (r < 0 || listen(fd, BACKLOG) < 0) {
+        if (r < 0) {
                 r = -errno;
                 close(fd);
                 return r;
@@ -324,8 +324,7 @@ static int bound_port(int fd, uint16_t *ret) {
         return 0;
 }
 
-int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata,
-                     Listener **ret) {
+int listener_bind_tcp(uint16_t port, int *ret_fd, uint16_t *ret_port) {
         int fd, r;
 
         r = bind_any(AF_INET6, port, &fd);
@@ -333,9 +332,31 @@ int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const List
                 r = bind_any(AF_INET, port, &fd);
         if (r < 0)
                 return r;
-        r = bound_port(fd, &port);
-        if (r == 0)
-                r = listener_new(loop, fd, port, tls, ops, userdata, ret);
+        r = bound_port(fd, ret_port);
+        if (r < 0)
+                close(fd);
+        else
+                *ret_fd = fd;
+        return r;
+}
+
+int listener_new_bound(uv_loop_t *loop, int fd, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                       Listener **ret) {
+        uint16_t port;
+        int r = bound_port(fd, &port);
+
+        if (r >= 0 && listen(fd, BACKLOG) < 0)
+                r = -errno;
+        return r < 0 ? r : listener_new(loop, fd, port, tls, ops, userdata, ret);
+}
+
+int listener_new_tcp(uv_loop_t *loop, uint16_t port, TlsContext *tls, const ListenerOps *ops, void *userdata,
+                     Listener **ret) {
+        int fd, r = listener_bind_tcp(port, &fd, &port);
+
+        if (r < 0)
+                return r;
+        r = listener_new_bound(loop, fd, tls, ops, userdata, ret);
         if (r < 0)
                 close(fd);
         return r;

@@ -20,6 +20,8 @@ expect "start status" argosyctl sta
 expect "status token join leave remove promote demote recover" argosyctl cluster ""
 expect "join" argosyctl --timeout = 3 cluster j
 expect "--lines=" argosyctl journal --li
+expect "--user" argosyctl start --us
+expect "join" argosyctl --user cluster j
 expect "" argosyctl journal --rep
 expect "--replace" argosyctl start --rep
 expect "short pretty off" argosyctl list-units --json =

@@ -2,6 +2,7 @@
 #include "tmpdir.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "log.h"
@@ -18,6 +19,15 @@ static void put(const char *root, const char *path, const char *text) {
         assert_int_equal(file_replace(AT_FDCWD, full, text, strlen(text), 0644, 0), 0);
 }
 
+static int load(const char *root, const char *user_name, Config *ret) {
+        _cleanup_free_ char *etc = str_printf("%s/etc/argosy", root),
+                            *run = str_printf("%s/run/argosy", root),
+                            *usr = str_printf("%s/usr/lib/argosy", root);
+        char *dirs[] = {usr, run, etc, NULL};
+
+        return config_load(&(ConfigSource){dirs, user_name}, ret);
+}
+
 static const char *label(const Config *c, const char *key) {
         for (size_t i = 0; i < c->n_labels; i++)
                 if (streq(c->labels[i]->key, key))
@@ -28,7 +38,7 @@ static const char *label(const Config *c, const char *key) {
 static void without_any_file_everything_has_its_default(void **state) {
         Config c;
 
-        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(load(*state, NULL, &c), 0);
         assert_int_equal(c.port, ARGOSY_PORT);
         assert_int_equal(c.lease_us, 5000000);
         assert_int_equal(c.check_us, 600000000);
@@ -46,7 +56,7 @@ static void drop_ins_come_later_in_the_order_of_their_names(void **state) {
         put(*state, "/usr/lib/argosy/argosy.conf.d/50-x.conf", "[Node]\nName=b\nPort=2\n");
         put(*state, "/etc/argosy/argosy.conf.d/40-y.conf",
             "[Node]\nName=c\nPort=3\n[Cluster]\nLeaseSec=2500ms\n");
-        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.name, "b");
         assert_int_equal(c.port, 2);
         assert_int_equal(c.lease_us, 2500000);
@@ -62,9 +72,49 @@ static void the_same_name_in_etc_hides_usr_and_dev_null_masks(void **state) {
         put(*state, "/usr/lib/argosy/argosy.conf.d/b.conf", "[Node]\nPort=9\n");
         mask = str_printf("%s/etc/argosy/argosy.conf.d/b.conf", (char *) *state);
         assert_int_equal(symlink("/dev/null", mask), 0);
-        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(load(*state, NULL, &c), 0);
         assert_string_equal(c.name, "etc");
         assert_int_equal(c.port, ARGOSY_PORT);
+        config_done(&c);
+}
+
+static void of_several_main_files_the_last_directory_s_counts_unless_masked(void **state) {
+        _cleanup_free_ char *mask = str_printf("%s/etc/argosy/argosy.conf", (char *) *state);
+        Config c;
+
+        put(*state, "/usr/lib/argosy/argosy.conf", "[Node]\nName=usr\nPort=2\n");
+        put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=etc\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_equal(c.name, "etc");
+        assert_int_equal(c.port, ARGOSY_PORT);
+        config_done(&c);
+        assert_int_equal(unlink(mask), 0);
+        assert_int_equal(symlink("/dev/null", mask), 0);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Node]\nPort=3\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_string_not_equal(c.name, "usr");
+        assert_int_equal(c.port, 3);
+        config_done(&c);
+}
+
+static void a_user_s_daemon_has_its_name_and_no_fixed_port(void **state) {
+        char host[256] = "", expected[300];
+        Config c;
+
+        assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+        assert_int_equal(load(*state, "ann", &c), 0);
+        snprintf(expected, sizeof(expected), "%s-ann", host);
+        assert_string_equal(c.name, expected);
+        assert_int_equal(c.port, 0);
+        config_done(&c);
+        assert_int_equal(load(*state, "DOMAIN\\ann", &c), 0);
+        snprintf(expected, sizeof(expected), "%s-%u", host, (unsigned) getuid());
+        assert_string_equal(c.name, expected);
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=x\nPort=77\nPort=\n");
+        assert_int_equal(load(*state, "ann", &c), 0);
+        assert_string_equal(c.name, "x");
+        assert_int_equal(c.port, 0);
         config_done(&c);
 }
 
@@ -73,7 +123,7 @@ static void labels_accumulate_replace_and_reset(void **state) {
 
         put(*state, "/etc/argosy/argosy.conf",
             "[Node]\nLabels=old=1\nLabels=\nLabels=rack=a zone=x \\\n   disk=ssd\nLabels=rack=b\n");
-        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(load(*state, NULL, &c), 0);
         assert_int_equal(c.n_labels, 3);
         assert_string_equal(label(&c, "rack"), "b");
         assert_string_equal(label(&c, "disk"), "ssd");
@@ -85,10 +135,10 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         Config c;
 
         put(*state, "/etc/argosy/argosy.conf",
-            "Port=5\n[Node]\nPort=0\nPort=65536\nPort=x\nAddress=example.org\nLabels=ok=1 no!=2 "
+            "Port=5\n[Node]\nPort=-1\nPort=65536\nPort=x\nAddress=example.org\nLabels=ok=1 no!=2 "
             "plain\nColour=red\nnonsense\n[Cluster]\nVoters=2\n"
             "ElectionTimeoutSec=1ms\nLeaseSec=3\nHeartbeatSec=2\n");
-        assert_int_equal(config_load(*state, &c), 0);
+        assert_int_equal(load(*state, NULL, &c), 0);
         assert_int_equal(c.port, ARGOSY_PORT);
         assert_string_equal(c.address, "");
         assert_int_equal(c.n_labels, 1);
@@ -107,7 +157,7 @@ static void help_names_every_key(void **state) {
                                            "HeartbeatSec=1",
                                            "ElectionTimeoutSec=0.6",
                                            "Voters=3"};
-        _cleanup_free_ char *text = config_describe();
+        _cleanup_free_ char *text = config_describe(false);
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 assert_non_null(strstr(text, keys[i]));
@@ -119,6 +169,8 @@ int main(void) {
                 IN_DIR(without_any_file_everything_has_its_default),
                 IN_DIR(drop_ins_come_later_in_the_order_of_their_names),
                 IN_DIR(the_same_name_in_etc_hides_usr_and_dev_null_masks),
+                IN_DIR(of_several_main_files_the_last_directory_s_counts_unless_masked),
+                IN_DIR(a_user_s_daemon_has_its_name_and_no_fixed_port),
                 IN_DIR(labels_accumulate_replace_and_reset),
                 IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
                 cmocka_unit_test(help_names_every_key),

@@ -4,6 +4,7 @@
 #include "batch.h"
 #include "clock.h"
 #include "identity.h"
+#include "leader-private.h"
 #include "leader-rig.h"
 #include "str.h"
 #include "test.h"
@@ -146,22 +147,57 @@ static void a_wrong_or_expired_token_opens_nothing(void **state) {
 
 static void a_duplicate_machine_id_is_refused_and_names_who_has_it(void **state) {
         const Argosy__HostRecord *n2 = cluster_state_find_host(g.state, 2);
-        char *own = ask.machine_id;
         const Argosy__Response *r;
         JoinToken token;
 
         new_token(3600, &token);
         ask.machine_id = n2->machine_id;
+        ask.host_id = n2->host_id;
         r = join_with(&token);
         assert_refused(r, "duplicate machine id");
         assert_refused(r, "n2");
-        ask.machine_id = own;
-        ask.host_id = n2->host_id;
-        assert_refused(join_with(&token), "duplicate machine id");
         // A reinstalled machine: its former self has to be removed first.
         rig_host_off(&g, 2);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_refused(join_with(&token), "cluster remove n2");
+}
+
+// Their host ids differ, as those of two users of one machine do.
+static void hosts_of_one_machine_may_all_join(void **state) {
+        const Argosy__HostRecord *n2 = cluster_state_find_host(g.state, 2);
+        JoinToken token;
+
+        new_token(3600, &token);
+        ask.machine_id = n2->machine_id;
+        assert_string_equal(join_with(&token)->join->error, "");
+}
+
+static void users_and_machines_do_not_mix(void **state) {
+        JoinToken token;
+
+        new_token(3600, &token);
+        ask.user = true;
+        assert_refused(join_with(&token), "cluster of machines");
+        g.leader->config.user = true;
+        ask.user = false;
+        assert_refused(join_with(&token), "argosyctl --user");
+        ask.user = true;
+        assert_string_equal(join_with(&token)->join->error, "");
+}
+
+static void a_token_comes_with_the_address_to_join_at(void **state) {
+        Argosy__Request__ClusterToken m = ARGOSY__REQUEST__CLUSTER_TOKEN__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const Argosy__HostRecord *self = cluster_state_find_host(g.state, 1);
+        RigAnswer *a;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN;
+        request.cluster_token = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_string_equal(a->responses[0]->token->address, self->address);
+        assert_int_equal(a->responses[0]->token->port, self->port);
+        assert_true(self->port > 0);
 }
 
 static void bad_requests_to_join_are_refused_with_the_reason(void **state) {
@@ -274,6 +310,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_joiner_whose_answer_got_lost_gets_it_again, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),
+                cmocka_unit_test_setup_teardown(hosts_of_one_machine_may_all_join, setup, teardown),
+                cmocka_unit_test_setup_teardown(users_and_machines_do_not_mix, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_token_comes_with_the_address_to_join_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_requests_to_join_are_refused_with_the_reason, setup,

@@ -309,6 +309,35 @@ static void a_port_in_use_is_said(void **state) {
                 -EADDRINUSE);
 }
 
+static bool connects(uint16_t port) {
+        struct sockaddr_in to = {
+                .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        bool yes = connect(fd, (struct sockaddr *) &to, sizeof(to)) == 0;
+
+        assert_true(yes || errno == ECONNREFUSED);
+        close(fd);
+        return yes;
+}
+
+static void a_bound_port_is_taken_but_closed_until_it_is_listened_on(void **state) {
+        uint16_t port, other;
+        int fd, other_fd;
+
+        assert_int_equal(listener_bind_tcp(0, &fd, &port), 0);
+        assert_false(connects(port));
+        assert_int_equal(listener_bind_tcp(0, &other_fd, &other), 0);
+        assert_int_not_equal(port, other);
+        close(other_fd);
+        listener_close(listener);
+        loop_until(listener_gone);
+        listener_gone = false;
+        assert_int_equal(listener_new_bound(&test_loop, fd, member_tls[0], &ops, NULL, &listener), 0);
+        assert_int_equal(listener_port(listener), port);
+        assert_int_equal(listener_bind_tcp(port, &other_fd, &other), -EADDRINUSE);
+        a_member_still_gets_in();
+}
+
 static void ipv6_is_served_by_the_same_socket(void **state) {
         struct sockaddr_in6 lo = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
         int probe = socket(AF_INET6, SOCK_STREAM, 0);
@@ -343,6 +372,7 @@ int main(void) {
                 LOOP_TEST(streams_that_nobody_takes_are_closed),
                 LOOP_TEST(closing_ends_handshakes_and_leaves_taken_streams),
                 LOOP_TEST(a_port_in_use_is_said),
+                LOOP_TEST(a_bound_port_is_taken_but_closed_until_it_is_listened_on),
                 LOOP_TEST(ipv6_is_served_by_the_same_socket),
         };
 

@@ -24,7 +24,9 @@
 //      order shows it drift       launched, its start was carried out, and it is inactive although nobody
 //      asked argosy file_stale  what runs is not what is wanted; over when the revision is reported
 //
-// Reports of one turn of the loop travel together, one per unit with all of its state. Orders whose
+// Reports of one turn of the loop travel together, one per unit with all of its state. A unit that changes
+// state again and again by itself is reported about once a second after the first ten times; nobody else's
+// reports wait for that. Orders whose
 // {generation, term, index} is older than the newest that was accepted are ignored; the fence is synced
 // before anything newer is acted on.
 

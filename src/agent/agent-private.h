@@ -24,6 +24,7 @@
 #include "list.h"
 #include "map.h"
 #include "plan.h"
+#include "report-pace.h"
 #include "slices.h"
 #include "str.h"
 #include "unit-dir.h"
@@ -96,6 +97,8 @@ typedef struct AgentUnit {
         Argosy__Outcome__Kind outcome;
         uint64_t outcome_at_us;
         char outcome_result[24];
+        bool paced; // `report` is linked in Agent.paced
+        ReportPace pace;
 
         char name[];
 } AgentUnit;
@@ -149,6 +152,8 @@ typedef struct Agent {
         size_t n_nodes;
         Map specs;
         ListNode report;
+        ListNode paced;        // units that change too often to be told about now
+        uint64_t paced_due_us; // boot time of the next look at them, 0: not set
 
         Drain drain;
         uv_timer_t wake; // the earliest wait_until_us
@@ -300,6 +305,10 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack);
 
 // agent-report.c
 void agent_unit_report(AgentUnit *u);
+// The same for what the unit does by itself: perhaps later.
+void agent_unit_report_state(AgentUnit *u);
+void agent_report_wake(Agent *a, uint64_t now_us);
+uint64_t agent_report_next_wake(Agent *a);
 void agent_report_drain(Agent *a);
 // All held units, for Attach. Freed with agent_reports_free().
 int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n);

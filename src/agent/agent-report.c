@@ -1,20 +1,59 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
-// whole of what is known about it. Reports wait until the Welcome of the session; a link that takes no more
-// leaves them waiting.
+// whole of what is known about it. A unit that changes all the time by itself is told about once a second
+// (report-pace.h) and waits for its turn in Agent.paced. Reports wait until the Welcome of the session; a
+// link that takes no more leaves them waiting.
 
 #include <errno.h>
 
 #include "agent-private.h"
+#include "clock.h"
 #include "unit-state.h"
 
 void agent_unit_report(AgentUnit *u) {
         Agent *a = u->node->agent;
 
+        if (u->paced) {
+                u->paced = false;
+                list_unlink(&u->report);
+        }
         if (!list_is_linked(&u->report))
                 list_append(&a->report, &u->report);
         drain_mark(&a->drain);
+}
+
+void agent_unit_report_state(AgentUnit *u) {
+        Agent *a = u->node->agent;
+
+        if (list_is_linked(&u->report)) // is told soon, with the state that it has then
+                return;
+        if (report_pace(&u->pace, clock_boot_us()) == 0) {
+                agent_unit_report(u);
+                return;
+        }
+        u->paced = true;
+        list_append(&a->paced, &u->report);
+        drain_mark(&a->drain); // arms the timer
+}
+
+void agent_report_wake(Agent *a, uint64_t now_us) {
+        a->paced_due_us = 0;
+        list_foreach_safe (n, &a->paced) {
+                AgentUnit *u = CONTAINER_OF(n, AgentUnit, report);
+
+                if (report_pace(&u->pace, now_us) == 0)
+                        agent_unit_report(u);
+        }
+}
+
+// Boot time, 0: nobody waits. At most so many looks a second as a second has ticks.
+uint64_t agent_report_next_wake(Agent *a) {
+        if (list_is_empty(&a->paced))
+                return 0;
+        if (a->paced_due_us == 0)
+                a->paced_due_us = (clock_boot_us() / REPORT_TICK_US + 1) * REPORT_TICK_US;
+        return a->paced_due_us;
 }
 
 static void fill_outcome(const AgentUnit *u, Argosy__Outcome *o) {

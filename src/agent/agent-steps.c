@@ -197,7 +197,7 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
         if (u->busy == PLAN_NOTHING && (u->drift != drift || u->file_stale != res->file_stale)) {
                 u->drift = drift;
                 u->file_stale = res->file_stale;
-                agent_unit_report(u);
+                agent_unit_report_state(u);
         }
 }
 

@@ -207,7 +207,7 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
         if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && u->busy == PLAN_NOTHING &&
             u->retry_us == 0 && !u->refused)
                 agent_unit_clear_error(u); // somebody helped
-        agent_unit_report(u);
+        agent_unit_report_state(u);
         agent_unit_mark(u);
 }
 
@@ -218,7 +218,7 @@ static void on_unit_unloaded(const char *name, void *userdata) {
                 return;
         u->was_reset = false;
         u->stale = u->links_stale = false;
-        agent_unit_report(u);
+        agent_unit_report_state(u);
         agent_unit_mark(u);
 }
 

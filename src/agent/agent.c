@@ -22,11 +22,13 @@ static void on_wake(uv_timer_t *timer) {
         uint64_t now_us = clock_boot_us();
 
         agent_foreach_node(node, a) agent_node_wake(node, now_us);
+        if (a->paced_due_us != 0 && a->paced_due_us <= now_us)
+                agent_report_wake(a, now_us);
         drain_mark(&a->drain);
 }
 
 static void arm_wake(Agent *a) {
-        uint64_t next = a->fence_retry_us, now_us;
+        uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), now_us;
 
         agent_foreach_node(node, a) {
                 uint64_t t = agent_node_next_wake(node);
@@ -34,6 +36,8 @@ static void arm_wake(Agent *a) {
                 if (t != 0 && (next == 0 || t < next))
                         next = t;
         }
+        if (paced != 0 && (next == 0 || paced < next))
+                next = paced;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
                 next = a->attach_retry_us;
         now_us = clock_boot_us();
@@ -214,6 +218,7 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata};
         list_init(&a->report);
+        list_init(&a->paced);
         list_init(&a->batches);
         list_init(&a->calls_list);
         list_init(&a->remote_calls);

@@ -164,6 +164,55 @@ static void a_stop_by_hand_is_seen_as_drift(void **state) {
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
 }
 
+// Many changes of one unit make few reports, the last one is true, and the neighbour does not notice.
+static void a_crash_loop_costs_few_reports(void **state) {
+        unsigned before, n;
+
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "bad.service", .content = web, .revision = 5, .start = 5},
+                              {.name = "web.service", .content = web, .revision = 6, .start = 6}},
+                    2);
+        loop_until(answered("bad.service", 5) && answered("web.service", 6));
+        before = w.n_report_messages;
+        for (int i = 0; i < 500; i++) {
+                fake_systemd_set(systemd, "bad.service", "activating", "auto-restart", "exit-code");
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+                fake_systemd_set(systemd, "bad.service", "active", "running", "success");
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        }
+        assert_in_range(w.n_report_messages - before, 2, 20);
+        n = w.n_report_messages;
+        fake_systemd_set(systemd, "bad.service", "failed", "failed", "signal");
+        fake_systemd_set(systemd, "web.service", "failed", "failed", "signal");
+        while (report_of("web.service")->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_int_equal(w.n_report_messages, n + 1);
+        loop_until(report_of("bad.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
+// Somebody waits for the answer to an order.
+static void an_order_for_a_crashing_unit_is_answered_at_once(void **state) {
+        Order o = {.name = "bad.service", .content = web, .revision = 5, .start = 5};
+        uint64_t begin;
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("bad.service", 5));
+        for (int i = 0; i < 50; i++) {
+                fake_systemd_set(systemd, "bad.service", "activating", "auto-restart", "exit-code");
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+                fake_systemd_set(systemd, "bad.service", "active", "running", "success");
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        }
+        begin = uv_hrtime();
+        o.loaded_only = true;
+        o.revision = o.stop = 6;
+        send_order(o);
+        loop_until(answered("bad.service", 6));
+        assert_true(uv_hrtime() - begin < 800 * UINT64_C(1000000));
+        assert_int_equal(report_of("bad.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+}
+
 static void an_active_name_that_is_not_ours_is_refused(void **state) {
         fake_systemd_add(systemd, "theirs.service", FAKE_RUNS);
         fake_systemd_set(systemd, "theirs.service", "active", "running", "success");
@@ -213,6 +262,8 @@ int main(void) {
                 WORLD_TEST(new_content_is_taken_up_with_and_without_a_pin),
                 WORLD_TEST(others_may_reload_and_reexec_at_any_time),
                 WORLD_TEST(a_stop_by_hand_is_seen_as_drift),
+                WORLD_TEST(a_crash_loop_costs_few_reports),
+                WORLD_TEST(an_order_for_a_crashing_unit_is_answered_at_once),
                 WORLD_TEST(an_active_name_that_is_not_ours_is_refused),
                 WORLD_TEST(a_shutdown_is_heard),
                 WORLD_TEST(removal_leaves_nothing),

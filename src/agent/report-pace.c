@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "macro.h"
+
+#include "report-pace.h"
+
+uint64_t report_pace(ReportPace *p, uint64_t now_us) {
+        const uint64_t ahead = (REPORT_BURST - 1) * (uint64_t) REPORT_INTERVAL_US;
+        uint64_t used_until = MAX_OF(p->used_until_us, now_us);
+
+        if (used_until - now_us > ahead)
+                return (used_until - ahead + REPORT_TICK_US - 1) / REPORT_TICK_US * REPORT_TICK_US;
+        p->used_until_us = used_until + REPORT_INTERVAL_US;
+        return 0;
+}

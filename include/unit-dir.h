@@ -87,3 +87,9 @@ enum { UNIT_DIR_BATCH = 100 };
 char *unit_dir_foreign(UnitDir *d, const char *name);
 // The same for the aliases that a file asks for, outside of DIR.
 char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len);
+
+// Between these two the directories of others are taken to stay as they are; they are listed once instead of
+// being asked for each name. Worth it from about UNIT_DIR_SURVEY_FROM names on.
+void unit_dir_survey_begin(UnitDir *d);
+void unit_dir_survey_end(UnitDir *d);
+enum { UNIT_DIR_SURVEY_FROM = 32 };

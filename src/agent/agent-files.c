@@ -123,7 +123,10 @@ static void run_batch(uv_work_t *work) {
         FileBatch *b = CONTAINER_OF(work, FileBatch, work);
         int r;
 
+        if (b->n >= UNIT_DIR_SURVEY_FROM)
+                unit_dir_survey_begin(b->node->dir);
         look_for_foreign_names(b);
+        unit_dir_survey_end(b->node->dir);
         r = apply(b);
         for (size_t i = 0; r < 0 && i < b->n; i++)
                 b->items[i]->error = r;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
+// Looking for one name costs a question per directory, about ten of them. For many names at once it is
+// cheaper to list the directories: a survey, which is true for as long as one batch takes.
+
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "str.h"
 #include "unit-dir-private.h"
 #include "unit-name.h"
 
@@ -25,6 +30,71 @@ static char *foreign_here(UnitDir *d, const char *name, bool ours) {
                        : NULL;
 }
 
+typedef struct ForeignName {
+        const char *dir; // one of UnitDir.foreign
+        char name[];
+} ForeignName;
+
+void unit_dir_survey_end(UnitDir *d) {
+        map_done_with(&d->survey, free);
+        d->surveyed = false;
+}
+
+// The directory that systemd looks at first has the name.
+static int survey_name(UnitDir *d, const char *dir, const char *name) {
+        ForeignName *f = malloc(sizeof(*f) + strlen(name) + 1);
+        int r;
+
+        if (!f)
+                return -ENOMEM;
+        f->dir = dir;
+        strcpy(f->name, name);
+        r = map_add_str(&d->survey, f->name, f);
+        if (r < 0)
+                free(f);
+        return r == -EEXIST ? 0 : r;
+}
+
+static int survey_dir(UnitDir *d, const char *dir) {
+        const struct dirent *entry;
+        DIR *stream = opendir(dir);
+        int r = 0;
+
+        if (!stream)
+                return errno == ENOENT ? 0 : -errno;
+        while (r >= 0 && (errno = 0, entry = readdir(stream)))
+                r = survey_name(d, dir, entry->d_name);
+        if (r >= 0)
+                r = -errno;
+        closedir(stream);
+        return r;
+}
+
+void unit_dir_survey_begin(UnitDir *d) {
+        for (char **dir = d->foreign; *dir; dir++)
+                if (survey_dir(d, *dir) < 0) { // each name is asked for then
+                        unit_dir_survey_end(d);
+                        return;
+                }
+        d->surveyed = true;
+}
+
+static char *foreign_elsewhere(const UnitDir *d, const char *name, const char *template) {
+        const ForeignName *f;
+        char *path = NULL;
+
+        if (d->surveyed) {
+                f = map_find_str(&d->survey, name) ?: template ? map_find_str(&d->survey, template) : NULL;
+                return f ? str_printf("%s/%s", f->dir, f->name) : NULL;
+        }
+        for (char **dir = d->foreign; !path && *dir; dir++) {
+                path = unit_dir_probe(*dir, name);
+                if (!path && template)
+                        path = unit_dir_probe(*dir, template);
+        }
+        return path;
+}
+
 char *unit_dir_foreign(UnitDir *d, const char *name) {
         const Entry *e = map_find_str(&d->entries, name);
         bool instance = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE;
@@ -34,12 +104,7 @@ char *unit_dir_foreign(UnitDir *d, const char *name) {
         path = foreign_here(d, name, e);
         if (!path && template)
                 path = foreign_here(d, template, map_find_str(&d->templates, template));
-        for (char **dir = d->foreign; !path && *dir; dir++) {
-                path = unit_dir_probe(*dir, name);
-                if (!path && template)
-                        path = unit_dir_probe(*dir, template);
-        }
-        return path;
+        return path ?: foreign_elsewhere(d, name, template);
 }
 
 char *unit_dir_foreign_alias(UnitDir *d, const char *name, const void *content, size_t len) {

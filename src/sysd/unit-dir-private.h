@@ -49,6 +49,8 @@ struct UnitDir {
         int fd;
         char *path;
         char **foreign;
+        Map survey; // name -> ForeignName, if `surveyed`
+        bool surveyed;
         Map entries, templates;
         uint64_t mtime_us; // what we set last, or found
         bool changed;      // since the mtime was set

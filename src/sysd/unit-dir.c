@@ -68,6 +68,7 @@ static void template_done(void *p) {
 UnitDir *unit_dir_free(UnitDir *d) {
         if (!d)
                 return NULL;
+        unit_dir_survey_end(d);
         map_done_with(&d->entries, entry_done);
         map_done_with(&d->templates, template_done);
         if (d->fd >= 0)

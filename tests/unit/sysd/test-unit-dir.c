@@ -279,19 +279,24 @@ static void finds_names_of_others(void **state) {
         put_foreign("etc/a.service", "");
         put_foreign("lib/a.service", "");
         put_foreign("lib/getty@.service", "");
+        put_foreign("generator/a.service", "");
         put_foreign("generator/generated.mount", "");
         put_foreign("units/here.service", "");
         assert_int_equal(mkdir("etc/dropin.service.d", 0755), 0);
         assert_int_equal(
                 symlink("/dev/null", "etc/masked.service") | symlink("nowhere", "etc/alias.service"), 0);
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                _cleanup_free_ char *path = unit_dir_foreign(d, cases[i].name);
+        for (size_t i = 0; i < 2 * ELEMENTSOF(cases); i++) {
+                if (i == ELEMENTSOF(cases)) // again, from lists of the directories
+                        unit_dir_survey_begin(d);
+                const char *expected = cases[i % ELEMENTSOF(cases)].path;
+                _cleanup_free_ char *path = unit_dir_foreign(d, cases[i % ELEMENTSOF(cases)].name);
 
-                if (cases[i].path)
-                        assert_string_equal(path, cases[i].path);
+                if (expected)
+                        assert_string_equal(path, expected);
                 else
                         assert_null(path);
         }
+        unit_dir_survey_end(d);
         assert_int_equal(write_one("free.service", "x", false, NULL), 0);
         assert_null(unit_dir_foreign(d, "free.service"));
         put_foreign("etc/free.service", "shadow");

@@ -3,12 +3,16 @@
 // sd-bus says before each poll what it waits for (sd_bus_get_events) and until when (sd_bus_get_timeout): a
 // prepare handle asks. A timeout of 0 means that messages sit in sd-bus's own queue, where the socket's
 // readiness does not show them.
+//
+// Between bursts that follow each other closely the link rests: the timer ends the rest, and the socket is
+// not polled for reading until then (bus-pace.h).
 
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "bus-link.h"
+#include "bus-pace.h"
 #include "clock.h"
 #include "systemd-manager.h"
 #include "uvx.h"
@@ -27,6 +31,9 @@ struct BusLink {
         uint64_t serial;   // of the last message seen
         bool lost;         // a serial was missing
         uint64_t drained_us;
+        BusPace pace;
+        bool may_rest;
+        uint64_t rest_until_us; // monotonic
         BusLinkOps ops;
         void *userdata;
 };
@@ -56,7 +63,13 @@ static void note_loss(BusLink *l) {
                 bus_link_fail(l, -ECONNRESET);
 }
 
+// The same clock as sd-bus's: CLOCK_MONOTONIC.
+static uint64_t now_monotonic_us(void) {
+        return uv_hrtime() / 1000;
+}
+
 static void process(BusLink *l) {
+        size_t n_messages = 0;
         int r = 0;
 
         note_loss(l);
@@ -64,10 +77,15 @@ static void process(BusLink *l) {
                 r = sd_bus_process(l->bus, NULL);
                 if (r <= 0)
                         break;
+                n_messages++;
                 note_loss(l);
         }
-        if (r == 0 && !l->paused)
+        if (r == 0 && !l->paused) {
+                uint64_t now_us = now_monotonic_us();
+
                 l->drained_us = clock_boot_us();
+                l->rest_until_us = now_us + bus_pace(&l->pace, n_messages, now_us);
+        }
         if (r < 0 && l->error == 0)
                 l->error = r;
         l->ops.turn(l->userdata); // may close us; the memory stays until the loop closes the handles
@@ -99,7 +117,8 @@ static void want_events(BusLink *l, int events) {
 
 static void on_prepare(uv_prepare_t *h) {
         BusLink *l = h->data;
-        uint64_t until_us, now_us;
+        uint64_t until_us, now_us = now_monotonic_us();
+        bool rests = l->may_rest && now_us < l->rest_until_us;
         int r = sd_bus_get_events(l->bus);
 
         note_loss(l);
@@ -109,15 +128,18 @@ static void on_prepare(uv_prepare_t *h) {
                 uv_timer_start(&l->timer, on_timer, 0, 0);
                 return;
         }
-        if (l->paused)
+        if (l->paused || rests)
                 r &= ~POLLIN;
         want_events(l, (r & POLLIN ? UV_READABLE : 0) | (r & POLLOUT ? UV_WRITABLE : 0));
         r = sd_bus_get_timeout(l->bus, &until_us);
-        if (r <= 0 || until_us == UINT64_MAX || l->paused) {
+        if (r <= 0)
+                until_us = UINT64_MAX;
+        if (rests)
+                until_us = MIN_OF(until_us, l->rest_until_us);
+        if (until_us == UINT64_MAX || l->paused) {
                 uv_timer_stop(&l->timer);
                 return;
         }
-        now_us = uv_hrtime() / 1000; // the same clock as sd-bus's: CLOCK_MONOTONIC
         uv_timer_start(&l->timer, on_timer, until_us > now_us ? (until_us - now_us) / 1000 + 1 : 0, 0);
 }
 
@@ -237,6 +259,10 @@ bool bus_link_take_loss(BusLink *l) {
 
         l->lost = false;
         return lost;
+}
+
+void bus_link_allow_rest(BusLink *l, bool allow) {
+        l->may_rest = allow;
 }
 
 uint64_t bus_link_drained_us(const BusLink *l) {

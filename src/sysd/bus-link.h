@@ -41,5 +41,7 @@ void bus_link_heard(BusLink *l, sd_bus_message *message);
 bool bus_link_take_loss(BusLink *l);
 // While paused nothing is read, from the message after the present one on.
 void bus_link_pause(BusLink *l, bool pause);
+// While allowed, messages that trickle in are read together, BUS_REST_US later (bus-pace.h). Not at first.
+void bus_link_allow_rest(BusLink *l, bool allow);
 // Boot time at which everything that had arrived until then was processed.
 uint64_t bus_link_drained_us(const BusLink *l);

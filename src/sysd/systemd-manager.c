@@ -342,6 +342,8 @@ static void pump(SystemdManager *m) {
                 manager_pump_calls(m);
                 manager_pump_later(m);
         }
+        // systemd has work for a while, and what it says about it meanwhile may come together.
+        bus_link_allow_rest(m->link, m->n_slots >= SYSTEMD_JOBS_MAX / 2);
 }
 
 void manager_flush(SystemdManager *m) {

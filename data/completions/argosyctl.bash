@@ -42,6 +42,7 @@ _argosyctl() {
         compopt -o nospace
         ;;
     --state) found=($(compgen -W "active inactive failed unknown activating deactivating running exited dead" -- "$cur")) ;;
+    --order) found=($(compgen -W "path cpu memory tasks io" -- "$cur")) ;;
     --node) found=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
     --socket) found=($(compgen -f -- "$cur")) ;;
     *)

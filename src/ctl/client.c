@@ -22,7 +22,7 @@
 enum { READ_CHUNK = 64 * 1024 };
 
 void client_init(Client *c, const char *path, const volatile sig_atomic_t *interrupt) {
-        *c = (Client){.path = path, .interrupt = interrupt, .fd = -1};
+        *c = (Client){.path = path, .interrupt = interrupt, .fd = -1, .wake_fd = -1};
 }
 
 void client_disconnect(Client *c) {
@@ -52,7 +52,7 @@ bool client_is_lost(const Client *c, int error) {
 
 static int fail(Client *c, int error, const char *what) {
         snprintf(c->why, sizeof(c->why), "%s", what);
-        if (error != -ETIMEDOUT && error != -EINTR)
+        if (error != -ETIMEDOUT && error != -EINTR && error != -EALREADY)
                 client_disconnect(c);
         return error;
 }
@@ -74,9 +74,11 @@ static int fail_connect(Client *c, int error) {
         return error;
 }
 
-// 1: `events` are there; 0: `until_us` has come; -EINTR.
+// 1: `events` are there; 0: `until_us` has come; -EINTR. -EALREADY: not while writing, so that no half frame
+// is left behind.
 static int wait_for(Client *c, int fd, short events, uint64_t until_us) {
-        struct pollfd p = {.fd = fd, .events = events};
+        struct pollfd p[] = {{.fd = fd, .events = events},
+                             {.fd = events == POLLOUT ? -1 : c->wake_fd, .events = POLLIN}};
         sigset_t block, during;
 
         sigemptyset(&block);
@@ -97,14 +99,16 @@ static int wait_for(Client *c, int fd, short events, uint64_t until_us) {
                         sigprocmask(SIG_SETMASK, &during, NULL);
                         return -EINTR;
                 }
-                n = ppoll(&p, fd >= 0, timeout, &during);
+                n = ppoll(p, ELEMENTSOF(p), timeout, &during); // those below 0 are passed over
                 e = errno;
                 sigprocmask(SIG_SETMASK, &during, NULL);
                 if (n < 0 && e == EINTR)
                         continue;
                 if (n < 0)
                         return -e;
-                return n;
+                if (n > 0 && p[1].revents)
+                        return -EALREADY;
+                return n > 0;
         }
 }
 
@@ -221,7 +225,7 @@ int client_receive(Client *c, uint64_t deadline_us, Argosy__Response **ret) {
                         return r < 0 ? r : 0;
                 r = wait_for(c, c->fd, POLLIN, deadline_us);
                 if (r < 0)
-                        return fail(c, r, r == -EINTR ? "interrupted" : strerror(-r));
+                        return fail(c, r, r == -EINTR || r == -EALREADY ? "interrupted" : strerror(-r));
                 if (r == 0)
                         return fail(c, -ETIMEDOUT, "no answer in time, perhaps for want of a leader");
                 p = buf_reserve(&c->in, READ_CHUNK);

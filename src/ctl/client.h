@@ -21,6 +21,7 @@ typedef struct Client {
                 *interrupt; // when it becomes non-zero, waiting ends with -EINTR; may be NULL
         bool user;          // it is a user's argosyd; for `why`
         int fd;             // -1: not connected
+        int wake_fd;        // when it becomes readable, waiting for answers ends with -EALREADY; -1: none
         bool was_connected; // at least once
         Buf in;
         uint64_t last_id;
@@ -38,8 +39,8 @@ int client_send(Client *c, Argosy__Request *request, uint64_t deadline_us);
 
 // The next response to the last request. 0 and *ret (free with argosy__response__free_unpacked()), or
 // negative errno with a sentence in c->why: -ETIMEDOUT, -EINTR, -EMSGSIZE and -EBADMSG (what came is no
-// answer of an argosyd), or client_is_lost(). After every error but -ETIMEDOUT and -EINTR the connection is
-// closed.
+// answer of an argosyd), -EALREADY (wake_fd), or client_is_lost(). After every error but -ETIMEDOUT, -EINTR
+// and -EALREADY the connection is closed.
 int client_receive(Client *c, uint64_t deadline_us, Argosy__Response **ret);
 
 // Whether an error of the two functions above means that the daemon went away: the same request may be sent
@@ -47,5 +48,5 @@ int client_receive(Client *c, uint64_t deadline_us, Argosy__Response **ret);
 bool client_is_lost(const Client *c, int error);
 void client_disconnect(Client *c);
 
-// Waits without a connection: 0 at `until_us`, -EINTR.
+// Waits without a connection: 0 at `until_us`, -EINTR, -EALREADY.
 int client_pause(Client *c, uint64_t until_us);

@@ -103,6 +103,7 @@ int verb_restart(Ctl *ctl, char **args, size_t n);
 int verb_unload(Ctl *ctl, char **args, size_t n);
 int verb_destroy(Ctl *ctl, char **args, size_t n);
 int verb_status(Ctl *ctl, char **args, size_t n);
+int verb_top(Ctl *ctl, char **args, size_t n);
 int verb_is_active(Ctl *ctl, char **args, size_t n);
 int verb_list_units(Ctl *ctl, char **args, size_t n);
 int verb_list_unit_files(Ctl *ctl, char **args, size_t n);

@@ -4,6 +4,7 @@
 
 #include "argosy.pb-c.h"
 #include "fields.h"
+#include "top-view.h"
 
 #define AT(type, member) offsetof(Argosy__Response__##type, member)
 
@@ -42,6 +43,19 @@ static const Field of_nodes[] = {
         {"mode-reason", NULL, "MODE-REASON", FIELD_STRING, AT(NodeRow, mode_reason), false, true},
 };
 
+static const Field of_top[] = {
+        {"unit", NULL, "UNIT", FIELD_STRING, offsetof(TopRow, unit), true, true},
+        {"node", "machine", "NODE", FIELD_STRING, offsetof(TopRow, node), true, true},
+        {"tasks", NULL, "TASKS", FIELD_COUNT, offsetof(TopRow, tasks), true, false},
+        {"cpu", NULL, "%CPU", FIELD_PERMILLE, offsetof(TopRow, cpu_permille), true, false},
+        {"memory", NULL, "MEMORY", FIELD_BYTES, offsetof(TopRow, memory), true, false},
+        {"read", NULL, "READ/S", FIELD_BYTES, offsetof(TopRow, io_read_rate), true, false},
+        {"written", NULL, "WRITTEN/S", FIELD_BYTES, offsetof(TopRow, io_write_rate), true, false},
+        {"cpu-time", NULL, "CPU-TIME", FIELD_USEC, offsetof(TopRow, cpu_us), false, false},
+        {"read-total", NULL, "READ", FIELD_BYTES, offsetof(TopRow, io_read), false, false},
+        {"written-total", NULL, "WRITTEN", FIELD_BYTES, offsetof(TopRow, io_write), false, false},
+};
+
 static Colour unit_colour(const Field *f, const void *row) {
         const Argosy__Response__UnitRow *u = row;
         bool is_active = f->offset == AT(UnitRow, active), is_sub = f->offset == AT(UnitRow, sub);
@@ -78,6 +92,11 @@ static Colour node_colour(const Field *f, const void *row) {
                                                       : COLOUR_YELLOW;
 }
 
+static Colour top_colour(const Field *f, const void *row) {
+        return COLOUR_NONE;
+}
+
+const FieldList top_fields = {"top", of_top, ELEMENTSOF(of_top), top_colour};
 const FieldList unit_fields = {"list-units", of_units, ELEMENTSOF(of_units), unit_colour};
 const FieldList unit_file_fields = {"list-unit-files", of_unit_files, ELEMENTSOF(of_unit_files),
                                     unit_file_colour};
@@ -140,6 +159,26 @@ static const void *at(const Field *f, const void *row) {
         return (const char *) row + f->offset;
 }
 
+static int append_number(FieldType type, uint64_t n, Buf *out) {
+        if (n == UINT64_MAX)
+                return 0;
+        if (type == FIELD_BYTES)
+                return text_append_bytes(out, n);
+        if (type == FIELD_USEC)
+                return text_append_span(out, n);
+        return type == FIELD_PERMILLE ? buf_printf(out, "%" PRIu64 ".%" PRIu64, n / 10, n % 10)
+                                      : buf_printf(out, "%" PRIu64, n);
+}
+
+static void json_number(FieldType type, uint64_t n, Json *j) {
+        if (n == UINT64_MAX)
+                json_null(j);
+        else if (type == FIELD_PERMILLE)
+                json_tenths(j, n);
+        else
+                json_u64(j, n);
+}
+
 int field_append(const Field *f, const void *row, Buf *out) {
         const Argosy__Response__NodeRow *node = row;
         int r = 0;
@@ -157,6 +196,11 @@ int field_append(const Field *f, const void *row, Buf *out) {
                 return buf_printf(out, "%s", *(const protobuf_c_boolean *) at(f, row) ? "yes" : "no");
         case FIELD_U32:
                 return buf_printf(out, "%" PRIu32, *(const uint32_t *) at(f, row));
+        case FIELD_COUNT:
+        case FIELD_BYTES:
+        case FIELD_PERMILLE:
+        case FIELD_USEC:
+                return append_number(f->type, *(const uint64_t *) at(f, row), out);
         case FIELD_LABELS:
                 for (size_t i = 0; i < node->n_labels && r == 0; i++)
                         r = buf_printf(out, "%s%s=%s", i ? "," : "", node->labels[i]->key,
@@ -184,6 +228,12 @@ void field_json(const Field *f, const void *row, Json *j) {
                 break;
         case FIELD_U32:
                 json_u64(j, *(const uint32_t *) at(f, row));
+                break;
+        case FIELD_COUNT:
+        case FIELD_BYTES:
+        case FIELD_PERMILLE:
+        case FIELD_USEC:
+                json_number(f->type, *(const uint64_t *) at(f, row), j);
                 break;
         case FIELD_LABELS:
                 json_begin(j, '{');

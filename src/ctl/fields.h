@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The columns of the lists: one table each for list-units, list-unit-files and list-nodes, from which the
-// text, the JSON,
-// `--fields` and the completions come. Pure.
+// The columns of the lists: one table each for list-units, list-unit-files, list-nodes and top, from which
+// the text, the JSON, `--fields` and the completions come. Pure.
 
 #include "json.h"
 #include "table.h"
@@ -16,6 +15,11 @@ typedef enum FieldType {
         FIELD_BOOL,
         FIELD_U32,
         FIELD_LABELS,
+        // of top, UINT64_MAX: not known, which is nothing in a table and null in JSON
+        FIELD_COUNT,
+        FIELD_BYTES,
+        FIELD_PERMILLE, // shown as percent
+        FIELD_USEC,     // a time span
 } FieldType;
 
 typedef struct Field {
@@ -35,7 +39,7 @@ typedef struct FieldList {
         Colour (*colour)(const Field *f, const void *row);
 } FieldList;
 
-extern const FieldList unit_fields, unit_file_fields, node_fields;
+extern const FieldList unit_fields, unit_file_fields, node_fields, top_fields;
 
 enum { FIELDS_MAX = 16, HASH_SHOWN = 7 };
 

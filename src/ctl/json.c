@@ -94,6 +94,16 @@ void json_bool(Json *j, bool value) {
         fputs(value ? "true" : "false", j->f);
 }
 
+void json_tenths(Json *j, uint64_t tenths) {
+        before(j);
+        fprintf(j->f, "%" PRIu64 ".%" PRIu64, tenths / 10, tenths % 10);
+}
+
+void json_null(Json *j) {
+        before(j);
+        fputs("null", j->f);
+}
+
 void json_finish(Json *j) {
         assert(j->depth == 0);
         fputc('\n', j->f);

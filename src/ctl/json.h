@@ -28,5 +28,7 @@ void json_string(Json *j, const char *value);
 void json_u64(Json *j, uint64_t value);
 void json_i64(Json *j, int64_t value);
 void json_bool(Json *j, bool value);
+void json_null(Json *j);
+void json_tenths(Json *j, uint64_t tenths); // 125 as 12.5
 // The newline behind the outermost value.
 void json_finish(Json *j);

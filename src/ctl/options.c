@@ -52,6 +52,21 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                         return bad(why, info->name, value, "a number of lines");
                 o->lines = (unsigned) n;
                 return 0;
+        case OPT_ITERATIONS:
+                if (!parse_u64(value, ITERATIONS_MAX, &n) || n == 0)
+                        return bad(why, info->name, value, "a number from 1 on");
+                o->iterations = (unsigned) n;
+                return 0;
+        case OPT_DELAY:
+                if (!parse_span_us(value, &n) || n < DELAY_MS_MIN * USEC_PER_MSEC ||
+                    n > DELAY_MS_MAX * USEC_PER_MSEC)
+                        return bad(why, info->name, value, "a time span between 100ms and 1h");
+                o->delay_ms = (uint32_t) (n / USEC_PER_MSEC);
+                return 0;
+        case OPT_ORDER:
+                return top_order_from_string(value, &o->order)
+                               ? 0
+                               : bad(why, info->name, value, "one of path, cpu, memory, tasks and io");
         case OPT_FIELDS:
                 o->fields = value;
                 return 0;
@@ -66,17 +81,26 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
         }
 }
 
-static const OptionInfo *info_of(int c) {
+// Of options with the same letter the one that the verb takes, or else the first.
+static const OptionInfo *info_of(int c, const Verb *verb) {
+        const OptionInfo *first = NULL;
+
         if (c >= LONG_BASE)
                 return &option_table[c - LONG_BASE];
-        for (size_t i = 0; i < n_options; i++)
-                if (c != 0 && option_table[i].letter == c)
-                        return &option_table[i];
-        return NULL;
+        for (size_t i = 0; i < n_options; i++) {
+                const OptionInfo *info = &option_table[i];
+
+                if (c == 0 || info->letter != c)
+                        continue;
+                if (verb && (verb->options & info->bit))
+                        return info;
+                first = first ?: info;
+        }
+        return first;
 }
 
 static int complain(char **argv, int c, Buf *why) {
-        const OptionInfo *info = optopt ? info_of(optopt) : NULL;
+        const OptionInfo *info = optopt ? info_of(optopt, NULL) : NULL;
 
         if (c == ':' && info)
                 (void) buf_printf(why, "--%s needs a value: %s", info->name, info->arg);
@@ -126,37 +150,74 @@ static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
         return 0;
 }
 
+static int take_option(CtlOptions *o, const OptionInfo *info, const char *value, Buf *why) {
+        o->given |= info->bit;
+        return read_value(o, info, value, why);
+}
+
+// Letters whose meaning the verb decides are kept until that is known.
+typedef struct Letter {
+        char letter;
+        const char *value;
+} Letter;
+enum { LETTERS_MAX = 64 };
+
+static bool is_shared(int c) {
+        size_t n = 0;
+
+        for (size_t i = 0; c < LONG_BASE && i < n_options; i++)
+                n += option_table[i].letter == c;
+        return n > 1;
+}
+
+static int take_letters(CtlOptions *o, const Letter *letters, size_t n, char **words, size_t n_words,
+                        Buf *why) {
+        size_t taken;
+        const Verb *verb = verb_find(words, n_words, &taken);
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++)
+                r = take_option(o, info_of(letters[i].letter, verb), letters[i].value, why);
+        return r;
+}
+
 int options_parse(int argc, char **argv, CtlOptions *ret, Buf *why) {
         struct option longs[OPTIONS_MAX] = {};
         char shorts[2 * OPTIONS_MAX + 2], *s = shorts;
+        Letter letters[LETTERS_MAX];
+        size_t n_letters = 0;
         int c, r;
 
-        *ret = (CtlOptions){.lines = LINES_DEFAULT};
+        *ret = (CtlOptions){.lines = LINES_DEFAULT, .delay_ms = DELAY_MS_DEFAULT, .order = TOP_BY_CPU};
         assert(n_options < OPTIONS_MAX);
         *s++ = ':'; // tell a missing value from an unknown option
         for (size_t i = 0; i < n_options; i++) {
                 longs[i] = (struct option){option_table[i].name,
                                            option_table[i].arg ? required_argument : no_argument, NULL,
                                            LONG_BASE + (int) i};
-                if (option_table[i].letter)
-                        *s++ = option_table[i].letter;
-                if (option_table[i].letter && option_table[i].arg)
+                if (!option_table[i].letter || memchr(shorts, option_table[i].letter, (size_t) (s - shorts)))
+                        continue; // those that share a letter all take a value, or none does
+                *s++ = option_table[i].letter;
+                if (option_table[i].arg)
                         *s++ = ':';
         }
         *s = 0;
         optind = 0; // glibc: start anew
         opterr = 0;
         while ((c = getopt_long(argc, argv, shorts, longs, NULL)) >= 0) {
-                const OptionInfo *info;
-
                 if (c == '?' || c == ':')
                         return complain(argv, c, why);
-                info = info_of(c);
-                ret->given |= info->bit;
-                r = read_value(ret, info, optarg, why);
+                if (is_shared(c) && n_letters < LETTERS_MAX) {
+                        letters[n_letters++] = (Letter){(char) c, optarg};
+                        continue;
+                }
+                r = take_option(ret, info_of(c, NULL), optarg, why);
                 if (r < 0)
                         return r;
         }
+        r = take_letters(ret, letters, n_letters, argv + optind, (size_t) (argc - optind), why);
+        if (r < 0)
+                return r;
         if ((ret->given & OPT_VERSION) || ((ret->given & OPT_HELP) && optind == argc))
                 return 0;
         return check_verb(ret, argv + optind, (size_t) (argc - optind), why);

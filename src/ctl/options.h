@@ -5,11 +5,18 @@
 // variables.
 
 #include "buf.h"
+#include "top-view.h"
 #include "verbs.h"
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
 enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 30 * 86400, DEADLINE_SEC_MAX = 30 * 86400 };
+enum {
+        ITERATIONS_MAX = 1000000000,
+        DELAY_MS_DEFAULT = 1000,
+        DELAY_MS_MIN = 100,
+        DELAY_MS_MAX = 3600 * 1000
+};
 
 typedef struct CtlOptions {
         uint64_t given;      // Option bits
@@ -23,7 +30,10 @@ typedef struct CtlOptions {
         uint32_t ttl_sec;      // 0: the daemon's default
         uint32_t deadline_sec; // 0: none
         const char *reason;    // NULL: none
-        const Verb *verb;      // NULL: none was given
+        unsigned iterations;   // 0: not given
+        uint32_t delay_ms;
+        TopOrder order;
+        const Verb *verb; // NULL: none was given
         char **args;
         size_t n_args;
 } CtlOptions;

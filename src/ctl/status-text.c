@@ -231,23 +231,52 @@ static void put_main_pid(StatusText *t) {
         }
 }
 
+// As argosy.proto says.
+enum { KNOWS_CPU = 1, KNOWS_TASKS = 2, KNOWS_MEMORY = 4, KNOWS_IO = 8 };
+
+// From the unit's control group; what that does not tell, and what a unit used that has none any more, from
+// systemd's properties.
+static bool resource(const Argosy__Response__Status *s, uint32_t bit, const char *name, uint64_t *ret) {
+        const Argosy__Response__UsageRow *u = s->usage;
+
+        if (!u || !(u->known & bit))
+                return property_number(s, name, ret);
+        *ret = bit == KNOWS_CPU ? u->cpu_us * 1000 : bit == KNOWS_TASKS ? u->tasks : u->memory;
+        return true;
+}
+
+static void put_io(StatusText *t) {
+        const Argosy__Response__UsageRow *u = t->status->usage;
+
+        if (!u || !(u->known & KNOWS_IO))
+                return;
+        put_label(t, "IO");
+        if (t->error == 0)
+                t->error = text_append_bytes(t->out, u->io_read);
+        put(t, " read, ");
+        if (t->error == 0)
+                t->error = text_append_bytes(t->out, u->io_write);
+        put(t, " written\n");
+}
+
 static void put_resources(StatusText *t) {
         const Argosy__Response__Status *s = t->status;
         uint64_t n, limit;
 
-        if (property_number(s, "TasksCurrent", &n) && t->error == 0) {
+        put_io(t);
+        if (resource(s, KNOWS_TASKS, "TasksCurrent", &n) && t->error == 0) {
                 t->error = buf_printf(t->out, "%11s: %" PRIu64, "Tasks", n);
                 if (property_number(s, "TasksMax", &limit) && t->error == 0)
                         t->error = buf_printf(t->out, " (limit: %" PRIu64 ")", limit);
                 put(t, "\n");
         }
-        if (property_number(s, "MemoryCurrent", &n)) {
+        if (resource(s, KNOWS_MEMORY, "MemoryCurrent", &n)) {
                 put_label(t, "Memory");
                 if (t->error == 0)
                         t->error = text_append_bytes(t->out, n);
                 put(t, "\n");
         }
-        if (property_number(s, "CPUUsageNSec", &n)) {
+        if (resource(s, KNOWS_CPU, "CPUUsageNSec", &n)) {
                 put_label(t, "CPU");
                 if (t->error == 0)
                         t->error = text_append_span(t->out, n / 1000);

@@ -17,6 +17,32 @@ typedef struct Status {
         int code; // of the first unit that is not active
 } Status;
 
+// Only what is known, as argosy.proto says; null without a control group.
+static void json_usage(Json *j, const Argosy__Response__UsageRow *u) {
+        const struct {
+                uint32_t bit;
+                const char *key;
+                uint64_t value;
+        } numbers[] = {{1, "cpu_us", u ? u->cpu_us : 0},
+                       {2, "tasks", u ? u->tasks : 0},
+                       {4, "memory", u ? u->memory : 0},
+                       {8, "io_read", u ? u->io_read : 0},
+                       {8, "io_written", u ? u->io_write : 0}};
+
+        json_key(j, "usage");
+        if (!u) {
+                json_null(j);
+                return;
+        }
+        json_begin(j, '{');
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                if (u->known & numbers[i].bit) {
+                        json_key(j, numbers[i].key);
+                        json_u64(j, numbers[i].value);
+                }
+        json_end(j, '}');
+}
+
 static void json_status(Json *j, const Argosy__Response__Status *s) {
         json_begin(j, '{');
         if (s->row) {
@@ -54,6 +80,7 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
                 json_string(j, s->properties[i]->value);
         }
         json_end(j, '}');
+        json_usage(j, s->usage);
         json_key(j, "log");
         json_begin(j, '[');
         for (size_t i = 0; i < s->n_log; i++)

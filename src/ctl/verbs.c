@@ -27,6 +27,10 @@ const Verb verbs[] = {
          "Print unit files, byte for byte as submitted"},
         {"journal", NULL, "UNIT", GROUP_SEE, OPT_LINES | OPT_FOLLOW | OPT_NODE | OPT_NO_PAGER, 1, 1,
          verb_journal, "Print a unit's log from its node"},
+        {"top", NULL, "[PATTERN...]", GROUP_SEE,
+         OPT_JSON | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS | OPT_LOCAL | OPT_NODE | OPT_ITERATIONS |
+                 OPT_DELAY | OPT_BATCH | OPT_ORDER,
+         0, ARGS_MAX, verb_top, "Show what units use, again and again"},
         {"is-active", NULL, "UNIT...", GROUP_SEE, 0, 1, ARGS_MAX, verb_is_active,
          "Print the active states; exit 0 if one is active"},
 
@@ -85,7 +89,7 @@ const OptionInfo option_table[] = {
         {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader"},
         {OPT_LINES, "lines", 'n', "N", "Number of log lines (default 10)"},
         {OPT_FOLLOW, "follow", 'f', NULL, "Go on printing new lines"},
-        {OPT_NODE, "node", 0, "NODE", "Of a unit that runs on several nodes: only this one"},
+        {OPT_NODE, "node", 0, "NODE", "Only this one of several nodes"},
         {OPT_FORCE, "force", 0, NULL, "Leave without asking the rest of the cluster"},
         {OPT_DISCARD, "discard", 0, NULL, "Give up this host's own cluster although it has units"},
         {OPT_TTL, "ttl", 0, "SPAN", "How long the token can be used (default: a day)"},
@@ -93,6 +97,10 @@ const OptionInfo option_table[] = {
         {OPT_DEADLINE, "deadline", 0, "SPAN", "Stop what has not left by then (default: let it stay)"},
         {OPT_REASON, "reason", 0, "TEXT", "Shown wherever the node refuses a unit"},
         {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states"},
+        {OPT_ITERATIONS, "iterations", 'n', "N", "End after so many (default: 1 if nobody watches)"},
+        {OPT_DELAY, "delay", 'd', "SPAN", "Time between two readings (default 1s)"},
+        {OPT_BATCH, "batch", 'b', NULL, "Print one table after the other, without keys"},
+        {OPT_ORDER, "order", 0, "WORD", "Sort by path, cpu, memory, tasks or io (default cpu)"},
 };
 const size_t n_options = ELEMENTSOF(option_table);
 

@@ -40,6 +40,10 @@ typedef enum Option {
         OPT_STATE = 1 << 21,
         OPT_DEADLINE = 1 << 22,
         OPT_REASON = 1 << 23,
+        OPT_ITERATIONS = 1 << 27,
+        OPT_DELAY = 1 << 28,
+        OPT_BATCH = 1 << 29,
+        OPT_ORDER = 1 << 26,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
 } Option;
@@ -70,7 +74,7 @@ typedef struct Verb {
 typedef struct OptionInfo {
         Option bit;
         const char *name;
-        char letter;     // 0: none
+        char letter;     // 0: none; where several have it, the verb says which is meant
         const char *arg; // NULL: takes none
         const char *help;
 } OptionInfo;

@@ -734,6 +734,89 @@ static void bad_names_never_reach_the_daemon(void **state) {
         assert_string_equal(p.err, "argosyctl: there is no ./nothere.service\n");
 }
 
+// One reading of a node with one unit that has used so much CPU time since the beginning.
+static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_t cpu_us, bool final) {
+        Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        row.unit = (char *) "web.service";
+        row.known = 1 + 2;
+        row.run = 1;
+        row.at_us = at_us;
+        row.cpu_us = cpu_us;
+        row.tasks = 3;
+        usage.node = (char *) node;
+        usage.rows = rows;
+        usage.n_rows = 1;
+        usage.last = true;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
+        r.usage = &usage;
+        fake_reply(d, &r);
+}
+
+static void two_nodes_use_cpu(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_TOP);
+        assert(q->top->n_patterns == 1 && streq(q->top->patterns[0], "we*"));
+        assert(q->top->interval_ms == 200 && !q->top->local && streq(q->top->node, "n1"));
+        done(q);
+        reply_usage(d, "n1", 1000000, 0, false);
+        reply_usage(d, "n2", 5000000, 0, false);
+        reply_usage(d, "n1", 1200000, 20000, false);
+        reply_usage(d, "n2", 5200000, 100000, false);
+        fake_expect_end(d); // hanging up is how it says that it has seen enough
+}
+
+static void top_prints_once_with_rates_for_programs(void **state) {
+        _cleanup_outcome_ Outcome
+                o = run(two_nodes_use_cpu, "top we* --node n1 -d 200ms --no-legend"),
+                j = run(two_nodes_use_cpu,
+                        "top we* --node n1 -d 200ms --json short --fields unit,cpu,memory --order path");
+
+        assert_string_equal(o.err, "");
+        assert_string_equal(o.out, "web.service n2 3 50.0 - - -\nweb.service n1 3 10.0 - - -\n");
+        assert_int_equal(o.code, 0);
+        assert_string_equal(j.out, "[{\"unit\":\"web.service\",\"cpu\":10.0,\"memory\":null},"
+                                   "{\"unit\":\"web.service\",\"cpu\":50.0,\"memory\":null}]\n");
+}
+
+static void goes_on_over_a_restart(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_usage(d, "n1", 1000000, 0, false);
+        fake_hang_up(d);
+        fake_accept(d);
+        done(fake_read(d));
+        reply_usage(d, "n1", 2000000, 500000, false);
+        fake_expect_end(d);
+}
+
+static void top_goes_on_over_a_restart_of_the_daemon(void **state) {
+        _cleanup_outcome_ Outcome o = run(goes_on_over_a_restart, "top -n 1 -d 1s --fields cpu --no-legend");
+
+        assert_string_equal(o.out, "50.0\n");
+        assert_int_equal(o.code, 0);
+}
+
+static void knows_no_such_node(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ENOENT, "n9: no such node", false);
+        fake_expect_end(d);
+}
+
+static void top_of_an_unknown_node_fails(void **state) {
+        _cleanup_outcome_ Outcome o = run(knows_no_such_node, "top --node n9");
+
+        assert_string_equal(o.err, "argosyctl: n9: no such node\n");
+        assert_int_equal(o.code, 1);
+}
+
 static void joins_and_dies(FakeDaemon *d) {
         Argosy__Request *q;
 
@@ -781,6 +864,9 @@ int main(void) {
                 cmocka_unit_test(without_a_daemon_the_path_is_named),
                 cmocka_unit_test(usage_errors_exit_2),
                 cmocka_unit_test(bad_names_never_reach_the_daemon),
+                cmocka_unit_test(top_prints_once_with_rates_for_programs),
+                cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),
+                cmocka_unit_test(top_of_an_unknown_node_fails),
                 cmocka_unit_test(a_join_is_asked_once),
         };
 

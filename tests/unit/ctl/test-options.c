@@ -43,6 +43,31 @@ static void options_may_stand_anywhere(void **state) {
         assert_string_equal(o.args[0], "--odd");
 }
 
+static void a_letter_means_what_the_verb_takes(void **state) {
+        CtlOptions o;
+        char why[256];
+
+        assert_int_equal(parse("-n5 top -d 2s -b we* --order io", &o, why, sizeof(why)), 0);
+        assert_int_equal(o.iterations, 5);
+        assert_int_equal(o.lines, LINES_DEFAULT);
+        assert_int_equal(o.delay_ms, 2000);
+        assert_int_equal(o.order, TOP_BY_IO);
+        assert_true(o.given & OPT_BATCH);
+        assert_string_equal(o.args[0], "we*");
+        assert_int_equal(parse("top", &o, why, sizeof(why)), 0);
+        assert_int_equal(o.delay_ms, 1000);
+        assert_int_equal(o.order, TOP_BY_CPU);
+        assert_int_equal(o.iterations, 0);
+        assert_int_equal(parse("status -n 3 web", &o, why, sizeof(why)), 0);
+        assert_int_equal(o.lines, 3);
+        assert_int_equal(parse("top -n 0", &o, why, sizeof(why)), -EINVAL);
+        assert_string_equal(why, "--iterations: '0' is not a number from 1 on");
+        assert_int_equal(parse("top -d 10ms", &o, why, sizeof(why)), -EINVAL);
+        assert_int_equal(parse("top --order name", &o, why, sizeof(why)), -EINVAL);
+        assert_int_equal(parse("top --lines 3", &o, why, sizeof(why)), -EINVAL);
+        assert_string_equal(why, "top does not take --lines");
+}
+
 static void cluster_verbs_have_two_words(void **state) {
         CtlOptions o;
         char why[256];
@@ -162,6 +187,7 @@ static void help_names_every_verb_and_option(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(options_may_stand_anywhere),
+                cmocka_unit_test(a_letter_means_what_the_verb_takes),
                 cmocka_unit_test(cluster_verbs_have_two_words),
                 cmocka_unit_test(bad_lines_say_what_is_wrong),
                 cmocka_unit_test(help_and_version_need_nothing_else),

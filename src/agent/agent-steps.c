@@ -12,6 +12,7 @@
 
 #include "agent-private.h"
 #include "clock.h"
+#include "log.h"
 
 static AgentStepCall *step_call_new(const AgentUnit *u) {
         AgentStepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
@@ -49,6 +50,7 @@ void agent_unit_record(AgentUnit *u) {
 static void begin(AgentUnit *u, PlanStep step) {
         u->busy = step;
         u->step_number = ++u->node->last_step;
+        log_unit(LOG_DEBUG, u->name, "%s: %s", u->name, plan_step_to_string(step));
 }
 
 static void begin_call(AgentUnit *u, PlanStep step) {

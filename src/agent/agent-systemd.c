@@ -24,6 +24,7 @@ AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number) {
 // ---- ends of steps
 
 void agent_step_done(AgentUnit *u, const char *error) {
+        log_unit(LOG_DEBUG, u->name, "%s: %s: %s", u->name, plan_step_to_string(u->busy), error ?: "done");
         u->busy = PLAN_NOTHING;
         if (error) {
                 u->failures++;
@@ -39,6 +40,7 @@ void agent_step_done(AgentUnit *u, const char *error) {
 
 // The step failed and is not tried again by itself: the next request may.
 static void step_given_up(AgentUnit *u, const char *error) {
+        log_unit(LOG_DEBUG, u->name, "%s: %s: %s", u->name, plan_step_to_string(u->busy), error);
         u->busy = PLAN_NOTHING;
         u->failures = 0;
         u->retry_us = 0;

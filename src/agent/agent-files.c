@@ -155,6 +155,7 @@ static void on_removed(AgentUnit *u) {
         const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
 
         u->file_present = u->enabled = false;
+        u->files_removed = true;
         u->stale = rt && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&
                    rt->load != ARGOSY__LOAD_STATE__LOAD_MASKED;
         u->stale_since_us = clock_boot_us();

@@ -78,7 +78,7 @@ typedef struct AgentUnit {
         AgentSpec *held_spec; // NULL if its content is not known any more
 
         bool new_content; // of the write under way: other than what systemd may have in memory
-        bool file_present, stale, parsed, unwatched, was_reset;
+        bool file_present, files_removed, stale, parsed, unwatched, was_reset;
         uint64_t stale_since_us;
         bool enabled, links_stale;
         uint64_t links_stale_since_us;

@@ -103,7 +103,7 @@ static void record_write(AgentUnit *u) {
         }
         u->held.spec = u->wanted.spec;
         u->held.from_template = u->from_template;
-        u->file_present = false;
+        u->file_present = u->files_removed = false;
         u->parsed = false;
         u->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
         agent_unit_record(u);
@@ -246,6 +246,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 .held = u->has_held ? &u->held : NULL,
                 .runtime = agent_unit_runtime(u),
                 .file_present = u->file_present,
+                .files_removed = u->files_removed,
                 .stale = u->stale,
                 .stale_since_us = u->stale_since_us,
                 .parsed = u->parsed,

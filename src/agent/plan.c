@@ -102,7 +102,7 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_STOP;
         else if (phase == PHASE_FAILED)
                 res->step = PLAN_RESET_FAILED;
-        else if (in->file_present)
+        else if (!in->files_removed)
                 res->step = PLAN_REMOVE;
         else if (in->stale)
                 plan_reload(in, in->stale_since_us, res);

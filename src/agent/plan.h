@@ -81,6 +81,7 @@ typedef struct PlanInput {
         const LedgerRecord *held;   // NULL: not ours so far
         const UnitRuntime *runtime; // NULL: not in systemd's memory
         bool file_present;          // the files that the record names are in place
+        bool files_removed;         // nothing of it is left; if neither, there may be older ones
         bool stale;                 // systemd has the content from before the last write in memory
         uint64_t stale_since_us;    // boot time of that write
         bool parsed;                // systemd has answered for the installed content

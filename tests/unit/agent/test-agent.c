@@ -522,6 +522,21 @@ static void what_is_pinned_cannot_be_started_after_its_removal(void **state) {
         assert_null(pid1_content(pid1, "web.service"));
 }
 
+// Somebody takes the name over in /etc, so that new content cannot be written; then nobody wants the unit.
+static void what_could_not_be_replaced_is_removed(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        write_foreign("web.service");
+        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6));
+        assert_non_null(strstr(report_of("web.service")->error, "somebody else"));
+        send_order((Order){.name = "web.service", .remove = true, .revision = 7});
+        loop_until(is_gone("web.service"));
+        assert_false(has_file("web.service"));
+        assert_false(has_file("web.service.d"));
+}
+
 static void two_revisions_of_a_template_live_side_by_side(void **state) {
         meet_leader(NULL, 0);
         send_orders((Order[]){{.name = "web@1.service",
@@ -931,6 +946,7 @@ int main(void) {
                 WORLD_TEST(new_content_replaces_a_running_unit),
                 WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
                 WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
+                WORLD_TEST(what_could_not_be_replaced_is_removed),
                 WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),

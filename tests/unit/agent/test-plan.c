@@ -29,7 +29,8 @@ typedef struct Row {
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
         bool links, enabled, links_stale;
-        bool no_file, stale, pinned_long, not_parsed, oneshot, unwatched, was_reset, shutdown, failing;
+        bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, was_reset, shutdown,
+                failing;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -96,6 +97,7 @@ static PlanResult outcome_of(const Row *row) {
                 .held = row->no_record ? NULL : &held,
                 .runtime = row->is == GONE ? NULL : &rt,
                 .file_present = !row->no_file && !row->no_record,
+                .files_removed = row->removed,
                 .stale = row->stale,
                 .stale_since_us = row->pinned_long ? now_us - PLAN_UNLOAD_GRACE_US : now_us - 1000,
                 .links = row->links,
@@ -384,14 +386,17 @@ static void what_is_not_wanted_leaves_no_trace(void **state) {
                 {"going down", .remove = true, .is = STOPPING, .step = PLAN_STOP},
                 {"failed", .remove = true, .is = FAILED, .step = PLAN_RESET_FAILED},
                 {"down", .remove = true, .is = GONE, .step = PLAN_REMOVE},
-                {"files removed", .remove = true, .no_file = true, .is = GONE, .step = PLAN_FORGET},
-                {"still in memory: give it a moment", .remove = true, .no_file = true, .stale = true,
-                 .is = DEAD, .step = PLAN_WAIT},
-                {"pinned: reload", .remove = true, .no_file = true, .stale = true, .pinned_long = true,
-                 .is = DEAD, .step = PLAN_RELOAD},
-                {"pinned, and somebody started it", .remove = true, .no_file = true, .stale = true,
-                 .pinned_long = true, .is = ACTIVE, .step = PLAN_STOP},
-                {"pinned, without content", .remove = true, .no_file = true, .is = DEAD,
+                {"the wanted content could not be written over the old", .remove = true, .no_file = true,
+                 .is = GONE, .step = PLAN_REMOVE},
+                {"files removed", .remove = true, .no_file = true, .removed = true, .is = GONE,
+                 .step = PLAN_FORGET},
+                {"still in memory: give it a moment", .remove = true, .no_file = true, .removed = true,
+                 .stale = true, .is = DEAD, .step = PLAN_WAIT},
+                {"pinned: reload", .remove = true, .no_file = true, .removed = true, .stale = true,
+                 .pinned_long = true, .is = DEAD, .step = PLAN_RELOAD},
+                {"pinned, and somebody started it", .remove = true, .no_file = true, .removed = true,
+                 .stale = true, .pinned_long = true, .is = ACTIVE, .step = PLAN_STOP},
+                {"pinned, without content", .remove = true, .no_file = true, .removed = true, .is = DEAD,
                  .step = PLAN_FORGET},
                 {"never ours: nothing is touched", .remove = true, .no_record = true, .is = ACTIVE,
                  .step = PLAN_FORGET},

@@ -182,7 +182,10 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
 
 static void note_judgement(AgentUnit *u, const PlanResult *res) {
         const UnitRuntime *rt = agent_unit_runtime(u);
-        bool drift = res->drift && !u->error; // a start that failed is no drift
+        // A step under way changes neither, but newer content may be wanted meanwhile. A start that failed
+        // is no drift.
+        bool busy = u->busy != PLAN_NOTHING, drift = busy ? u->drift : res->drift && !u->error,
+             file_stale = res->file_stale || (busy && u->file_stale);
 
         if (res->judged && res->outcome != u->outcome) {
                 u->outcome = res->outcome;
@@ -196,9 +199,9 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
                 }
                 agent_unit_report(u);
         }
-        if (u->busy == PLAN_NOTHING && (u->drift != drift || u->file_stale != res->file_stale)) {
+        if (u->drift != drift || u->file_stale != file_stale) {
                 u->drift = drift;
-                u->file_stale = res->file_stale;
+                u->file_stale = file_stale;
                 agent_unit_report_state(u);
         }
 }

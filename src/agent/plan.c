@@ -271,6 +271,7 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
         else if (starting && w->start_rev > in->held->start_rev && w->restart_rev <= in->held->restart_rev &&
                  hash_equal(&w->spec, &in->held->spec))
                 res->joined = true;
+        res->file_stale = starting && !w->remove && !hash_equal(&w->spec, &in->held->spec);
 }
 
 PlanResult plan_unit(const PlanInput *in) {

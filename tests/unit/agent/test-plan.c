@@ -194,7 +194,7 @@ static void a_start_is_a_number(void **state) {
                 {"a start while it is being started is the same start", .start = 8, .is = STARTING,
                  .busy = PLAN_START, .joined = true},
                 {"but not if new content came with it", .start = 8, .new_content = true, .is = STARTING,
-                 .busy = PLAN_START},
+                 .busy = PLAN_START, .file_stale = true},
                 {"launched again after it was only loaded", .was_loaded_only = true, .is = GONE,
                  .step = PLAN_START},
         };
@@ -308,6 +308,8 @@ static void new_content_needs_a_unit_that_left_memory(void **state) {
                  .file_stale = true},
                 {"down: write", .new_content = true, .pending = true, .is = GONE, .step = PLAN_WRITE},
                 {"written and gone from memory: start", .pending = true, .is = GONE, .step = PLAN_START},
+                {"a start of the old content is under way", .new_content = true, .oneshot = true,
+                 .is = STARTING, .busy = PLAN_START, .file_stale = true},
                 {"written, still in memory: give it a moment", .pending = true, .stale = true, .is = DEAD,
                  .step = PLAN_WAIT, .file_stale = true},
                 {"pinned: reload", .pending = true, .stale = true, .pinned_long = true, .is = DEAD,

@@ -52,7 +52,8 @@ ACCIDENTS = (r"AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|Ass
 
 POLL_S = 0.05
 
-__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "ONE_SHOT", "QUICK", "SLEEPER", "SOURCE", "eventually", "main", "stays"]
+__all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "ONE_SHOT", "QUICK", "SLEEPER", "SOURCE", "eventually", "main", "stays",
+           "take_flag"]
 
 
 def eventually(condition, within=15, what=None):
@@ -278,6 +279,13 @@ def _run_test(bed, test, reset):
     name = test.__name__.removeprefix("test_").replace("_", "-")
     print(f"{'ok' if passed else 'failed'} {time.monotonic() - began:.1f} {name}", flush=True)
     return passed
+
+
+def take_flag(flag):
+    """Whether the command line has it; main() does not see it any more."""
+    given = flag in sys.argv
+    sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != flag]
+    return given
 
 
 def main(nodes=3, voters=None, conf=(), bare=False, alone=False):

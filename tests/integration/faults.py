@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every way in which systemd, a bus or our own process can lose an event: afterwards the truth is shown, and no unit was stopped.
+
+    tests/integration/faults.py              the short form, as in tools/check
+    tests/integration/faults.py --long       longer stops, more transitions, and signals that PID 1 really drops
+
+The units are bound to n2, where the trouble is; n1 leads and hears of them by messages only.
+"""
+
+import os
+import signal
+import threading
+import time
+
+from lib import SLEEPER, Cluster, eventually, main, stays, take_flag
+from views import Views
+
+LONG = take_flag("--long")
+
+PID1_STOPPED_S = 30 if LONG else 3
+ARGOSYD_STOPPED_S = 60 if LONG else 3
+TRANSITIONS = 2000 if LONG else 300
+
+ON_N2 = "[X-Argosy]\nMachineMetadata=number=2\n"
+WORKER = "[Unit]\nStartLimitIntervalSec=0\n" + SLEEPER + ON_N2
+CRASHING = "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/false\nRestart=always\nRestartSec=0\n" + ON_N2
+N_WORKERS = 20
+
+
+def names(stem, last):
+    return [f"{stem}@{number}.service" for number in range(1, last + 1)]
+
+
+def runs(node, pattern):
+    """{unit: (invocation, main process)} of what is active there."""
+    shown = node.run(f"systemctl show --property=Id,InvocationID,MainPID,ActiveState '{pattern}'")
+    found = {}
+    for block in shown.split("\n\n"):
+        unit = dict(line.partition("=")[::2] for line in block.splitlines())
+        if unit.get("ActiveState") == "active":
+            found[unit["Id"]] = unit["InvocationID"], unit["MainPID"]
+    return found
+
+
+def crew(c, *others):
+    """Workers on n2 that nobody may stop, and views of them and others."""
+    c.start(f"w@{{1..{N_WORKERS}}}", WORKER)
+    node = c.node("n2")
+    before = runs(node, "w@*")
+    assert len(before) == N_WORKERS
+    return node, before, Views(c, names("w", N_WORKERS) + list(others))
+
+
+class Beside(threading.Thread):
+    """Something that is done again and again beside the test, at least twice."""
+
+    def __init__(self, action):
+        super().__init__()
+        self._action, self._end, self._error, self.times = action, threading.Event(), None, 0
+
+    def run(self):
+        try:
+            while not self._end.is_set() or self.times < 2:
+                self._action()
+                self.times += 1
+        except Exception as error:
+            self._error = error
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self.join()
+        if self._error:
+            raise self._error
+
+
+def all_verbs(c, stem):
+    """Units go through all verbs; returns which of them are to be active."""
+    c.submit(f"{stem}@.service", WORKER)
+    c.ctl(f"load {stem}@{{1..40}}")
+    c.ctl(f"start {stem}@{{1..30}}")
+    c.ctl(f"stop {stem}@{{1..10}}")
+    c.ctl(f"restart {stem}@{{11..15}}")
+    c.ctl(f"destroy {stem}@{{26..30}}")
+    return {f"{stem}@{number}.service" for number in range(11, 26)}
+
+
+def test_daemon_reload_while_units_are_loaded_and_started(c: Cluster):
+    node, before, views = crew(c, *names("r", 40))
+    with Beside(lambda: node.run("systemctl daemon-reload")):
+        expected = all_verbs(c, "r")
+    views.agree()
+    assert set(runs(node, "r@*")) == expected
+    assert runs(node, "w@*") == before
+
+
+def test_daemon_reexec_while_units_are_loaded_and_started(c: Cluster):
+    node, before, views = crew(c, *names("x", 40))
+    _, pid = before.pop("w@1.service")
+    with Beside(lambda: node.run("systemctl daemon-reexec; sleep 0.3")):  # time to do anything at all in between
+        expected = all_verbs(c, "x")
+        node.run(f"kill -KILL {pid}")
+    views.agree()
+    assert c.shown("w@1") == "loaded failed failed"
+    assert set(runs(node, "x@*")) == expected
+    assert runs(node, "w@*") == before
+
+
+def test_the_message_bus_dies_and_is_restarted(c: Cluster):
+    node, before, views = crew(c, "late.service")
+    argosyd = node.argosyd_pid()
+    for command in ["kill --signal=KILL dbus.service; busctl list", "restart dbus.service"]:
+        bus = node.run("systemctl start dbus.service; systemctl show --property=MainPID --value dbus.service")
+        node.run(f"systemctl {command}")
+        eventually(lambda: node.run("systemctl show --property=MainPID --value dbus.service") not in (bus, "0\n"))
+        c.start("late", WORKER)
+        node.run("systemctl kill --signal=KILL w@2")
+        views.agree()
+        assert c.shown("late") == "loaded active running" and c.shown("w@2") == "loaded failed failed"
+        c.ctl("destroy late")
+    before.pop("w@2.service")
+    assert runs(node, "w@*") == before and node.argosyd_pid() == argosyd
+
+
+def test_pid_1_does_not_answer(c: Cluster):
+    node, before, views = crew(c, *names("late", 5))
+    _, victim = before.pop("w@3.service")
+    argosyd, pid1 = node.argosyd_pid(), node.init_pid()
+    c.submit("late@.service", WORKER)
+    os.kill(pid1, signal.SIGSTOP)
+    try:
+        node.run(f"kill -KILL {victim}")
+        starting, stopping = c.begin("start late@{1..5}"), c.begin("stop w@{4..6}")
+        stays(lambda: len(c.rows("w@*", on=node)) == N_WORKERS and set(c.node_states().values()) == {"online"}
+              and not starting.is_over and not stopping.is_over, PID1_STOPPED_S)
+        c.ctl_fails("stop --timeout=300ms w@7", saying="goes on")
+    finally:
+        os.kill(pid1, signal.SIGCONT)
+    assert starting.result().status == 0 and stopping.result().status == 0
+    views.agree()
+    for number in (4, 5, 6, 7):
+        del before[f"w@{number}.service"]
+    assert c.shown("w@3") == "loaded failed failed" and c.shown("w@7") == "loaded inactive dead"
+    assert len(runs(node, "late@*")) == 5
+    assert runs(node, "w@*") == before and node.argosyd_pid() == argosyd
+
+
+def no_watchdog(node):
+    """systemd would end a daemon that says nothing for a minute, and with reason."""
+    node.run("mkdir -p /run/systemd/system/argosyd.service.d && cd /run/systemd/system/argosyd.service.d && "
+             "printf '[Service]\\nWatchdogSec=0\\n' >test.conf && systemctl daemon-reload && systemctl restart argosyd")
+
+
+def test_argosyd_is_stopped_while_much_happens(c: Cluster):
+    node, before, views = crew(c, "spare.service")
+    c.submit("spare.service", WORKER)
+    c.ctl("load spare")
+    if LONG:
+        no_watchdog(node)
+        c.wait_online()
+    argosyd, began, done = node.argosyd_pid(), time.monotonic(), 0
+    restless = " ".join(f"w@{number}" for number in range(1, 11))
+    node.pause()
+    try:
+        while done < TRANSITIONS or time.monotonic() < began + ARGOSYD_STOPPED_S:
+            node.run(f"systemctl stop {restless}; systemctl start {restless}")
+            done += 20
+        node.run("systemctl stop w@1; systemctl kill --signal=KILL w@2; systemctl start spare")
+        now = runs(node, "w@*")
+    finally:
+        node.resume()
+    c.wait_online()
+    views.agree()
+    assert c.shown("w@1") == "loaded inactive dead" and c.row("w@1")["drift"]
+    assert c.shown("w@2") == "loaded failed failed" and c.shown("spare") == "loaded active running"
+    now.pop("w@2.service", None)
+    assert runs(node, "w@*") == now and len(now) == N_WORKERS - 2 and node.argosyd_pid() == argosyd
+    assert all(now[f"w@{number}.service"] == before[f"w@{number}.service"] for number in range(11, N_WORKERS + 1))
+
+
+# What somebody with systemctl does to a unit, and what is shown then; None: as before. The unit is active at the beginning.
+BY_HAND = [
+    ("systemctl stop {unit}", "loaded inactive dead"),
+    ("systemctl start {unit}", "loaded active running"),
+    ("systemctl restart {unit}", "loaded active running"),
+    ("systemctl set-property --runtime {unit} CPUWeight=50", "loaded active running"),
+    ("systemctl set-property {unit} TasksMax=50", "loaded active running"),
+    ("mkdir -p /etc/systemd/system/{unit}.d && echo '[Service]\nNice=1' >/etc/systemd/system/{unit}.d/a.conf", "loaded active running"),
+    ("systemctl daemon-reload", "loaded active running"),
+    ("EDITOR='sh -c \"echo [Service] >$1\" --' systemctl edit --runtime {unit} || true", "loaded active running"),
+    ("systemctl revert {unit}", "loaded active running"),
+    ("systemctl mask {unit}", "masked active running"),
+    ("systemctl kill --signal=KILL {unit}", "masked failed failed"),
+    ("systemctl unmask {unit}", "loaded failed failed"),
+    ("systemctl reset-failed {unit}", "loaded inactive dead"),
+    ("systemctl show {unit}", "loaded inactive dead"),
+    ("systemctl start {unit}", "loaded active running"),
+    ("systemctl freeze {unit} && systemctl thaw {unit}", "loaded active running"),
+]
+
+
+def test_what_systemctl_does_is_shown(c: Cluster):
+    node, before, views = crew(c, "plain.service")
+    c.start("plain", WORKER)
+    for command, shown in BY_HAND:
+        node.run(command.format(unit="plain.service"))
+        views.agree()
+        assert c.shown("plain") == shown, f"after {command}: {c.shown('plain')}"
+    assert runs(node, "w@*") == before
+
+
+def test_units_come_and_go_by_other_hands(c: Cluster):
+    node, before, views = crew(c, "spare.service", "pin.timer")
+    c.submit("spare.service", WORKER)
+    c.ctl("load spare")
+    for _ in range(3):
+        node.run("systemctl show --property=Id spare.service")  # systemd loads and drops it
+        views.agree()
+        assert c.shown("spare") == "loaded inactive dead"
+        node.run("systemd-run --quiet --on-active=1h --unit=pin --timer-property=Unit=spare.service true || "
+                 "systemd-run --quiet --on-active=1h --unit=spare")  # a timer keeps it in memory
+        views.agree()
+        node.run("systemctl start spare")
+        views.agree()
+        assert c.shown("spare") == "loaded active running" and not c.row("spare")["drift"]
+        node.run("systemctl stop spare pin.timer; systemctl stop spare.timer || true")
+        views.agree()
+        assert c.shown("spare") == "loaded inactive dead"
+    assert runs(node, "w@*") == before
+
+
+main(nodes=2, conf=["n1:Node.Labels=number=1", "n2:Node.Labels=number=2"])

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A changed file of a unit that systemd has in memory is taken up, whatever pins it there; until then list-units and status say so."""
+
+import json
+import threading
+
+from lib import SLEEPER, Cluster, eventually, main
+from views import Views
+
+UNITS = ["web.service", "pinned.service", "pin.timer", "pin.target", "talk.service", "talk.socket", "job.service"]
+
+
+def versioned(text, version):
+    return f"{text}Environment=VERSION={version}\n"
+
+
+def version(c, unit):
+    """What systemd has in memory or reads from the unit's file."""
+    return c.node("n1").run(f"systemctl show --property=Environment --value {unit}").strip().removeprefix("VERSION=")
+
+
+def change(c, verb, unit, text):
+    """Replaces the unit's file by the verb."""
+    c.node("n1").write(f"/root/units/{unit}", text)
+    return c.ctl(f"{verb} --replace /root/units/{unit}")
+
+
+def said_stale(c, unit):
+    """Whether list-units and status say that systemd runs an older file."""
+    [status] = json.loads(c.ctl_result(f"status --json=short {unit}").out)
+    return c.row(unit)["stale"], status["stale"]
+
+
+def pid(c, unit):
+    return c.node("n1").run(f"systemctl show --property=MainPID --value {unit}").strip()
+
+
+def reloads(c):
+    """How often systemd has read all files so far."""
+    return c.node("n1").journal(grep="Reloading\\.$", lines=1000).count("Reloading.")
+
+
+def test_an_active_unit_is_stopped_and_started(c: Cluster):
+    c.start("web", versioned(SLEEPER, 1))
+    before = reloads(c)
+    change(c, "start", "web.service", versioned(SLEEPER, 2))
+    assert version(c, "web.service") == "2" and c.shown("web") == "loaded active running"
+    assert said_stale(c, "web.service") == (False, False) and reloads(c) == before
+
+
+def test_a_unit_that_an_active_timer_pins(c: Cluster):
+    c.start("pinned", versioned(SLEEPER, 1))
+    c.start("pin.timer", "[Timer]\nOnActiveSec=1d\nUnit=pinned.service\n")
+    change(c, "start", "pinned.service", versioned(SLEEPER, 2))
+    assert version(c, "pinned.service") == "2" and c.shown("pinned") == "loaded active running"
+    c.ctl("stop pinned")
+    change(c, "load", "pinned.service", versioned(SLEEPER, 3))
+    eventually(lambda: said_stale(c, "pinned.service") == (False, False))
+    assert version(c, "pinned.service") == "3" and c.shown("pinned") == "loaded inactive dead"
+    assert c.shown("pin.timer") == "loaded active waiting"
+
+
+def test_a_unit_that_its_socket_pins(c: Cluster):
+    c.start("talk", versioned(SLEEPER, 1))
+    c.ctl("stop talk")
+    c.start("talk.socket", "[Socket]\nListenStream=/run/talk.sock\n")
+    c.ctl("start talk")
+    change(c, "start", "talk.service", versioned(SLEEPER, 2))
+    assert version(c, "talk.service") == "2" and c.shown("talk") == "loaded active running"
+    assert c.shown("talk.socket") == "loaded active running"
+
+
+def test_a_failed_unit(c: Cluster):
+    failing = "[Service]\nExecStart=/bin/false\n"
+    c.submit("web.service", versioned(failing, 1))
+    c.ctl("start web")
+    eventually(lambda: c.shown("web") == "loaded failed failed")
+    change(c, "start", "web.service", versioned(SLEEPER, 2))
+    assert version(c, "web.service") == "2" and c.shown("web") == "loaded active running"
+
+
+def test_a_failed_unit_that_a_target_pins(c: Cluster):
+    c.submit("pinned.service", versioned("[Service]\nExecStart=/bin/false\n", 1))
+    c.ctl("load pinned")
+    c.start("pin.target", "[Unit]\nWants=pinned.service\n")
+    eventually(lambda: c.shown("pinned") == "loaded failed failed")
+    change(c, "start", "pinned.service", versioned(SLEEPER, 2))
+    assert version(c, "pinned.service") == "2" and c.shown("pinned") == "loaded active running"
+    assert c.shown("pin.target") == "loaded active active"
+
+
+def test_somebody_else_reloads_all_the_time(c: Cluster):
+    c.start("web", versioned(SLEEPER, 1))
+    c.start("pinned", versioned(SLEEPER, 1))
+    c.start("pin.timer", "[Timer]\nOnActiveSec=1d\nUnit=pinned.service\n")
+    end = threading.Event()
+
+    def reload():
+        while not end.is_set():
+            c.node("n1").run("systemctl daemon-reload")
+
+    other = threading.Thread(target=reload)
+    other.start()
+    try:
+        for number in range(2, 8):
+            for unit in ["web.service", "pinned.service"]:
+                change(c, "start", unit, versioned(SLEEPER, number))
+                assert version(c, unit) == str(number), f"{unit} runs {version(c, unit)} after a start with {number}"
+    finally:
+        end.set()
+        other.join()
+    Views(c, UNITS).agree()
+    assert said_stale(c, "web.service") == (False, False) and said_stale(c, "pinned.service") == (False, False)
+
+
+def test_a_one_shot_that_runs_is_left_to_finish(c: Cluster):
+    job = "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo %n >>/root/runs; while [ ! -e /root/finish ]; do sleep 0.05; done'\n"
+    node = c.node("n1")
+    node.run("rm -f /root/finish")
+    c.submit("job.service", versioned(job, 1))
+    c.ctl("start --no-block job")
+    eventually(lambda: c.runs("job") == 1 and c.shown("job") == "loaded activating start")
+    main_pid = pid(c, "job.service")
+    node.write("/root/units/job.service", versioned(job, 2))
+    replacing = c.begin("start --replace /root/units/job.service")
+    eventually(lambda: said_stale(c, "job.service") == (True, True))
+    assert "older" in c.ctl_result("status job").out and "stale" in c.ctl("list-units job")
+    assert pid(c, "job.service") == main_pid and version(c, "job.service") == "1"
+    node.run("touch /root/finish")
+    assert replacing.result().status == 0
+    eventually(lambda: said_stale(c, "job.service") == (False, False))
+    assert version(c, "job.service") == "2"
+
+
+def test_what_somebody_else_started_is_replaced_when_it_is_down(c: Cluster):
+    node = c.node("n1")
+    c.submit("web.service", versioned(SLEEPER, 1))
+    c.ctl("load web")
+    node.run("systemctl start web")
+    eventually(lambda: c.shown("web") == "loaded active running")
+    main_pid = pid(c, "web.service")
+    node.write("/root/units/web.service", versioned(SLEEPER, 2))
+    loading = c.begin("load --replace /root/units/web.service")
+    eventually(lambda: said_stale(c, "web.service") == (True, True))
+    node.run("systemctl daemon-reload")
+    Views(c, UNITS).agree()
+    assert pid(c, "web.service") == main_pid and version(c, "web.service") == "1" and said_stale(c, "web.service") == (True, True)
+    node.run("systemctl stop web")
+    eventually(lambda: said_stale(c, "web.service") == (False, False))
+    assert loading.result().status == 0
+    assert version(c, "web.service") == "2" and c.shown("web") == "loaded inactive dead"
+
+
+main(nodes=1)

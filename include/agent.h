@@ -60,6 +60,7 @@ typedef struct AgentConfig { // everything is copied
         bool user; // it is the manager of the user that this process runs as, not the machine's
         const char *cgroup_root; // below which the manager's units have their control groups; NULL: found by
                                  // the manager's own
+        const char *const *helper; // see HelperConfig.command; not copied
         const char *host_name, *address;
         uint16_t port;
         const Argosy__Label *const *labels;
@@ -85,6 +86,32 @@ void agent_on_message(Agent *a, const Argosy__ToHost *message);
 // The labels of the configuration have changed: told to the leader with a new Attach. Copied.
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
+
+// ---- managers of users and containers (names: manager-name.h), each a node of its own
+
+// From now on it is served; what the ledger says was held there before is held again. Whether it can be
+// reached shows later, in agent_managers(). `leader`: pid of a container's init; 0: as systemd-machined
+// knows it. -EINVAL, -EEXIST, -E2BIG (MANAGERS_PER_HOST), -EBADMSG (its ledger is damaged), others of the
+// file system.
+int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret_why);
+// Stops and removes its units and then forgets it; `force`: forgets it at once, units go on running and are
+// held again if it is attached again. Units of a manager that cannot be reached are forgotten, they ended
+// with it. `done` fires from the loop, once. -ENOENT: not attached; -EINVAL: the system's.
+// Detaching it twice: the first `done` gets -ECANCELED.
+int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)(int error, void *userdata),
+                         void *userdata);
+// `done` does not fire any more; the detaching goes on.
+void agent_manager_detach_ignore(Agent *a, void *userdata);
+
+typedef struct AgentManagerInfo { // valid until the loop runs on
+        const char *manager;
+        const char *state;  // "online", "offline", "detaching"
+        const char *reason; // NULL: it can be used
+        size_t n_units;
+        pid_t leader;
+} AgentManagerInfo;
+// Of every manager, the system's first. Returns how many there are; writes at most `max`.
+size_t agent_managers(const Agent *a, AgentManagerInfo *ret, size_t max);
 
 // ---- local answers that need no leader
 

@@ -20,6 +20,9 @@ void hex_encode(const void *data, size_t len, char *ret);
 bool hex_decode(const char *hex, void *ret, size_t len);
 
 // Decimal without sign, blanks or leading '+', at most `max`. False (and *ret untouched) otherwise.
+// A copy of at most `max` bytes, in which everything but printable ASCII is a question mark: for text of
+// strangers. NULL: out of memory.
+char *str_printable(const char *s, size_t max);
 bool parse_u64(const char *s, uint64_t max, uint64_t *ret);
 // systemd's way to write a time span, as far as configuration needs it: "5", "5s", "500ms", "1.5", "2min".
 // Microseconds.

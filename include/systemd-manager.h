@@ -93,7 +93,7 @@ typedef struct SystemdConfig {
         const char *cgroup_root;  // of the manager, see cgroup-path.h; NULL: that of the process behind the
                                   // socket
         // NULL, or called instead of connecting to socket_path: a connected stream socket that the manager
-        // will own, or negative errno.
+        // will own, or negative errno. -EINPROGRESS: systemd_manager_take_socket() brings it later.
         int (*open_socket)(void *userdata);
         void *open_userdata;
 } SystemdConfig;
@@ -104,6 +104,9 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
 // Every job, load, reload and inspection that is not done yet gets its callback (JOB_LOST, -ECANCELED) from
 // the loop, then `closed`; nothing else.
 void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), void *userdata);
+// The socket that open_socket is still owed; owned by the manager after this, unless it does not wait for
+// one (-EALREADY; then it is closed).
+int systemd_manager_take_socket(SystemdManager *m, int fd);
 bool systemd_manager_is_synced(const SystemdManager *m);
 // From the `stopping` callback on.
 bool systemd_manager_is_stopping(const SystemdManager *m);

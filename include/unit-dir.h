@@ -48,6 +48,9 @@ typedef struct UnitDirItem {
 // unit_dir_foreign() looks, but for `dir` itself, which may be among them (ManagerPaths.search_dirs); NULL:
 // nowhere else. Both are copied.
 int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret);
+// The same with a directory that is open already: `fd` is taken over, also on failure; `dir` is where it is,
+// for unit_dir_foreign().
+int unit_dir_new_at(int fd, const char *dir, const char *const *search_dirs, UnitDir **ret);
 // Forgets; the files stay. Takes NULL, returns NULL.
 UnitDir *unit_dir_free(UnitDir *d);
 DEFINE_CLEANUP(UnitDir *, unit_dir_free)

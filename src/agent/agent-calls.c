@@ -598,21 +598,22 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
                 ret->status = ENOMEM;
                 return;
         }
-        agent_foreach_node(node, a) map_foreach (slot, &node->units) {
-                const AgentUnit *u = slot->value;
-                Argosy__Response__UnitRow *row = &a->local.rows[n];
-                char *hex = malloc(HASH_HEX_SIZE);
+        agent_foreach_node (node, a)
+                map_foreach (slot, &node->units) {
+                        const AgentUnit *u = slot->value;
+                        Argosy__Response__UnitRow *row = &a->local.rows[n];
+                        char *hex = malloc(HASH_HEX_SIZE);
 
-                if (!u->has_held || !hex) {
-                        free(hex);
-                        continue;
+                        if (!u->has_held || !hex) {
+                                free(hex);
+                                continue;
+                        }
+                        argosy__response__unit_row__init(row);
+                        fill_row(u, row);
+                        hash_hex(&u->held.spec, HASH_SIZE, hex);
+                        row->spec = hex;
+                        a->local.pointers[n++] = row;
                 }
-                argosy__response__unit_row__init(row);
-                fill_row(u, row);
-                hash_hex(&u->held.spec, HASH_SIZE, hex);
-                row->spec = hex;
-                a->local.pointers[n++] = row;
-        }
         a->local.n_rows = n;
         a->local.units.rows = a->local.pointers;
         a->local.units.n_rows = n;

@@ -15,6 +15,7 @@
 #include "agent-private.h"
 #include "clock.h"
 #include "log.h"
+#include "unit-name.h"
 
 typedef struct FileItem {
         ListNode link;
@@ -81,6 +82,21 @@ static void look_for_foreign_names(FileBatch *b) {
         }
 }
 
+static UnitDirItem item_of(const FileItem *it) {
+        bool remove = it->job == AGENT_FILE_REMOVE;
+
+        return (UnitDirItem){
+                .name = it->name,
+                .remove = remove,
+                .from_template = it->from_template,
+                .content = remove ? NULL : it->spec->content,
+                .len = remove ? 0 : it->spec->len,
+                .spec = remove ? (Hash){} : it->spec->hash,
+                .slice = *it->slice ? it->slice : NULL,
+                .enable = it->enable,
+        };
+}
+
 static int apply(FileBatch *b) {
         UnitDirItem *list = calloc(b->n, sizeof(*list));
         size_t *origin = calloc(b->n, sizeof(*origin)), n = 0;
@@ -92,21 +108,11 @@ static int apply(FileBatch *b) {
         }
         for (size_t i = 0; i < b->n; i++) {
                 const FileItem *it = b->items[i];
-                bool remove = it->job == AGENT_FILE_REMOVE;
 
                 if (it->foreign)
                         continue;
                 origin[n] = i;
-                list[n++] = (UnitDirItem){
-                        .name = it->name,
-                        .remove = remove,
-                        .from_template = it->from_template,
-                        .content = remove ? NULL : it->spec->content,
-                        .len = remove ? 0 : it->spec->len,
-                        .spec = remove ? (Hash){} : it->spec->hash,
-                        .slice = *it->slice ? it->slice : NULL,
-                        .enable = it->enable,
-                };
+                list[n++] = item_of(it);
         }
         unit_dir_apply(b->node->dir, list, n);
         for (size_t k = 0; k < n; k++) {
@@ -219,8 +225,7 @@ static void batch_free(FileBatch *b) {
         free(b);
 }
 
-static void on_batch(uv_work_t *work, int status) {
-        FileBatch *b = CONTAINER_OF(work, FileBatch, work);
+static void batch_done(FileBatch *b) {
         AgentNode *node = b->node;
 
         node->writing = false;
@@ -234,8 +239,66 @@ static void on_batch(uv_work_t *work, int status) {
         agent_node_close_step(node);
 }
 
+static void on_batch(uv_work_t *work, int status) {
+        batch_done(CONTAINER_OF(work, FileBatch, work));
+}
+
+// ---- by a helper
+
+// Names, each with its NUL. What is none is left out.
+static void take_touched(FileItem *it, const ProtobufCBinaryData *touched) {
+        const char *p = (const char *) touched->data, *end = p + touched->len;
+
+        while (p < end) {
+                size_t len = strnlen(p, (size_t) (end - p));
+
+                if (p + len == end)
+                        return;
+                if (unit_name_kind(p, NULL) != UNIT_NAME_INVALID)
+                        (void) buf_append(&it->touched, p, len + 1);
+                p += len + 1;
+        }
+}
+
+// It says what it likes, so it is believed only as far as it goes: these are its own user's units.
+static void on_helper_done(int error, const Argosy__HelperReply *reply, void *userdata) {
+        FileBatch *b = userdata;
+
+        if (error == 0 && reply->n_results != b->n)
+                error = -EBADMSG;
+        for (size_t i = 0; i < b->n; i++) {
+                FileItem *it = b->items[i];
+                AgentUnit *u = agent_step_find(b->node, it->name, it->number);
+
+                if (u)
+                        u->half_written = error < 0 && it->job != AGENT_FILE_REMOVE;
+                it->error = error < 0 ? error : reply->results[i]->error;
+                if (error == 0)
+                        take_touched(it, &reply->results[i]->touched);
+                if (error == 0 && *reply->results[i]->foreign)
+                        it->foreign = str_printable(reply->results[i]->foreign, AGENT_ERROR_MAX);
+        }
+        batch_done(b);
+}
+
+static int hand_to_helper(FileBatch *b) {
+        _cleanup_free_ UnitDirItem *list = calloc(b->n, sizeof(*list));
+        _cleanup_free_ bool *look = calloc(b->n, sizeof(*look));
+
+        if (!list || !look)
+                return -ENOMEM;
+        for (size_t i = 0; i < b->n; i++) {
+                list[i] = item_of(b->items[i]);
+                look[i] = b->items[i]->job == AGENT_FILE_WRITE;
+        }
+        return agent_writer_apply(b->node, list, look, b->n, on_helper_done, b);
+}
+
+// ---- batches
+
 static FileBatch *batch_new(AgentNode *node) {
         FileBatch *b = calloc(1, sizeof(*b));
+        size_t bytes = 0;
 
         if (b)
                 b->items = calloc(AGENT_FILES_PER_BATCH, sizeof(*b->items));
@@ -244,8 +307,9 @@ static FileBatch *batch_new(AgentNode *node) {
                 return NULL;
         }
         b->node = node;
-        while (b->n < AGENT_FILES_PER_BATCH && !list_is_empty(&node->writes)) {
+        while (b->n < AGENT_FILES_PER_BATCH && bytes < HELPER_BATCH_BYTES && !list_is_empty(&node->writes)) {
                 b->items[b->n] = CONTAINER_OF(node->writes.next, FileItem, link);
+                bytes += b->items[b->n]->spec ? b->items[b->n]->spec->len : 0;
                 list_unlink(&b->items[b->n++]->link);
                 node->n_writes--;
         }
@@ -269,10 +333,17 @@ void agent_files_start(AgentNode *node) {
                 agent_files_fail(node, -ENOMEM);
                 return;
         }
-        if (uv_queue_work(node->agent->loop, &b->work, run_batch, on_batch) < 0)
-                abort(); // only for a NULL callback
         node->writing = true;
         node->n_open++;
+        if (!node->dir) {
+                int r = hand_to_helper(b);
+
+                if (r < 0)
+                        on_helper_done(r, NULL, b);
+                return;
+        }
+        if (uv_queue_work(node->agent->loop, &b->work, run_batch, on_batch) < 0)
+                abort(); // only for a NULL callback
 }
 
 void agent_files_fail(AgentNode *node, int error) {

@@ -80,6 +80,11 @@ int agent_look_back(AgentUnit *u) {
         LookBack *l = calloc(1, sizeof(*l) + strlen(u->name) + 1);
         _cleanup_free_ char *template = NULL;
 
+        if (!u->node->dir) { // its files are in the hands of others, and so are their times
+                free(l);
+                looked_back(u, -EOPNOTSUPP);
+                return 0;
+        }
         if (!l)
                 return -ENOMEM;
         l->node = u->node;

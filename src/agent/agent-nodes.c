@@ -30,12 +30,16 @@ int agent_complain(int error, char **ret_why, const char *format, ...) {
 // ---- looking
 
 AgentNode *agent_node_find(const Agent *a, uint32_t number) {
-        agent_foreach_node(node, a) if (number != 0 && node->number == number) return node;
+        agent_foreach_node (node, a)
+                if (number != 0 && node->number == number)
+                        return node;
         return NULL;
 }
 
 AgentNode *agent_node_by_name(const Agent *a, const char *manager) {
-        agent_foreach_node(node, a) if (streq(node->manager, manager)) return node;
+        agent_foreach_node (node, a)
+                if (streq(node->manager, manager))
+                        return node;
         return NULL;
 }
 
@@ -47,14 +51,28 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) 
         for (size_t i = 0; i < n; i++) {
                 AgentNode *node = agent_node_by_name(a, records[i]->manager);
 
-                if (node)
-                        node->number = records[i]->node;
+                if (!node || node->number == records[i]->node)
+                        continue;
+                node->number = records[i]->node;
+                node->reason_news |= node->reason != NULL;
+                // The leader gave it a new number, so it knows nothing of what is held there.
+                if (node != a->system && node->units.count > 0 && a->attached)
+                        a->attach_wanted = true;
         }
 }
 
 // ---- begin
 
-static AgentNode *node_new(Agent *a, const char *manager) {
+void agent_node_drop_gone(AgentNode *node) {
+        map_foreach (slot, &node->units) {
+                AgentUnit *u = slot->value;
+
+                if (u->gone && u->busy == PLAN_NOTHING)
+                        agent_unit_free(u);
+        }
+}
+
+AgentNode *agent_node_new(Agent *a, const char *manager) {
         AgentNode *node = calloc(1, sizeof(*node));
 
         if (!node)
@@ -75,7 +93,7 @@ static AgentNode *node_new(Agent *a, const char *manager) {
         return node;
 }
 
-static int open_systemd(AgentNode *node, const SystemdConfig *config) {
+int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config) {
         int r = systemd_manager_new(config, &agent_systemd_ops, node, &node->systemd);
 
         if (r >= 0)
@@ -86,7 +104,7 @@ static int open_systemd(AgentNode *node, const SystemdConfig *config) {
 // On failure too the node is among the agent's, and goes with it.
 int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) {
         _cleanup_free_ char *ledger_path = str_printf("%s/ledger", config->runtime_dir);
-        AgentNode *node = a->system = node_new(a, "system");
+        AgentNode *node = a->system = agent_node_new(a, "system");
         int r;
 
         if (!node || !ledger_path)
@@ -101,7 +119,7 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
                                       strerror(-r));
-        r = open_systemd(node, &config->systemd);
+        r = agent_node_open_systemd(node, &config->systemd);
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot make the connection to systemd: %s", strerror(-r));
         r = agent_node_adopt(node, ledger_path);
@@ -126,6 +144,9 @@ static void node_free(AgentNode *node) {
         unit_dir_free(node->dir);
         free(node->dir_path);
         free(node->shutdown_mark);
+        free(node->own_dir);
+        free(node->gate);
+        free(node->reason);
         free(node->manager);
         free(node);
         agent_close_step(a);
@@ -154,6 +175,10 @@ void agent_node_close(AgentNode *node) {
         list_unlink(&node->in_agent);
         if (a->system == node)
                 a->system = NULL;
+        agent_reach_close(node);
+        agent_writer_close(node);
+        if (node->written)
+                TAKE_PTR(node->written)(-ECANCELED, NULL, node->written_data);
         agent_calls_drop_node(node);
         agent_files_fail(node, -ECANCELED);
         map_foreach (slot, &node->units)

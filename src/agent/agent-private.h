@@ -22,6 +22,7 @@
 #include "fence.h"
 #include "ledger.h"
 #include "list.h"
+#include "manager-helper.h"
 #include "map.h"
 #include "plan.h"
 #include "report-pace.h"
@@ -77,7 +78,8 @@ typedef struct AgentUnit {
         LedgerRecord held;    // as the ledger has it; held.name is `name`
         AgentSpec *held_spec; // NULL if its content is not known any more
 
-        bool new_content; // of the write under way: other than what systemd may have in memory
+        bool new_content;  // of the write under way: other than what systemd may have in memory
+        bool half_written; // a helper that wrote its files did not say how that ended
         bool file_present, files_removed, stale, parsed, unwatched, was_reset;
         uint64_t stale_since_us;
         bool enabled, links_stale;
@@ -131,18 +133,39 @@ typedef struct AgentNode {
         bool stopping;
         uint64_t last_step;
         bool closing;
-        unsigned n_open;   // connection and pool jobs that still use it
+        unsigned n_open;   // connection, helpers and pool jobs that still use it
         char *cgroup_root; // NULL: not known
         int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
         Map told;          // ToldGroup by name: control groups that are not where the rule says
         unsigned n_asking; // questions for them under way
+
+        // Only managers that are not the system's; these have no `dir`: agent-reach.c, agent-writer.c.
+        char *own_dir;     // below the runtime directory: its ledger, and which run of it we saw last
+        char *gate;        // unit of the system's manager that runs it
+        pid_t leader;      // init of a container
+        bool leader_given; // by whoever attached it; else it is looked up
+        HelperLink *connector, *writer;
+        bool socket_wanted; // the connection waits for a socket
+        uint64_t reach_retry_us;
+        unsigned reach_failures;
+        uint64_t run;        // which process the manager is: its start time, 0: not known
+        char *reason;        // why it cannot be used; NULL: it can
+        bool reason_news;    // the leader is to be told
+        unsigned n_adopting; // replies that come before that to the batch
+        void (*written)(int error, const Argosy__HelperReply *reply, void *userdata); // NULL: no batch
+        void *written_data;
+        bool force;     // without stopping anything
+        bool detaching; // it goes when its last unit has gone
+        void (*detached)(int error, void *userdata);
+        void *detached_data;
 } AgentNode;
 
 typedef struct Agent {
         uv_loop_t *loop;
         AgentOps ops;
         void *userdata;
-        char *state_dir, *host_name, *address;
+        char *state_dir, *runtime_dir, *host_name, *address;
+        const char *const *helper; // see HelperConfig.command
         uint16_t port;
         Argosy__Label **labels; // packed copies
         size_t n_labels;
@@ -220,7 +243,34 @@ AgentNode *agent_node_by_name(const Agent *a, const char *manager);
 void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n);
 // For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.
 char *agent_node_name(const AgentNode *node);
+AgentNode *agent_node_new(Agent *a, const char *manager);
+int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config);
+void agent_node_drop_gone(AgentNode *node); // forgets the units whose removal nobody is waited for to hear
 int agent_complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);
+
+// agent-managers.c
+void agent_managers_drain(Agent *a);
+
+// agent-reach.c
+int agent_reach_open(void *node);  // for SystemdConfig.open_socket
+void agent_reach(AgentNode *node); // tries, if it is time to
+void agent_reach_synced(AgentNode *node);
+void agent_reach_lost(AgentNode *node, const char *why);
+// A unit of the system's manager changed: perhaps the one that runs a manager of ours.
+void agent_reach_on_unit(Agent *a, const char *name);
+void agent_reach_close(AgentNode *node);
+void agent_node_set_reason(AgentNode *node, const char *reason); // NULL: it can be used
+void agent_node_reports_drain(Agent *a);
+// All that cannot be used, for Attach; `list` has room for n_nodes, what it points to is in `reports`.
+size_t agent_node_reports(Agent *a, bool only_news, Argosy__NodeReport *reports, Argosy__NodeReport **list);
+
+// agent-writer.c: unit files by a helper
+// One batch at a time. `look`: for which items to look whether the name is somebody else's. `done` fires
+// once, later.
+int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *look, size_t n,
+                       void (*done)(int error, const Argosy__HelperReply *reply, void *userdata),
+                       void *userdata);
+void agent_writer_close(AgentNode *node);
 
 // agent-units.c
 int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,

@@ -181,15 +181,16 @@ int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n) {
                 return -ENOMEM;
         }
         list[0] = &rows[0].report; // also when empty: agent_reports_free() finds the rows there
-        agent_foreach_node(node, a) map_foreach (slot, &node->units) {
-                const AgentUnit *u = slot->value;
+        agent_foreach_node (node, a)
+                map_foreach (slot, &node->units) {
+                        const AgentUnit *u = slot->value;
 
-                if (!u->has_held)
-                        continue;
-                fill(u, &rows[n].report, &rows[n].outcome);
-                list[n] = &rows[n].report;
-                n++;
-        }
+                        if (!u->has_held)
+                                continue;
+                        fill(u, &rows[n].report, &rows[n].outcome);
+                        list[n] = &rows[n].report;
+                        n++;
+                }
         *ret = list;
         *ret_n = n;
         return 0;
@@ -207,6 +208,7 @@ void agent_reports_free(Argosy__UnitReport **reports, size_t n) {
 size_t agent_n_units(const Agent *a) {
         size_t n = 0;
 
-        agent_foreach_node(node, a) n += node->units.count;
+        agent_foreach_node (node, a)
+                n += node->units.count;
         return n;
 }

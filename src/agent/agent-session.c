@@ -39,11 +39,16 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
         _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
+        _cleanup_free_ Argosy__NodeReport *reports = calloc(a->n_nodes + 1, sizeof(*reports));
+        _cleanup_free_ Argosy__NodeReport **list = calloc(a->n_nodes + 1, sizeof(*list));
         size_t n = 0;
 
-        if (!managers)
+        if (!managers || !reports || !list)
                 return -ENOMEM;
-        agent_foreach_node(node, a) managers[n++] = node->manager;
+        agent_foreach_node (node, a)
+                managers[n++] = node->manager;
+        attach.nodes = list;
+        attach.n_nodes = agent_node_reports(a, false, reports, list);
         attach.seq = a->attach_seq;
         attach.name = a->host_name;
         attach.address = a->address;
@@ -74,6 +79,9 @@ static void attach(Agent *a) {
         r = send_attach(a, held, n_held);
         agent_reports_free(held, n_held);
         a->attach_sent = r >= 0;
+        if (r >= 0)
+                agent_foreach_node (node, a)
+                        node->reason_news = false;
         a->attach_wanted = r < 0; // tried again at attach_retry_us, or with the next leader
 }
 

@@ -201,8 +201,11 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
 // ---- what systemd says
 
 static void on_unit_changed(const char *name, const UnitRuntime *now, void *userdata) {
-        AgentUnit *u = agent_unit_find(userdata, name);
+        AgentNode *node = userdata;
+        AgentUnit *u = agent_unit_find(node, name);
 
+        if (node == node->agent->system)
+                agent_reach_on_unit(node->agent, name);
         if (!u)
                 return;
         u->was_reset = false;
@@ -242,6 +245,7 @@ static void on_synced(void *userdata) {
         AgentNode *node = userdata;
 
         node->synced = true;
+        agent_reach_synced(node);
         map_foreach (slot, &node->units)
                 agent_unit_mark(slot->value);
         drain_mark(&node->agent->drain);
@@ -251,6 +255,8 @@ static void on_disconnected(const char *why, void *userdata) {
         AgentNode *node = userdata;
 
         log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
+        if (node != node->agent->system)
+                agent_reach_lost(node, why);
 }
 
 static void on_stopping(void *userdata) {
@@ -260,6 +266,10 @@ static void on_stopping(void *userdata) {
         if (node->stopping)
                 return;
         node->stopping = true;
+        if (node != a->system) { // a user logs out, or a container ends: nobody else is concerned
+                log_info("Manager %s is ending.", node->manager);
+                return;
+        }
         (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
                             0); // matters after a soft-reboot only
         agent_say_goodbye(a, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, true);

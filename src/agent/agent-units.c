@@ -192,15 +192,18 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
         r = agent_unit_new(node, record->name, &u);
         if (r < 0)
                 return r;
-        r = unit_dir_adopt(node->dir, record->name, record->from_template, &record->spec, record->slice);
+        r = node->dir ? unit_dir_adopt(node->dir, record->name, record->from_template, &record->spec,
+                                       record->slice)
+                      : 1;
         if (r == -ENOMEM)
                 return r; // any other reason: its files do not count as ours, and are written again
         u->has_held = true;
         u->held = *record;
         u->held.name = u->name;
-        u->held_spec = read_back(node, record);
+        u->held_spec = node->dir ? read_back(node, record) : NULL;
         u->file_present = r == 0 && u->held_spec;
-        u->enabled = unit_dir_is_enabled(node->dir, record->name);
+        u->enabled = node->dir && unit_dir_is_enabled(node->dir, record->name);
+        u->half_written = !node->dir; // its helper looks; nothing is read back from there
         if (node->units_were_stopped && !record->done && !record->failed) {
                 u->held.target = ARGOSY__TARGET__TARGET_INACTIVE; // as after a reboot
                 u->held.pending = false;
@@ -215,7 +218,7 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
 int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         int r;
 
-        node->units_were_stopped = access(node->shutdown_mark, F_OK) == 0;
+        node->units_were_stopped = node->shutdown_mark && access(node->shutdown_mark, F_OK) == 0;
         r = ledger_open(ledger_path, adopt_record, node, &node->ledger);
         if (r < 0)
                 return r;
@@ -331,6 +334,8 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
 
         bool remove = o->remove || o->target == ARGOSY__TARGET__TARGET_INACTIVE;
 
+        if (node && node->detaching)
+                return 0; // all of it is going, whatever a leader that does not know it yet wants
         if (!node || (!remove && !hash_from_bytes(o->spec.data, o->spec.len, &hash)))
                 return -EINVAL;
         u = agent_unit_find(node, o->name);
@@ -391,8 +396,9 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         Parcel parcel = {w->specs, w->n_specs};
 
         agent_nodes_number(a, w->nodes, w->n_nodes);
-        agent_foreach_node(each, a) map_foreach (slot, &each->units)((AgentUnit *) slot->value)->in_welcome =
-                false;
+        agent_foreach_node (each, a)
+                map_foreach (slot, &each->units)
+                        ((AgentUnit *) slot->value)->in_welcome = false;
         for (size_t i = 0; i < w->n_orders; i++) {
                 AgentNode *node = agent_node_find(a, w->orders[i]->node);
                 AgentUnit *u;
@@ -402,8 +408,9 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
                 if (u)
                         u->in_welcome = true; // also if the order could not be taken over
         }
-        agent_foreach_node(each, a) if (each->number != 0) // else the leader does not know it yet
-                unwant_the_rest(each);
+        agent_foreach_node (each, a)
+                if (each->number != 0) // else the leader does not know it yet
+                        unwant_the_rest(each);
         agent_session_welcome(a, w);
 }
 

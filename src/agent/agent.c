@@ -21,7 +21,10 @@ static void on_wake(uv_timer_t *timer) {
         Agent *a = timer->data;
         uint64_t now_us = clock_boot_us();
 
-        agent_foreach_node(node, a) agent_node_wake(node, now_us);
+        agent_foreach_node (node, a) {
+                agent_node_wake(node, now_us);
+                agent_reach(node);
+        }
         if (a->paced_due_us != 0 && a->paced_due_us <= now_us)
                 agent_report_wake(a, now_us);
         drain_mark(&a->drain);
@@ -30,9 +33,12 @@ static void on_wake(uv_timer_t *timer) {
 static void arm_wake(Agent *a) {
         uint64_t next = a->fence_retry_us, paced = agent_report_next_wake(a), now_us;
 
-        agent_foreach_node(node, a) {
+        agent_foreach_node (node, a) {
                 uint64_t t = agent_node_next_wake(node);
 
+                if (t != 0 && (next == 0 || t < next))
+                        next = t;
+                t = node->socket_wanted && !node->connector ? node->reach_retry_us : 0;
                 if (t != 0 && (next == 0 || t < next))
                         next = t;
         }
@@ -56,27 +62,25 @@ static void finish_clearing(Agent *a) {
                 log_warning("Cannot remove %s/fence: %s", a->state_dir, strerror(-r));
         a->fence = a->fence_queued = (Fence){};
         a->clearing = false;
-        agent_foreach_node(node, a) node->number = 0;
+        agent_foreach_node (node, a)
+                node->number = 0;
         if (cleared)
                 cleared(a->cleared_data);
 }
 
 // Nobody waits for the `gone` of a unit while the host is leaving.
 static void drop_the_gone(Agent *a) {
-        agent_foreach_node(node, a) map_foreach (slot, &node->units) {
-                AgentUnit *u = slot->value;
-
-                if (u->gone && u->busy == PLAN_NOTHING)
-                        agent_unit_free(u);
-        }
+        agent_foreach_node (node, a)
+                agent_node_drop_gone(node);
 }
 
 // A node with thousands of units to plan leaves the others their share of the turn.
 static void plan_nodes(Agent *a) {
         unsigned n_dirty = 0;
 
-        agent_foreach_node(node, a) n_dirty += !list_is_empty(&node->dirty);
-        agent_foreach_node(node, a)
+        agent_foreach_node (node, a)
+                n_dirty += !list_is_empty(&node->dirty);
+        agent_foreach_node (node, a)
                 agent_node_plan(node, MAX_OF(AGENT_PLANS_PER_TURN / MAX_OF(n_dirty, 1U), 1U));
 }
 
@@ -88,7 +92,9 @@ static void agent_drain(void *userdata) {
         agent_fence_drain(a);
         plan_nodes(a);
         agent_session_drain(a);
+        agent_node_reports_drain(a);
         agent_report_drain(a);
+        agent_managers_drain(a);
         if (a->clearing) {
                 drop_the_gone(a);
                 if (agent_n_units(a) == 0 && !a->fence_saving)
@@ -128,7 +134,9 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         a->clearing = true;
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
-        agent_foreach_node(node, a) map_foreach (slot, &node->units) agent_unit_unwant(slot->value);
+        agent_foreach_node (node, a)
+                map_foreach (slot, &node->units)
+                        agent_unit_unwant(slot->value);
         drain_mark(&a->drain);
 }
 
@@ -188,13 +196,15 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         int r;
 
         a->state_dir = strdup(config->state_dir);
+        a->runtime_dir = strdup(config->runtime_dir);
         a->host_name = strdup(config->host_name ?: "");
         a->address = strdup(config->address ?: "");
-        if (!a->state_dir || !a->host_name || !a->address ||
+        if (!a->state_dir || !a->runtime_dir || !a->host_name || !a->address ||
             labels_copy(config->labels, config->n_labels, &a->labels) < 0)
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         a->n_labels = config->n_labels;
         a->port = config->port;
+        a->helper = config->helper;
         r = fence_load(config->state_dir, &a->fence);
         if (r == -EBADMSG)
                 return agent_complain(
@@ -258,6 +268,7 @@ static void agent_free(Agent *a) {
         map_done(&a->specs);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);
+        free(a->runtime_dir);
         free(a->host_name);
         free(a->address);
         free(a);

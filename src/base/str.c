@@ -73,6 +73,15 @@ bool hex_decode(const char *hex, void *ret, size_t len) {
         return true;
 }
 
+char *str_printable(const char *s, size_t max) {
+        char *copy = strndup(s, max);
+
+        for (char *p = copy; p && *p; p++)
+                if (*p < ' ' || *p > '~')
+                        *p = '?';
+        return copy;
+}
+
 bool parse_u64(const char *s, uint64_t max, uint64_t *ret) {
         uint64_t n = 0;
 

@@ -147,6 +147,7 @@ struct SystemdManager {
         uv_timer_t retry, tick, check;
         Drain drain;
         uint64_t retry_ms;
+        bool opening;    // open_socket owes us a socket
         bool complained; // about not being able to connect, once
         CloseState closing;
         int n_handles; // ours and the links', until the last is closed

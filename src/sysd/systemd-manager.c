@@ -249,19 +249,14 @@ static int subscribe(SystemdManager *m) {
         return r < 0 ? r : manager_send(m, call, on_subscribed, m);
 }
 
-static int manager_connect(SystemdManager *m) {
+static int manager_begin(SystemdManager *m, int fd) {
         static const BusLinkOps ops = {
                 .message = manager_on_message,
                 .turn = on_turn,
                 .broken = on_broken,
                 .closed = on_link_closed,
         };
-        int fd, r;
-
-        fd = m->open_socket ? m->open_socket(m->open_userdata) : connect_unix(m->socket_path);
-        if (fd < 0)
-                return fd;
-        r = bus_link_new(m->loop, fd, &ops, m, &m->link);
+        int r = bus_link_new(m->loop, fd, &ops, m, &m->link);
         if (r < 0)
                 return r;
         manager_ref(m);
@@ -274,9 +269,33 @@ static int manager_connect(SystemdManager *m) {
         return 0;
 }
 
+static int manager_connect(SystemdManager *m) {
+        int fd = m->open_socket ? m->open_socket(m->open_userdata) : connect_unix(m->socket_path);
+
+        return fd < 0 ? fd : manager_begin(m, fd);
+}
+
+int systemd_manager_take_socket(SystemdManager *m, int fd) {
+        int r;
+
+        if (m->closing != OPEN || !m->opening) {
+                close(fd);
+                return -EALREADY;
+        }
+        m->opening = false;
+        r = manager_begin(m, fd);
+        if (r < 0)
+                retry_later(m);
+        return r;
+}
+
 static void on_retry(uv_timer_t *timer) {
         SystemdManager *m = timer->data;
         int r = manager_connect(m);
+
+        m->opening = r == -EINPROGRESS;
+        if (m->opening)
+                return;
 
         if (r < 0) {
                 log_write(m->complained ? LOG_DEBUG : LOG_NOTICE, __FILE__, __LINE__, NULL, NULL,

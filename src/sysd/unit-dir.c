@@ -29,27 +29,33 @@ static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         return 0;
 }
 
-int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret) {
+int unit_dir_new_at(int fd, const char *dir, const char *const *search_dirs, UnitDir **ret) {
         _cleanup_(unit_dir_freep) UnitDir *d = calloc(1, sizeof(*d));
         int r;
 
-        if (!d)
+        if (!d) {
+                close(fd);
                 return -ENOMEM;
-        d->fd = -1;
+        }
+        d->fd = fd;
         d->path = strdup(dir);
         if (!d->path)
                 return -ENOMEM;
         r = copy_dirs(search_dirs, dir, &d->foreign);
         if (r < 0)
                 return r;
-        if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-                return -errno;
-        d->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (d->fd < 0)
-                return -errno;
         d->mtime_us = unit_dir_mtime_us(d->fd);
         *ret = TAKE_PTR(d);
         return 0;
+}
+
+int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret) {
+        int fd;
+
+        if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? -errno : unit_dir_new_at(fd, dir, search_dirs, ret);
 }
 
 static void entry_done(void *p) {

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Reaching managers of users and containers, and saying why one cannot be reached.
+//
+//   the connection wants a socket -> is the manager there? -> a helper connects (manager-helper.h) -> socket
+//   -> synced: no reason any more
+//
+// The helper is needed because the way to the socket leads through directories of the manager's owner, and
+// because a container's systemd talks only to processes that it can see. Whether a user's manager runs, the
+// system's own systemd tells (user@UID.service); a container's init is found in what systemd-machined keeps
+// in /run/systemd/machines, or was named by whoever attached it. What fails is tried again after 100 ms,
+// then twice as long each time, up to ten seconds.
+//
+// A manager that is another process than last time has stopped all its units when it ended, and may have
+// lost their files: it is treated like a machine after a reboot, except that the ledger tells what was
+// there.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "fileio.h"
+#include "log.h"
+#include "manager-name.h"
+
+enum {
+        MACHINE_FILE_MAX = 16 * 1024, // bytes of systemd-machined's record
+        PROC_STAT_MAX = 4096,
+};
+
+static const uint64_t reach_first_us = 100 * USEC_PER_MSEC, reach_slow_us = 10 * USEC_PER_SEC;
+
+// ---- reasons
+
+void agent_node_set_reason(AgentNode *node, const char *reason) {
+        if (streq(node->reason ?: "", reason ?: ""))
+                return;
+        if (reason)
+                log_notice("Manager %s cannot be used: %s", node->manager, reason);
+        else
+                log_info("Manager %s can be used.", node->manager);
+        free(node->reason);
+        node->reason = reason ? strdup(reason) : NULL;
+        node->reason_news = true;
+        drain_mark(&node->agent->drain);
+}
+
+size_t agent_node_reports(Agent *a, bool only_news, Argosy__NodeReport *reports, Argosy__NodeReport **list) {
+        size_t n = 0;
+
+        agent_foreach_node (node, a) {
+                if (only_news ? !node->reason_news : !node->reason)
+                        continue;
+                argosy__node_report__init(&reports[n]);
+                reports[n].manager = node->manager;
+                if (node->reason)
+                        reports[n].reason = node->reason;
+                list[n] = &reports[n];
+                n++;
+        }
+        return n;
+}
+
+void agent_node_reports_drain(Agent *a) {
+        _cleanup_free_ Argosy__NodeReport *reports = NULL;
+        _cleanup_free_ Argosy__NodeReport **list = NULL;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__NodeReports body = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
+        bool news = false;
+
+        agent_foreach_node (node, a)
+                news |= node->reason_news;
+        if (!news || !a->attached)
+                return; // the next Attach says all of it
+        reports = calloc(a->n_nodes, sizeof(*reports));
+        list = calloc(a->n_nodes, sizeof(*list));
+        if (!reports || !list)
+                return;
+        body.nodes = list;
+        body.n_nodes = agent_node_reports(a, true, reports, list);
+        message.msg_case = ARGOSY__TO_VOTER__MSG_NODE_REPORTS;
+        message.node_reports = &body;
+        if (a->ops.send(&message, a->userdata) < 0)
+                return;
+        agent_foreach_node (node, a)
+                node->reason_news = false;
+}
+
+static void failed(AgentNode *node, const char *reason) {
+        uint64_t pause_us = MIN_OF(reach_first_us << MIN_OF(node->reach_failures, 10U), reach_slow_us);
+
+        node->reach_failures++;
+        node->reach_retry_us = clock_boot_us() + pause_us;
+        agent_node_set_reason(node, reason);
+        drain_mark(&node->agent->drain); // arms the timer
+}
+
+// ---- is it there?
+
+// Of /run/systemd/machines/NAME, which is root's: lines NAME=VALUE.
+static pid_t look_up_leader(const char *machine) {
+        _cleanup_free_ char *path = str_printf("/run/systemd/machines/%s", machine);
+        _cleanup_buf_ Buf text = {};
+        const char *line;
+        uint64_t pid;
+        char digits[16] = {};
+
+        if (!path || file_read(AT_FDCWD, path, MACHINE_FILE_MAX, &text) < 0 || buf_append(&text, "", 1) < 0)
+                return 0;
+        line = strstr((const char *) text.data, "\nLEADER=");
+        if (!line)
+                return 0;
+        line += strlen("\nLEADER=");
+        memcpy(digits, line, MIN_OF(strcspn(line, "\n"), sizeof(digits) - 1));
+        return parse_u64(digits, INT32_MAX, &pid) ? (pid_t) pid : 0;
+}
+
+// In clock ticks after boot, field 22; the second one, in parentheses, may hold anything. 0: no such
+// process.
+static uint64_t start_time(pid_t pid) {
+        _cleanup_free_ char *path = str_printf("/proc/%d/stat", (int) pid);
+        _cleanup_buf_ Buf text = {};
+        char *field;
+        int n = 2;
+
+        if (!path || file_read(AT_FDCWD, path, PROC_STAT_MAX, &text) < 0 || buf_append(&text, "", 1) < 0)
+                return 0;
+        field = strrchr((char *) text.data, ')');
+        for (; field && n < 22; n++)
+                field = strchr(field + 1, ' ');
+        return field ? strtoull(field, NULL, 10) : 0;
+}
+
+// NULL: it may be; else why not.
+static const char *is_missing(AgentNode *node) {
+        const char *machine = manager_name_machine(node->manager);
+        const UnitRuntime *gate = NULL;
+
+        if (node->gate && node->agent->system && node->agent->system->synced)
+                gate = systemd_manager_find(node->agent->system->systemd, node->gate);
+        if (!machine)
+                return gate && (gate->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+                                gate->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                               ? "the user's manager is not running (nobody is logged in, and it does not "
+                                 "linger)"
+                               : NULL;
+        if (!node->leader_given)
+                node->leader = look_up_leader(machine);
+        return node->leader == 0 || start_time(node->leader) == 0 ? "the container is not running" : NULL;
+}
+
+// ---- one connection
+
+static char *run_path(const AgentNode *node) {
+        return str_printf("%s/run", node->own_dir);
+}
+
+static uint64_t load_run(const AgentNode *node) {
+        _cleanup_free_ char *path = run_path(node);
+        _cleanup_buf_ Buf text = {};
+
+        if (!path || file_read(AT_FDCWD, path, 64, &text) < 0 || buf_append(&text, "", 1) < 0)
+                return 0;
+        return strtoull((const char *) text.data, NULL, 10);
+}
+
+// It has begun anew since we saw it last: nothing of ours runs, nothing of ours may be on its disk.
+static void note_new_run(AgentNode *node) {
+        map_foreach (slot, &node->units) {
+                AgentUnit *u = slot->value;
+
+                if (!u->has_held)
+                        continue;
+                u->file_present = u->parsed = false;
+                u->half_written = true;
+                if (!u->held.done && !u->held.failed) {
+                        u->held.target = ARGOSY__TARGET__TARGET_INACTIVE;
+                        u->held.pending = false;
+                        agent_unit_record(u);
+                }
+                agent_unit_mark(u);
+        }
+        agent_writer_close(node); // what it knows is about a directory that may be gone
+}
+
+static void note_run(AgentNode *node, int fd) {
+        _cleanup_free_ char *path = run_path(node);
+        struct ucred peer = {};
+        socklen_t size = sizeof(peer);
+        uint64_t run, before = node->run ?: load_run(node);
+        char text[32];
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+                return;
+        run = start_time(peer.pid);
+        node->run = run;
+        node->stopping = false;
+        if (run == before || run == 0)
+                return;
+        if (before != 0)
+                note_new_run(node);
+        snprintf(text, sizeof(text), "%llu\n", (unsigned long long) run);
+        if (path)
+                (void) file_replace(AT_FDCWD, path, text, strlen(text), 0600, 0);
+}
+
+static void drop_connector(AgentNode *node) {
+        HelperLink *connector = TAKE_PTR(node->connector);
+
+        if (connector)
+                helper_link_close(connector);
+}
+
+static void on_connected(const Argosy__HelperReply *reply, int fd, void *userdata) {
+        AgentNode *node = userdata;
+        _cleanup_free_ char *why = str_printable(reply->why, AGENT_ERROR_MAX);
+
+        drop_connector(node);
+        if (fd < 0) {
+                failed(node, why && *why ? why : "its private socket does not lead to its systemd");
+                return;
+        }
+        node->socket_wanted = false;
+        note_run(node, fd);
+        (void) systemd_manager_take_socket(node->systemd, fd); // if not, it asks again
+}
+
+static void on_connector_ended(int error, void *userdata) {
+        AgentNode *node = userdata;
+
+        drop_connector(node);
+        failed(node, error == -ETIMEDOUT ? "connecting to its systemd takes too long"
+                                         : "connecting to its systemd failed");
+}
+
+static void on_connector_closed(void *userdata) {
+        agent_node_close_step(userdata);
+}
+
+static int start(AgentNode *node) {
+        static const HelperOps ops = {
+                .reply = on_connected, .ended = on_connector_ended, .closed = on_connector_closed};
+        HelperConfig config = {.loop = node->agent->loop,
+                               .command = (const char *const *) node->agent->helper,
+                               .manager = node->manager,
+                               .leader = node->leader,
+                               .connect = true};
+        int r = helper_link_new(&config, &ops, node, &node->connector);
+
+        if (r >= 0)
+                node->n_open++;
+        return r;
+}
+
+void agent_reach(AgentNode *node) {
+        const char *missing;
+
+        if (!node->socket_wanted || node->connector || node->closing ||
+            clock_boot_us() < node->reach_retry_us)
+                return;
+        missing = is_missing(node);
+        if (missing) {
+                node->reach_failures = 10; // slowly: what tells us of its return does not wait for it
+                failed(node, missing);
+        } else if (start(node) < 0)
+                failed(node, "no process can be started to connect to its systemd");
+}
+
+int agent_reach_open(void *userdata) {
+        AgentNode *node = userdata;
+
+        node->socket_wanted = true;
+        agent_reach(node);
+        return -EINPROGRESS;
+}
+
+// ---- what happens to it
+
+static void reach_now(AgentNode *node) {
+        node->reach_failures = 0;
+        node->reach_retry_us = 0;
+        agent_reach(node);
+}
+
+void agent_reach_on_unit(Agent *a, const char *name) {
+        agent_foreach_node (node, a)
+                if (node->gate && streq(node->gate, name))
+                        reach_now(node);
+}
+
+void agent_reach_synced(AgentNode *node) {
+        node->reach_failures = 0;
+        agent_node_set_reason(node, NULL);
+}
+
+void agent_reach_lost(AgentNode *node, const char *why) {
+        char text[AGENT_ERROR_MAX];
+
+        snprintf(text, sizeof(text), "the connection to its systemd is lost: %s", why);
+        agent_node_set_reason(node, text);
+}
+
+void agent_reach_close(AgentNode *node) {
+        drop_connector(node);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+#include "helper-frame.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "manager-helper.h"
+
+int helper_frame_pack(const ProtobufCMessage *message, Buf *out) {
+        size_t len = protobuf_c_message_get_packed_size(message);
+        uint8_t *p;
+
+        if (len > HELPER_FRAME_MAX)
+                return -EMSGSIZE;
+        p = buf_reserve(out, HELPER_HEADER + len);
+        if (!p)
+                return -ENOMEM;
+        for (int i = 0; i < HELPER_HEADER; i++)
+                p[i] = (uint8_t) (len >> (8 * (HELPER_HEADER - 1 - i)));
+        protobuf_c_message_pack(message, p + HELPER_HEADER);
+        out->len += HELPER_HEADER + len;
+        return 0;
+}
+
+int helper_frame_cut(const uint8_t *data, size_t len, size_t max, const uint8_t **ret_payload,
+                     size_t *ret_payload_len, size_t *ret_total) {
+        size_t payload = 0;
+
+        if (len < HELPER_HEADER)
+                return 0;
+        for (int i = 0; i < HELPER_HEADER; i++)
+                payload = payload << 8 | data[i];
+        if (payload > max)
+                return -EBADMSG;
+        if (len < HELPER_HEADER + payload)
+                return 0;
+        *ret_payload = data + HELPER_HEADER;
+        *ret_payload_len = payload;
+        *ret_total = HELPER_HEADER + payload;
+        return 1;
+}
+
+Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len) {
+        Argosy__HelperReply *reply = argosy__helper_reply__unpack(NULL, len, data);
+        bool good = reply && reply->error <= 0 && reply->error > -4096;
+
+        for (size_t i = 0; good && i < reply->n_results; i++)
+                good = reply->results[i]->error <= 0 && reply->results[i]->error > -4096;
+        if (good)
+                return reply;
+        if (reply)
+                argosy__helper_reply__free_unpacked(reply, NULL);
+        return NULL;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// argosyd's side of a helper. Nothing here waits: what the helper does not take is kept until it does, what
+// it does not answer in time ends it. It is killed, never asked to end.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "helper-frame.h"
+#include "list.h"
+#include "manager-helper.h"
+#include "manager-name.h"
+#include "uvx.h"
+
+enum { LINK_HANDLES = 3 };
+
+struct HelperLink {
+        uv_process_t process;
+        uv_poll_t poll;
+        uv_timer_t timer;
+        int n_handles; // that are to be closed
+        int fd;
+        Buf in, out;
+        int passed_fd; // came and was not given away yet; -1: none
+        unsigned n_unanswered;
+        bool connect, ended, closing, exited;
+        char *manager;
+        pid_t leader;
+        HelperOps ops;
+        void *userdata;
+};
+
+static void link_unref(HelperLink *l) {
+        if (--l->n_handles > 0)
+                return;
+        if (l->ops.closed)
+                l->ops.closed(l->userdata);
+        buf_done(&l->in);
+        buf_done(&l->out);
+        free(l->manager);
+        free(l);
+}
+
+static void on_handle_closed(uv_handle_t *h) {
+        link_unref(h->data);
+}
+
+static void on_exit_of_process(uv_process_t *process, int64_t status, int signal) {
+        HelperLink *l = process->data;
+
+        l->exited = true;
+        if (l->closing)
+                uv_close((uv_handle_t *) process, on_handle_closed);
+}
+
+static void drop_passed_fd(HelperLink *l) {
+        if (l->passed_fd >= 0)
+                close(l->passed_fd);
+        l->passed_fd = -1;
+}
+
+static void end(HelperLink *l, int error) {
+        if (l->ended || l->closing)
+                return;
+        l->ended = true;
+        uv_poll_stop(&l->poll);
+        uv_timer_stop(&l->timer);
+        l->ops.ended(error, l->userdata);
+}
+
+void helper_link_close(HelperLink *l) {
+        if (l->closing)
+                return;
+        l->closing = l->ended = true;
+        drop_passed_fd(l);
+        uv_close((uv_handle_t *) &l->poll, on_handle_closed);
+        uv_close((uv_handle_t *) &l->timer, on_handle_closed);
+        close(l->fd);
+        if (l->exited)
+                uv_close((uv_handle_t *) &l->process, on_handle_closed);
+        else
+                (void) uv_process_kill(&l->process, SIGKILL);
+}
+
+// ---- what comes
+
+// The connection must end at a process of that user, or at the container's init: a link in the place of the
+// socket could have led anywhere.
+static bool is_trusted_connection(const HelperLink *l, int fd) {
+        struct ucred peer;
+        int domain = 0, type = 0;
+        socklen_t size = sizeof(int), peer_size = sizeof(peer);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 || domain != AF_UNIX ||
+            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_STREAM ||
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) < 0)
+                return false;
+        return manager_name_kind(l->manager) == MANAGER_USER ? peer.uid == manager_name_uid(l->manager)
+                                                             : peer.pid == l->leader;
+}
+
+static int take_fd(HelperLink *l) {
+        int fd = l->passed_fd;
+
+        l->passed_fd = -1;
+        if (fd >= 0 &&
+            (!l->connect || !is_trusted_connection(l, fd) || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)) {
+                close(fd);
+                return -1;
+        }
+        return fd;
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void on_reply(HelperLink *l, Argosy__HelperReply *reply) {
+        int fd = take_fd(l);
+
+        if (l->connect && reply->error == 0 && fd < 0)
+                reply->error = -EPERM; // `why` stays empty: it was not the helper that said so
+        if (--l->n_unanswered == 0)
+                uv_timer_start(&l->timer, on_timer, HELPER_IDLE_MS, 0);
+        l->ops.reply(reply, fd, l->userdata);
+        argosy__helper_reply__free_unpacked(reply, NULL);
+}
+
+static int take_frames(HelperLink *l) {
+        const uint8_t *payload;
+        size_t len, total;
+        int r;
+
+        while (!l->ended && (r = helper_frame_cut(l->in.data, l->in.len, HELPER_REPLY_MAX, &payload, &len,
+                                                  &total)) != 0) {
+                Argosy__HelperReply *reply = r < 0 ? NULL : helper_reply_parse(payload, len);
+
+                if (!reply || l->n_unanswered == 0) {
+                        if (reply)
+                                argosy__helper_reply__free_unpacked(reply, NULL);
+                        return -EBADMSG;
+                }
+                buf_consume(&l->in, total);
+                on_reply(l, reply);
+        }
+        return 0;
+}
+
+// At most one descriptor is kept; all others that come are closed.
+static void keep_fds(HelperLink *l, struct msghdr *m) {
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+                size_t n = c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS
+                                   ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int)
+                                   : 0;
+
+                for (size_t i = 0; i < n; i++) {
+                        int fd;
+
+                        memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+                        drop_passed_fd(l);
+                        l->passed_fd = fd;
+                }
+        }
+}
+
+// 0: nothing more at present.
+static ssize_t receive(HelperLink *l) {
+        char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(size_t))));
+        uint8_t *p = buf_reserve(&l->in, 16384);
+        struct iovec iov = {p, 16384};
+        struct msghdr m = {
+                .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+        ssize_t n;
+
+        if (!p)
+                return -ENOMEM;
+        n = recvmsg(l->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (n < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        keep_fds(l, &m);
+        if (n == 0)
+                return -ECONNRESET;
+        l->in.len += (size_t) n;
+        return n;
+}
+
+static int send_some(HelperLink *l) {
+        ssize_t n = send(l->fd, l->out.data, l->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0)
+                return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        buf_consume(&l->out, (size_t) n);
+        return 0;
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static void want(HelperLink *l) {
+        uv_poll_start(&l->poll, UV_READABLE | (l->out.len > 0 ? UV_WRITABLE : 0), on_poll);
+}
+
+// One read and one write per turn: whoever talks without end takes nobody's time but his own.
+static void on_poll(uv_poll_t *poll, int status, int events) {
+        HelperLink *l = poll->data;
+        ssize_t n = status < 0 ? uvx_errno(status) : 0;
+        int r = 0;
+
+        if (n >= 0 && l->out.len > 0)
+                r = send_some(l);
+        if (n >= 0)
+                n = receive(l);
+        if (n > 0)
+                r = take_frames(l);
+        if (l->ended)
+                return;
+        if (r < 0 || n < 0)
+                end(l, r < 0 ? r : (int) n);
+        else
+                want(l);
+}
+
+static void on_timer(uv_timer_t *timer) {
+        HelperLink *l = timer->data;
+
+        end(l, l->n_unanswered > 0 ? -ETIMEDOUT : 0);
+}
+
+int helper_link_send(HelperLink *l, const Argosy__HelperRequest *request) {
+        int r;
+
+        if (l->ended)
+                return -EPIPE;
+        r = helper_frame_pack(&request->base, &l->out);
+        if (r < 0)
+                return r;
+        if (l->n_unanswered++ == 0)
+                uv_timer_start(&l->timer, on_timer, HELPER_ANSWER_MS, 0);
+        want(l);
+        return 0;
+}
+
+// ---- the process
+
+static const char *const own_command[] = {"/proc/self/exe", "--manager-helper", NULL};
+
+static int spawn(HelperLink *l, const HelperConfig *config, int child_fd) {
+        static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+        const char *const *command = config->command ?: own_command;
+        char *args[16] = {}, leader[16];
+        uv_stdio_container_t stdio[] = {
+                {.flags = UV_INHERIT_FD, .data.fd = child_fd},
+                {.flags = UV_IGNORE},
+                {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        };
+        uv_process_options_t options = {.exit_cb = on_exit_of_process,
+                                        .file = command[0],
+                                        .args = args,
+                                        .env = (char **) environment,
+                                        .cwd = "/",
+                                        .stdio = stdio,
+                                        .stdio_count = ELEMENTSOF(stdio)};
+        size_t n = 0;
+
+        while (command[n] && n < ELEMENTSOF(args) - 4) {
+                args[n] = (char *) command[n];
+                n++;
+        }
+        snprintf(leader, sizeof(leader), "%d", (int) config->leader);
+        args[n++] = (char *) (config->connect ? "connect" : "write");
+        args[n++] = l->manager;
+        args[n] = leader;
+        return uvx_errno(uv_spawn(config->loop, &l->process, &options));
+}
+
+static void init_handles(HelperLink *l, uv_loop_t *loop) {
+        uv_poll_init(loop, &l->poll, l->fd); // initialising these cannot fail for a socket
+        uv_timer_init(loop, &l->timer);
+        l->poll.data = l->timer.data = l->process.data = l;
+        l->n_handles = LINK_HANDLES;
+        uv_timer_start(&l->timer, on_timer, HELPER_ANSWER_MS, 0);
+        if (l->connect)
+                l->n_unanswered = 1;
+        want(l);
+}
+
+int helper_link_new(const HelperConfig *config, const HelperOps *ops, void *userdata, HelperLink **ret) {
+        HelperLink *l = calloc(1, sizeof(*l));
+        int fds[2], r;
+
+        if (!l)
+                return -ENOMEM;
+        *l = (HelperLink){.passed_fd = -1,
+                          .connect = config->connect,
+                          .leader = config->leader,
+                          .manager = strdup(config->manager),
+                          .ops = *ops,
+                          .userdata = userdata};
+        if (!l->manager || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
+                r = l->manager ? -errno : -ENOMEM;
+                free(l->manager);
+                free(l);
+                return r;
+        }
+        l->fd = fds[0];
+        r = spawn(l, config, fds[1]);
+        close(fds[1]);
+        init_handles(l, config->loop);
+        if (r < 0) { // libuv's handle must be closed also then
+                l->exited = true;
+                l->ops = (HelperOps){};
+                helper_link_close(l);
+                return r;
+        }
+        *ret = l;
+        return 0;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+#include "manager-enter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Behind the last change of credentials, since those clear the death signal and make a process dumpable.
+static int lock_down(void) {
+        static const struct rlimit none = {};
+
+        umask(022);
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
+                return -errno;
+        return 0;
+}
+
+// ---- a user
+
+int enter_user(uid_t uid, char **ret_home) {
+        _cleanup_free_ char *home = NULL;
+        struct passwd *pw;
+
+        if (chdir("/") < 0)
+                return -errno;
+        errno = 0;
+        pw = getpwuid(uid); // may ask a directory service: its time is limited by whoever waits for us
+        if (!pw)
+                return errno > 0 ? -errno : -ESRCH;
+        home = strdup(pw->pw_dir && *pw->pw_dir == '/' ? pw->pw_dir : "/");
+        if (!home)
+                return -ENOMEM;
+        if (getuid() == uid && geteuid() == uid && uid != 0) { // argosyd of that user itself
+                *ret_home = TAKE_PTR(home);
+                return lock_down();
+        }
+        if (initgroups(pw->pw_name, pw->pw_gid) < 0 || setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) < 0 ||
+            setresuid(uid, uid, uid) < 0)
+                return -errno;
+        if (setresuid((uid_t) -1, 0, (uid_t) -1) == 0) // cannot be
+                return -EPERM;
+        *ret_home = TAKE_PTR(home);
+        return lock_down();
+}
+
+// ---- a container
+
+static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
+        char theirs[64], ours[64];
+        struct stat a, b;
+
+        snprintf(theirs, sizeof(theirs), "/proc/%d/ns/%s", (int) pid, kind);
+        snprintf(ours, sizeof(ours), "/proc/self/ns/%s", kind);
+        if (stat(theirs, &a) < 0 || stat(ours, &b) < 0) {
+                *ret_error = errno == ENOENT ? -ESRCH : -errno;
+                return true;
+        }
+        return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int join_namespaces(pid_t leader) {
+        int fd, error = 0, r, flags = CLONE_NEWPID | CLONE_NEWNS;
+
+        fd = (int) syscall(SYS_pidfd_open, leader, 0);
+        if (fd < 0)
+                return -errno;
+        if (same_namespace(leader, "pid", &error) || same_namespace(leader, "mnt", &error))
+                error = error ?: -EINVAL; // nothing of ours: not a container's init
+        if (!error && !same_namespace(leader, "user", &error))
+                flags |= CLONE_NEWUSER;
+        if (!error && setns(fd, flags) < 0)
+                error = -errno;
+        r = error;
+        close(fd);
+        return r;
+}
+
+// The calling process keeps its place in our own pid namespace; only children are born into the container.
+static int go_inside(void) {
+        pid_t child = fork();
+        int status = 0;
+
+        if (child < 0)
+                return -errno;
+        if (child == 0)
+                return 0;
+        (void) close(STDIN_FILENO);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
+}
+
+// Root inside, but without root's rights: what belongs to root it can change, nothing else.
+static int drop_capabilities(uint64_t keep) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+
+        for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
+                if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
+                        return -errno;
+        for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+                data[i].effective = data[i].permitted = (uint32_t) (keep >> (32 * i));
+        return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+int enter_container(pid_t leader, unsigned flags) {
+        uint64_t keep = flags & ENTER_TO_CONNECT ? UINT64_C(1) << CAP_SYS_ADMIN : 0;
+        int r;
+
+        if (leader <= 1)
+                return -ESRCH;
+        r = join_namespaces(leader);
+        if (r >= 0)
+                r = go_inside();
+        if (r < 0)
+                return r;
+        if (chdir("/") < 0 || setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+                return -errno;
+        r = drop_capabilities(keep);
+        return r < 0 ? r : lock_down();
+}
+
+// ---- directories
+
+static int open2(int dirfd, const char *path, uint64_t flags, uint64_t resolve) {
+        struct open_how how = {.flags = flags | O_DIRECTORY | O_CLOEXEC,
+                               .resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+        long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+
+        return fd < 0 ? -errno : (int) fd;
+}
+
+int enter_open_dir(const char *base, const char *const *names, uid_t owner) {
+        int fd = open2(AT_FDCWD, base, O_PATH, 0);
+        struct stat st;
+
+        for (; fd >= 0 && *names; names++) {
+                int next = mkdirat(fd, *names, 0755) < 0 && errno != EEXIST ? -errno : 0;
+
+                if (next == 0)
+                        next = open2(fd, *names, names[1] ? O_PATH : O_RDONLY, RESOLVE_BENEATH);
+                close(fd);
+                fd = next;
+        }
+        if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != owner)) {
+                close(fd);
+                return -EPERM;
+        }
+        return fd;
+}

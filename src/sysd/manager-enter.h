@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A process turns into somebody of whom nothing good is to be expected: a user, or the inside of a
+// container. There is no way back, and what it could do before, it can do no more. Only for the helper
+// (manager-helper.h), which does nothing else.
+
+#include <sys/types.h>
+
+#include "macro.h"
+
+enum {
+        ENTER_TO_CONNECT = 1 << 0, // keep what a container's systemd asks of its callers
+};
+
+// The uid, its groups, no capabilities. *ret_home: malloc'd. -ESRCH: no such user.
+int enter_user(uid_t uid, char **ret_home);
+// The namespaces of the container whose init is `leader` (a pid here); the caller goes on in a new process
+// inside, while the old one waits for it and ends with it. -ESRCH: there is none; -EINVAL: that process is
+// no container's.
+int enter_container(pid_t leader, unsigned flags);
+// The directory `names` (NULL-terminated) below `base`, opened for reading, made where it is missing. No
+// symbolic link is followed anywhere, and the last one must belong to `owner` (-EPERM).
+int enter_open_dir(const char *base, const char *const *names, uid_t owner);

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The helper's own side. It blocks wherever its user makes it block; argosyd waits with a limit and ends it.
+
+#include "manager-helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "helper-frame.h"
+#include "manager-enter.h"
+#include "manager-name.h"
+#include "manager-paths.h"
+#include "str.h"
+#include "unit-dir.h"
+
+enum { LINK = STDIN_FILENO, FOREIGN_MAX = 300 };
+
+// ---- frames, blocking
+
+static int write_all(const uint8_t *data, size_t len) {
+        while (len > 0) {
+                ssize_t n = send(LINK, data, len, MSG_NOSIGNAL);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                data += n;
+                len -= (size_t) n;
+        }
+        return 0;
+}
+
+static int say(const Argosy__HelperReply *reply) {
+        _cleanup_buf_ Buf frame = {};
+        int r = helper_frame_pack(&reply->base, &frame);
+
+        return r < 0 ? r : write_all(frame.data, frame.len);
+}
+
+static int say_failure(int error, const char *what) {
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        char why[256];
+
+        snprintf(why, sizeof(why), "%s: %s", what, strerror(-error));
+        reply.error = error;
+        reply.why = why;
+        (void) say(&reply);
+        return EXIT_FAILURE;
+}
+
+// 1: a request; 0: the link was closed.
+static int read_request(Buf *in, Argosy__HelperRequest **ret) {
+        const uint8_t *payload;
+        size_t len, total;
+        int r;
+
+        while ((r = helper_frame_cut(in->data, in->len, HELPER_FRAME_MAX, &payload, &len, &total)) == 0) {
+                uint8_t *p = buf_reserve(in, 65536);
+                ssize_t n;
+
+                if (!p)
+                        return -ENOMEM;
+                n = read(LINK, p, 65536);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                in->len += (size_t) n;
+        }
+        if (r < 0)
+                return r;
+        *ret = argosy__helper_request__unpack(NULL, len, payload);
+        buf_consume(in, total);
+        return *ret ? 1 : -EBADMSG;
+}
+
+// ---- connect
+
+static int connect_to(const char *path) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        int fd;
+
+        if (strlen(path) >= sizeof(a.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(a.sun_path, path);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (struct sockaddr *) &a, sizeof(a)) < 0) {
+                int r = -errno;
+
+                close(fd);
+                return r;
+        }
+        return fd;
+}
+
+static int hand_over(int fd) {
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        _cleanup_buf_ Buf frame = {};
+        union {
+                struct cmsghdr header;
+                char bytes[CMSG_SPACE(sizeof(int))];
+        } control = {};
+        struct iovec iov;
+        struct msghdr m = {.msg_iov = &iov,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof(control)};
+        int r = helper_frame_pack(&reply.base, &frame);
+
+        if (r < 0)
+                return r;
+        iov = (struct iovec){frame.data, frame.len};
+        control.header = (struct cmsghdr){
+                .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+        return sendmsg(LINK, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int serve_connect(const ManagerPaths *paths) {
+        int fd = connect_to(paths->socket);
+
+        if (fd < 0)
+                return say_failure(fd, "cannot connect to its systemd");
+        return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+// ---- write
+
+static void adopt_all(UnitDir *d, const Argosy__HelperRequest *q) {
+        for (size_t i = 0; i < q->n_adopt; i++) {
+                const Argosy__HelperUnit *u = q->adopt[i];
+                Hash spec;
+
+                if (hash_from_bytes(u->spec.data, u->spec.len, &spec))
+                        (void) unit_dir_adopt(d, u->name, u->from_template, &spec, u->slice);
+        }
+}
+
+static int fill_item(const Argosy__HelperRequest *q, const Argosy__HelperItem *i, UnitDirItem *ret) {
+        *ret = (UnitDirItem){.name = i->name,
+                             .remove = i->remove,
+                             .from_template = i->from_template,
+                             .enable = i->enable};
+        if (i->remove)
+                return 0;
+        if (i->content >= q->n_contents || !hash_from_bytes(i->spec.data, i->spec.len, &ret->spec))
+                return -EBADMSG;
+        ret->content = q->contents[i->content].data;
+        ret->len = q->contents[i->content].len;
+        ret->slice = *i->slice ? i->slice : NULL;
+        return 0;
+}
+
+static char *foreign_of(UnitDir *d, const UnitDirItem *item) {
+        return unit_dir_foreign(d, item->name)
+                       ?: unit_dir_foreign_alias(d, item->name, item->content, item->len);
+}
+
+// What is somebody else's is left out of the batch.
+static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperResult *results) {
+        _cleanup_free_ UnitDirItem *items = calloc(q->n_items + 1, sizeof(*items));
+        _cleanup_free_ size_t *origin = calloc(q->n_items + 1, sizeof(*origin));
+        size_t n = 0;
+
+        if (!items || !origin)
+                return -ENOMEM;
+        for (size_t i = 0; i < q->n_items; i++) {
+                char *foreign;
+
+                if (fill_item(q, q->items[i], &items[n]) < 0)
+                        return -EBADMSG;
+                foreign = q->items[i]->look ? foreign_of(d, &items[n]) : NULL;
+                if (foreign) {
+                        foreign[strnlen(foreign, FOREIGN_MAX)] = 0;
+                        results[i].foreign = foreign;
+                        continue;
+                }
+                origin[n++] = i;
+        }
+        unit_dir_apply(d, items, n);
+        for (size_t k = 0; k < n; k++) {
+                results[origin[k]].error = items[k].error;
+                results[origin[k]].touched =
+                        (ProtobufCBinaryData){.len = items[k].touched.len, .data = items[k].touched.data};
+        }
+        return 0;
+}
+
+static int answer(UnitDir *d, const Argosy__HelperRequest *q) {
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        _cleanup_free_ Argosy__HelperResult *results = calloc(q->n_items + 1, sizeof(*results));
+        _cleanup_free_ Argosy__HelperResult **pointers = calloc(q->n_items + 1, sizeof(*pointers));
+        int r;
+
+        if (!results || !pointers)
+                return -ENOMEM;
+        for (size_t i = 0; i < q->n_items; i++) {
+                argosy__helper_result__init(&results[i]);
+                pointers[i] = &results[i];
+        }
+        adopt_all(d, q);
+        r = apply_all(d, q, results);
+        reply.error = r;
+        reply.results = pointers;
+        reply.n_results = r < 0 ? 0 : q->n_items;
+        r = say(&reply);
+        for (size_t i = 0; i < q->n_items; i++) {
+                if (results[i].foreign != (char *) protobuf_c_empty_string)
+                        free(results[i].foreign);
+                free(results[i].touched.data);
+        }
+        return r;
+}
+
+static int serve_write(const ManagerPaths *paths, const char *base, const char *below, uid_t owner) {
+        const char *const names[] = {"systemd", below, NULL};
+        _cleanup_(unit_dir_freep) UnitDir *d = NULL;
+        _cleanup_buf_ Buf in = {};
+        Argosy__HelperRequest *q = NULL;
+        char what[128];
+        int r, fd = enter_open_dir(base, names, owner);
+
+        snprintf(what, sizeof(what), "cannot open %s/systemd/%s without following links", base, below);
+        if (fd < 0)
+                return say_failure(fd, what);
+        r = unit_dir_new_at(fd, paths->unit_dir, (const char *const *) paths->search_dirs, &d);
+        if (r < 0)
+                return say_failure(r, what);
+        while ((r = read_request(&in, &q)) > 0) {
+                r = answer(d, q);
+                argosy__helper_request__free_unpacked(q, NULL);
+                if (r < 0)
+                        break;
+        }
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+// ---- the whole
+
+static int paths_of_user(uid_t uid, const char *runtime_dir, const char *home, ManagerPaths *ret) {
+        _cleanup_free_ char *variable = str_printf("XDG_RUNTIME_DIR=%s", runtime_dir);
+        char *environment[] = {variable, NULL};
+        Xdg xdg;
+        int r;
+
+        if (!variable)
+                return -ENOMEM;
+        r = xdg_init(&xdg, environment, home);
+        if (r < 0)
+                return r;
+        r = manager_paths_init_user(ret, &xdg);
+        xdg_done(&xdg);
+        return r;
+}
+
+static int serve_user(uid_t uid, bool connecting) {
+        _cleanup_free_ char *home = NULL, *runtime_dir = str_printf("/run/user/%u", (unsigned) uid);
+        ManagerPaths paths = {};
+        int r;
+
+        r = runtime_dir ? enter_user(uid, &home) : -ENOMEM;
+        if (r >= 0)
+                r = paths_of_user(uid, runtime_dir, home, &paths);
+        if (r < 0)
+                return say_failure(r, "cannot become the user");
+        r = connecting ? serve_connect(&paths) : serve_write(&paths, runtime_dir, "user", uid);
+        manager_paths_done(&paths);
+        return r;
+}
+
+static int serve_container(pid_t leader, bool connecting) {
+        ManagerPaths paths = {};
+        int r;
+
+        r = enter_container(leader, connecting ? ENTER_TO_CONNECT : 0);
+        if (r >= 0)
+                r = manager_paths_init_system(&paths);
+        if (r < 0)
+                return say_failure(r, "cannot enter the container");
+        r = connecting ? serve_connect(&paths) : serve_write(&paths, "/run", "system", 0);
+        manager_paths_done(&paths);
+        return r;
+}
+
+int manager_helper_main(int argc, char **argv) {
+        bool connecting;
+        uint64_t leader;
+
+        if (argc != 3 || !parse_u64(argv[2], INT32_MAX, &leader))
+                return EXIT_FAILURE;
+        connecting = streq(argv[0], "connect");
+        signal(SIGPIPE, SIG_IGN);
+        switch (manager_name_kind(argv[1])) {
+        case MANAGER_USER:
+                return serve_user(manager_name_uid(argv[1]), connecting);
+        case MANAGER_CONTAINER:
+                return serve_container((pid_t) leader, connecting);
+        default:
+                return EXIT_FAILURE;
+        }
+}

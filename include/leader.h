@@ -51,6 +51,7 @@ typedef struct LeaderConfig {
         bool user;           // of a cluster of users' managers: hosts of the other kind cannot join
         // A host is suspect after half a lease without a beat, lost after all of it.
         unsigned lease_ms, beat_ms;
+        unsigned mass_loss_percent; // more hosts than this lost at once: nothing is moved. 0: the default, 50
         // Boot and wall clock in microseconds; NULL: the real ones. They get the userdata of the ops.
         uint64_t (*now_us)(void *userdata);
         uint64_t (*wall_us)(void *userdata);

@@ -48,6 +48,8 @@ static const struct ConfigKey {
          "a voter that hears nothing from the leader for once to twice this long calls an election"},
         {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 5,
          "how many hosts keep the log: 1, 3 or 5"},
+        {"Cluster", "MassLossPercent", KEY_NUMBER, offsetof(Config, mass_loss_percent), "50", 1, 100,
+         "if more hosts than this part are lost at once, nothing is moved; 100: never stop moving"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
          "3 errors ... 6 information, 7 debugging"},
 };

@@ -21,6 +21,7 @@ typedef struct Config {
         Argosy__Label **labels;
         size_t n_labels;
         uint64_t check_us;
+        uint64_t mass_loss_percent;
         uint64_t lease_us, election_us, heartbeat_us;
         uint64_t voters;
         uint64_t log_level;

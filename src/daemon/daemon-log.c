@@ -444,6 +444,7 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
                 .self = d->peers->host,
                 .user = d->paths->user,
                 .lease_ms = (unsigned) (d->config.lease_us / USEC_PER_MSEC),
+                .mass_loss_percent = (unsigned) d->config.mass_loss_percent,
                 .beat_ms = (unsigned) (d->config.heartbeat_us / USEC_PER_MSEC),
         };
         int r;

@@ -472,7 +472,9 @@ static Argosy__Response *cluster_status(Leader *l) {
         r->cluster_status->index = stats.commit_index;
         if (field_set(&r->cluster_status->cluster_id, hex) < 0 ||
             field_set(&r->cluster_status->leader, leader ? leader->name : NULL) < 0 ||
-            field_set(&r->cluster_status->notice, l->voters_notice) < 0)
+            field_printf(&r->cluster_status->notice, "%s%s%s",
+                         l->braked ? "so many hosts are lost at once that their units are not moved" : "",
+                         l->braked && *l->voters_notice ? "; " : "", l->voters_notice) < 0)
                 return NULL;
         hosts = cluster_state_hosts(l->state, &n);
         for (size_t i = 0; i < n; i++)

@@ -140,7 +140,8 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
 
         if (n->host->attached && !node_is_dark(n))
                 return call(l, t, unit, n);
-        if (node_takes_units(n, &why))
+        why = u ? unit_braked(l, u) : NULL;
+        if (!why && node_takes_units(n, &why))
                 why = "the node has not reported yet";
         r = status_new(l, unit, n, why);
         if (r && site_fill_row(s, r->status_reply->row) < 0) {

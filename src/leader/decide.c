@@ -60,6 +60,12 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         Placement place;
         int r;
 
+        if (unit_braked(d->leader, u)) {
+                if (!list_is_linked(&u->homeless))
+                        list_append(&d->leader->homeless, &u->homeless);
+                unit_touch(d->leader, u);
+                return 0;
+        }
         r = need_placer(d);
         if (r < 0)
                 return r;

@@ -13,6 +13,7 @@
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
 //   calls.c        verbs that an agent answers (status, journal, top)
+//   losses.c       the brake on moving when many hosts are lost
 //   nodes.c        cordon, drain, labels
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
@@ -78,11 +79,13 @@ struct Host {
         Map specs;       // HostSpec by hash
         ListNode orders; // Site.order: to be sent
         Argosy__HostRecord
-                *wish;  // what its Attach said its record should say, until the log has it; NULL: as it is
-        bool wish_due;  // to be put into the next batch
-        Map forwards;   // Forward by id: its requests that are under way
-        ListNode nodes; // Node.of_host
-        bool nodes_due; // to be told the numbers of its nodes
+                *wish;    // what its Attach said its record should say, until the log has it; NULL: as it is
+        uint64_t lost_us; // when it was lost, by our clock
+        bool braked;      // it is one of those for which the brake is on
+        bool wish_due;    // to be put into the next batch
+        Map forwards;     // Forward by id: its requests that are under way
+        ListNode nodes;   // Node.of_host
+        bool nodes_due;   // to be told the numbers of its nodes
 };
 
 struct Node {
@@ -205,6 +208,8 @@ struct Leader {
         ListNode globals, moving, homeless, touched, outcomes, excluded;
         bool retry_homeless; // a node came or changed: somebody may take them now
         bool globals_changed;
+        bool braked;      // so many hosts were lost at once that their units stay where they are
+        bool brake_due;   // that is to be judged again
         bool waits_all;   // every wait is to be judged again
         size_t n_unheard; // recorded hosts within their lease that have not attached yet
 
@@ -305,6 +310,12 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret);
 
 // An order that waited for the unit's end elsewhere may go out now, or not yet.
 void orders_release(Leader *l, Unit *u);
+
+// losses.c
+// After anything that the brake depends on has changed (Leader.brake_due).
+void losses_judge(Leader *l);
+// Why a unit of a lost host is not moved. NULL: no such reason.
+const char *unit_braked(const Leader *l, const Unit *u);
 
 // nodes.c
 bool node_is_emptying(const Node *n);

@@ -415,6 +415,8 @@ static void on_drain(void *userdata) {
         }
         if (l->globals_changed)
                 orders_globals(l);
+        if (l->brake_due)
+                losses_judge(l);
         decide(l);
         voters_step(l, NULL);
         sessions_start_barrier(l);
@@ -436,6 +438,7 @@ static void stop_leading(Leader *l) {
         registry_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = 0;
+        l->braked = false;
 }
 
 void leader_set_leading(Leader *l, bool leading, uint64_t term) {

@@ -164,6 +164,7 @@ void registry_sync_hosts(Leader *l) {
                 }
         }
         l->globals_changed = true;
+        l->brake_due = true;
         l->retry_homeless = true;
         l->waits_all = true;
 }
@@ -458,6 +459,7 @@ void registry_clear(Leader *l) {
 
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
+                h->braked = false;
                 h->recorded = h->attached = h->welcomed = h->heard = h->leaving = h->down = h->wish_due =
                         h->nodes_due = false;
                 h->barrier_due = h->barrier_flying = false;

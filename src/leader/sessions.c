@@ -66,6 +66,8 @@ static void forget_unwanted(Leader *l, Site *s) {
 
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
+        h->lost_us = leader_now(l);
+        l->brake_due = true;
         end_session(l, h);
         list_foreach (k, &h->nodes) {
                 Node *n = CONTAINER_OF(k, Node, of_host);
@@ -112,6 +114,8 @@ static void hear(Leader *l, Host *h) {
                 h->lease.state = LEASE_ONLINE;
         } else if (!lease_beat(&l->leases, &h->lease, leader_now(l)))
                 return;
+        h->braked = false;
+        l->brake_due = true;
         l->retry_homeless = true;
         l->waits_all = true;
         leader_mark(l);

@@ -806,6 +806,7 @@ void rig_start(Rig *g, size_t n_hosts) {
         LeaderConfig config = {.loop = &g->loop,
                                .self = 1,
                                .lease_ms = RIG_LEASE_MS,
+                               .mass_loss_percent = 100,
                                .beat_ms = RIG_BEAT_MS,
                                .now_us = now_us,
                                .wall_us = wall_us};

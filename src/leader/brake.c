@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "brake.h"
+
+bool brake_is_on(const BrakeView *v) {
+        size_t missing = v->n_suspect + v->n_lost;
+
+        return v->n_lost > 0 && missing > 1 && missing * 100 > v->n_hosts * v->percent;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The mass failure brake. When many hosts are lost at once it is rarely the hosts: it is a switch, a bad
+// configuration, this leader's own network. To start all their units on the few that are left would make one
+// failure into two. So nothing is moved then, until enough of them are back, are removed, or are drained by
+// their owner. Pure.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+        BRAKE_PERCENT_DEFAULT = 50,
+        BRAKE_WINDOW_SEC = 60, // hosts lost within so long are lost at once
+};
+
+typedef struct BrakeView {
+        // Hosts that hold units and are expected to be here: not those in maintenance, shut down, or lost
+        // earlier.
+        size_t n_hosts;
+        size_t n_suspect, n_lost; // of these
+        unsigned percent;         // on if more than this part is missing; 100: never
+} BrakeView;
+
+// Suspects count as soon as one host is lost, since the leases of hosts that went away together end one
+// after the other.
+bool brake_is_on(const BrakeView *v);

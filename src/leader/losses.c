@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The brake on moving when many hosts are lost at once: counts for brake.c, and tells people.
+//
+// Units of lost hosts are then put beside those that nobody takes (Leader.homeless), where every host that
+// comes back makes decide.c look at them again. A drain of a lost host by its owner, or its removal, moves
+// its units nevertheless.
+//
+// A host that was lost long ago and holds nothing that would have to move is in no count, so that a cluster
+// from which dead hosts were never removed does not brake for ever. A new leader finds all dead hosts lost
+// at the same moment; those whose units were moved by the leader before it do not count either.
+#include "brake.h"
+#include "leader-private.h"
+#include "log.h"
+
+static bool is_expected(const Host *h) {
+        if (!h->recorded || h->leaving || h->down)
+                return false;
+        list_foreach (i, &h->nodes)
+                if (CONTAINER_OF(i, Node, of_host)->mode != ARGOSY__NODE_MODE__MODE_MAINTENANCE)
+                        return true;
+        return false;
+}
+
+static bool holds_units(const Leader *l, const Host *h) {
+        list_foreach (i, &h->nodes) {
+                const Node *n = CONTAINER_OF(i, Node, of_host);
+
+                list_foreach (k, &n->placed) {
+                        const UnitEntry *e =
+                                cluster_state_find_unit(l->state, CONTAINER_OF(k, Unit, placed)->name);
+
+                        if (e && (e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
+                                  !record_final_outcome(e->record, n->number)))
+                                return true;
+                }
+        }
+        return false;
+}
+
+static bool lost_at_once(const Leader *l, const Host *h) {
+        return h->braked || leader_now(l) - h->lost_us < BRAKE_WINDOW_SEC * USEC_PER_SEC;
+}
+
+static BrakeView look(const Leader *l) {
+        BrakeView v = {.percent = l->config.mass_loss_percent ?: BRAKE_PERCENT_DEFAULT};
+
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+
+                if (!is_expected(h))
+                        continue;
+                if (!host_is_lost(h)) {
+                        v.n_hosts++;
+                        v.n_suspect += h->lease.state == LEASE_SUSPECT;
+                } else if (lost_at_once(l, h) && holds_units(l, h)) {
+                        v.n_hosts++;
+                        v.n_lost++;
+                }
+        }
+        return v;
+}
+
+static void mark_the_lost(Leader *l, bool braked) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                h->braked = braked && host_is_lost(h) && is_expected(h);
+        }
+}
+
+void losses_judge(Leader *l) {
+        BrakeView v = look(l);
+        bool on = brake_is_on(&v);
+
+        l->brake_due = false;
+        mark_the_lost(l, on);
+        if (on == l->braked)
+                return;
+        l->braked = on;
+        l->retry_homeless = true;
+        l->waits_all = true;
+        if (on)
+                log_error("%zu of %zu hosts are gone at once: their units stay where they are until enough "
+                          "hosts "
+                          "are back, or are drained or removed.",
+                          v.n_suspect + v.n_lost, v.n_hosts);
+        else
+                log_notice("Enough hosts are back: units of lost ones are moved again.");
+}
+
+const char *unit_braked(const Leader *l, const Unit *u) {
+        if (!l->braked || !u->node || !host_is_lost(u->node->host) || node_is_emptying(u->node))
+                return NULL;
+        return "its node is lost together with so many others that nothing is moved (see MassLossPercent= "
+               "in "
+               "argosy.conf(5))";
+}

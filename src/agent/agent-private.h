@@ -377,9 +377,8 @@ void agent_looks_drop(Agent *a);
 void agent_looks_drop_node(AgentNode *node); // they end with an error
 void agent_usage_forget(AgentUnit *u);       // its name is not used any more
 void agent_usage_done(AgentNode *node);
-// Where the unit's control group is, if it has one. NULL: the manager's root is not known, or out of memory.
-char *agent_unit_cgroup(const AgentUnit *u);
-// The same, from its property. NULL also if it has none.
+// Where the unit's control group is, from its property. NULL: it has none, the manager's root is not known,
+// or out of memory.
 char *agent_told_cgroup(AgentNode *node, const char *control_group);
 // Only what is known; `unit` is borrowed.
 void agent_fill_usage(const UnitUsage *sample, const char *unit, Argosy__Response__UsageRow *row);

@@ -113,8 +113,9 @@ char *agent_told_cgroup(AgentNode *node, const char *control_group) {
         return strdup(path);
 }
 
-char *agent_unit_cgroup(const AgentUnit *u) {
-        const char *root = node_root(u->node), *slice = u->held.slice;
+// Where the unit's control group is, if it has one. NULL: the manager's root is not known, or out of memory.
+static char *unit_cgroup(const AgentUnit *u, const char *root) {
+        const char *slice = u->held.slice;
         const ToldGroup *told = told_find(u);
         char by_default[UNIT_NAME_MAX * 4], path[CGROUP_PATH_MAX];
 
@@ -350,6 +351,7 @@ static bool may_have_group(const AgentUnit *u) {
 static int collect(Look *k, char ***ret_paths) {
         size_t max = k->node->units.count;
         char **paths = calloc(max ?: 1, sizeof(*paths));
+        const char *root = node_root(k->node);
 
         k->n_names = 0;
         k->names = calloc(max ?: 1, sizeof(*k->names));
@@ -361,7 +363,7 @@ static int collect(Look *k, char ***ret_paths) {
 
                 if (!may_have_group(u) || !is_asked_for(k, u->name))
                         continue;
-                paths[k->n_names] = agent_unit_cgroup(u);
+                paths[k->n_names] = unit_cgroup(u, root);
                 if (!paths[k->n_names])
                         continue;
                 k->names[k->n_names] = strdup(u->name);

@@ -16,6 +16,7 @@
 enum {
         FILE_READ_MAX = 16 * 1024, // bytes of cpu.stat, io.stat (a line of 100 bytes for each device)
         THREADS_READ_MAX = 4 * 1024 * 1024, // bytes of cgroup.threads
+        THREAD_LINE_MAX = 16,               // of one of its lines: a number and a newline
 };
 
 static int open_at(int dir, const char *name) {
@@ -78,35 +79,37 @@ static int open_group(CgroupFiles *f, const char *path, uint64_t now_us) {
         return 0;
 }
 
-// The whole file as a string. Negative errno: of pread(2), or -ENOENT (not open), -EFBIG.
+// The whole file as a string. The kernel writes these files in one piece, so that one read gets it all; a
+// second one, only to see the end, would make it write them again. Negative errno: of pread(2), or -ENOENT
+// (not open), -EFBIG.
 static int read_text(int fd, char text[static FILE_READ_MAX]) {
-        size_t len = 0;
         ssize_t n;
 
         if (fd < 0)
                 return -ENOENT;
-        do {
-                n = pread(fd, text + len, FILE_READ_MAX - 1 - len, (off_t) len);
-                if (n < 0)
-                        return -errno;
-                len += (size_t) n;
-        } while (n > 0 && len < FILE_READ_MAX - 1);
-        text[len] = 0;
-        return n > 0 ? -EFBIG : 0;
+        n = pread(fd, text, FILE_READ_MAX, 0);
+        if (n < 0)
+                return -errno;
+        if (n == FILE_READ_MAX)
+                return -EFBIG;
+        text[n] = 0;
+        return 0;
 }
 
+// Here the kernel gives whole lines, as many as there is room for: less than that is the end.
 static int count_lines(int fd, uint64_t *count) {
         char text[4096];
         off_t at = 0;
         ssize_t n;
 
-        while (at < THREADS_READ_MAX && (n = pread(fd, text, sizeof(text), at)) != 0) {
+        do {
+                n = pread(fd, text, sizeof(text), at);
                 if (n < 0)
                         return -errno;
                 for (ssize_t i = 0; i < n; i++)
                         *count += text[i] == '\n';
                 at += n;
-        }
+        } while (n > (ssize_t) sizeof(text) - THREAD_LINE_MAX && at < THREADS_READ_MAX);
         return 0;
 }
 

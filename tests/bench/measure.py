@@ -16,6 +16,11 @@ def cpu_ms(pid):
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
 
 
+def thread_cpu_ms(tid):
+    """CPU time of one thread; the first one of argosyd runs its loop."""
+    return int(Path(f"/proc/{tid}/task/{tid}/schedstat").read_text().split()[0]) / 1e6
+
+
 def rss_mb(pid):
     return _kb(f"/proc/{pid}/status", "VmRSS") / 1024
 

@@ -121,7 +121,7 @@ const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *nam
 // once. `error` is never NULL: systemd's text, or what the result alone does not say, or empty.
 //   When it fires the cache shows what the job did: the unit's change is delivered before, or was asked for.
 //   START of a one-shot ends when that has finished. A unit that ends at once after a good start gives DONE:
-//   look at its state. RESET_FAILED is a call, not a job: the unit's change may come later. A unit that is
+//   look at its state. RESET_FAILED is a call, not a job: when it is done the unit is not failed. A unit that is
 //   not loaded counts as DONE for it and for STOP. A job survives a lost connection: if it is still running
 //   after the reconnect it goes on. LOST comes after `synced`: look at the unit's state.
 typedef void (*SystemdJobDone)(const char *name, SystemdJobKind kind, SystemdJobResult result,

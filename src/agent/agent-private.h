@@ -80,7 +80,7 @@ typedef struct AgentUnit {
 
         bool new_content;  // of the write under way: other than what systemd may have in memory
         bool half_written; // a helper that wrote its files did not say how that ended
-        bool file_present, files_removed, stale, parsed, unwatched, was_reset;
+        bool file_present, files_removed, stale, parsed, unwatched;
         uint64_t stale_since_us;
         bool enabled, links_stale;
         uint64_t links_stale_since_us;

@@ -259,7 +259,6 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 .links_stale_since_us = u->links_stale_since_us,
                 .oneshot = u->held_spec && u->held_spec->oneshot,
                 .unwatched = u->unwatched,
-                .was_reset = u->was_reset,
                 .stopping = u->node->stopping,
                 .busy = u->busy,
                 .retry_us = u->retry_us,

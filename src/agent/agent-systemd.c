@@ -128,7 +128,6 @@ static void reset_ended(AgentUnit *u, SystemdJobResult result, const char *error
                 return;
         }
         if (result == SYSTEMD_JOB_DONE) {
-                u->was_reset = true;
                 agent_step_done(u, NULL);
                 return;
         }
@@ -208,7 +207,6 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
                 agent_reach_on_unit(node->agent, name);
         if (!u)
                 return;
-        u->was_reset = false;
         if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && u->busy == PLAN_NOTHING &&
             u->retry_us == 0 && !u->refused)
                 agent_unit_clear_error(u); // somebody helped
@@ -221,7 +219,6 @@ static void on_unit_unloaded(const char *name, void *userdata) {
 
         if (!u)
                 return;
-        u->was_reset = false;
         u->stale = u->links_stale = false;
         agent_unit_report_state(u);
         agent_unit_mark(u);

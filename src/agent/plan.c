@@ -21,7 +21,7 @@ static Phase phase_of(const PlanInput *in) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_MAINTENANCE:
                 return PHASE_GOING_DOWN;
         case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
-                return in->was_reset ? PHASE_DOWN : PHASE_FAILED;
+                return PHASE_FAILED;
         default:
                 return PHASE_DOWN;
         }
@@ -66,7 +66,7 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
         const LedgerRecord *h = in->held;
         const PlanWanted *w = in->wanted;
 
-        if (!was_launched(in) || in->stopping || h->pending || in->was_reset || in->busy != PLAN_NOTHING)
+        if (!was_launched(in) || in->stopping || h->pending || in->busy != PLAN_NOTHING)
                 return;
         if (w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED || asks_for_a_run(w, h)))
                 return;

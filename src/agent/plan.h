@@ -91,7 +91,6 @@ typedef struct PlanInput {
         uint64_t links_stale_since_us; // boot time
         bool oneshot;                  // Type=oneshot without RemainAfterExit=
         bool unwatched;                // a pending run may have ended while we were not there to see it
-        bool was_reset;                // ResetFailed succeeded, and the unit did not change since
         bool stopping;                 // the manager is shutting down
         PlanStep busy;                 // the step under way; PLAN_NOTHING: none
         uint64_t retry_us; // boot time before which nothing is tried again after a failed step; 0: free

@@ -112,6 +112,21 @@ void manager_jobs_settle(SystemdManager *m) {
 
 // ---- talking to systemd
 
+// ResetFailedUnit has done its work when it is answered, and what was told before is older; the change
+// itself may be told later.
+static void apply_reset(SystemdManager *m, const Job *j) {
+        const UnitFacts reset = {
+                .has = UNIT_FACT_ACTIVE | UNIT_FACT_SUB | UNIT_FACT_RESULT,
+                .active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+                .sub = "dead",
+                .result = "success",
+        };
+        Watched *w = manager_find(m, j->name);
+
+        if (w && w->known && w->runtime.loaded && w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                manager_apply(m, w, &reset);
+}
+
 static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
         Job *j = userdata;
         SystemdManager *m = j->manager;
@@ -128,6 +143,7 @@ static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret
                 return 1;
         }
         if (j->kind == SYSTEMD_RESET_FAILED) {
+                apply_reset(m, j);
                 finish(m, j, SYSTEMD_JOB_DONE, NULL);
                 return 1;
         }

@@ -29,8 +29,7 @@ typedef struct Row {
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
         bool links, enabled, links_stale;
-        bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, was_reset, shutdown,
-                failing;
+        bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         PlanStep busy;
         // what must come out
         PlanStep step;
@@ -107,7 +106,6 @@ static PlanResult outcome_of(const Row *row) {
                 .parsed = !row->not_parsed && !row->no_record,
                 .oneshot = row->oneshot,
                 .unwatched = row->unwatched,
-                .was_reset = row->was_reset,
                 .stopping = row->shutdown,
                 .busy = row->busy,
                 .retry_us = row->failing ? now_us + 5 : 0,
@@ -185,8 +183,6 @@ static void a_start_is_a_number(void **state) {
                 {"explicit start while it goes down: first let it", .start = 8, .is = STOPPING},
                 {"explicit start of a failed unit forgets the failure", .start = 8, .is = FAILED,
                  .step = PLAN_RESET_FAILED},
-                {"and then starts it, although systemd has not told about the reset yet", .start = 8,
-                 .is = FAILED, .was_reset = true, .step = PLAN_START},
                 {"a failed unit is reported, not started again", .is = FAILED, .settled = true},
                 {"systemd restarts it by its own rules", .is = AUTO_RESTART, .settled = true},
                 {"an older start number asks for nothing", .start = 6, .is = GONE, .settled = true,

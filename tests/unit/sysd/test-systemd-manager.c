@@ -239,6 +239,35 @@ static void a_failed_start_tells_the_state_first(void **state) {
         assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
 }
 
+// systemd answers first and tells of the change when it has time: a unit that stays in memory is not taken
+// for failed meanwhile.
+static void after_a_reset_the_unit_is_not_failed(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        fake_systemd_pin(fake, "a.service", true);
+        fake_systemd_set(fake, "a.service", "failed", "failed", "exit-code");
+        open_synced();
+        systemd_manager_watch(manager, "a.service");
+        settle_down();
+        forget_told();
+        fake_systemd_busy(fake, true);
+        run_job(SYSTEMD_RESET_FAILED, "a.service");
+        expect("a.service: loaded inactive dead\n"
+               "reset-failed a.service: done\n");
+        fake_systemd_busy(fake, false);
+        settle_down();
+        expect("");
+        // It fails anew before the answer is read: the newer state counts.
+        fake_systemd_set(fake, "a.service", "failed", "failed", "exit-code");
+        settle_down();
+        forget_told();
+        job(SYSTEMD_RESET_FAILED, "a.service");
+        loop_until(fake_systemd_calls(fake, "ResetFailedUnit") == 2);
+        fake_systemd_set(fake, "a.service", "failed", "failed", "signal");
+        loop_until(n_jobs_done == 2);
+        settle_down();
+        assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
 static void a_oneshot_has_run_when_its_start_ends(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_ENDS);
         open_synced();
@@ -888,6 +917,7 @@ int main(void) {
                 T(a_watched_name_is_asked_for_without_loading_it),
                 T(a_start_ends_when_the_unit_is_up),
                 T(a_failed_start_tells_the_state_first),
+                T(after_a_reset_the_unit_is_not_failed),
                 T(a_oneshot_has_run_when_its_start_ends),
                 T(the_end_of_a_job_waits_for_the_change_of_its_unit),
                 T(a_job_may_end_before_its_reply),

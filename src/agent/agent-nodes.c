@@ -16,6 +16,7 @@
 #include "journal.h"
 #include "log.h"
 #include "manager-name.h"
+#include "manager-run.h"
 
 int agent_complain(int error, char **ret_why, const char *format, ...) {
         va_list ap;
@@ -101,6 +102,18 @@ int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config) {
         return r;
 }
 
+// A user's manager can begin anew and leave the ledger where it was: killed, or gone before it could say
+// that it goes. Then it is as if it had said so.
+static int check_run(AgentNode *node, const AgentConfig *config) {
+        _cleanup_free_ char *path = str_printf("%s/manager", config->runtime_dir);
+
+        if (!path)
+                return -ENOMEM;
+        // Without a manager there is nobody to ask, and units that somebody stopped are the worst of it.
+        (void) manager_run_check(config->systemd.socket_path, path, node->shutdown_mark);
+        return 0;
+}
+
 // On failure too the node is among the agent's, and goes with it.
 int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) {
         _cleanup_free_ char *ledger_path = str_printf("%s/ledger", config->runtime_dir);
@@ -122,6 +135,9 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
         r = agent_node_open_systemd(node, &config->systemd);
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot make the connection to systemd: %s", strerror(-r));
+        r = config->user ? check_run(node, config) : 0;
+        if (r < 0)
+                return agent_complain(r, ret_why, "out of memory");
         r = agent_node_adopt(node, ledger_path);
         if (r == -EBADMSG)
                 return agent_complain(

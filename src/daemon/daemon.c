@@ -168,8 +168,10 @@ static void close_all(Daemon *d) {
                 router_close(TAKE_PTR(d->router));
                 d->closing++;
                 local_api_close(TAKE_PTR(d->api), on_closed, d);
-                d->closing++;
-                listener_close(d->listener);
+                if (d->listener) { // Port=0, and nobody had a reason to come
+                        d->closing++;
+                        listener_close(d->listener);
+                }
         }
         d->closing++;
         agent_close(d->agent, on_agent_closed, d);

@@ -88,5 +88,7 @@ static PortReasons reasons_of(const Daemon *d) {
 int port_open_if_wanted(Daemon *d, char **ret_why) {
         PortReasons reasons = reasons_of(d);
 
-        return d->port_fd >= 0 && port_is_wanted(&reasons) ? daemon_listen(d, ret_why) : 0;
+        if (d->port_fd < 0 || d->end != DAEMON_RUNNING)
+                return 0;
+        return port_is_wanted(&reasons) ? daemon_listen(d, ret_why) : 0;
 }

@@ -334,9 +334,9 @@ static Argosy__Response *no_space_response(const Leader *l) {
                                  hosts[i].record->name);
                 }
         return response_error(ENOSPC,
-                              "the disk under /var/lib/argosy is full on most of the voters (%s): nothing "
+                              "the disk under %s is full on most of the voters (%s): nothing "
                               "was changed",
-                              names);
+                              l->config.user ? "the state directories" : "/var/lib/argosy", names);
 }
 
 static Argosy__Response *failed_response(const Leader *l, StoreOutcome outcome) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -835,8 +836,74 @@ static void a_join_is_asked_once(void **state) {
         assert_non_null(strstr(o.err, "the connection to argosyd was lost"));
 }
 
+// ---- the argosyd of a user
+
+static void gives_a_token(FakeDaemon *d) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Token token = ARGOSY__RESPONSE__TOKEN__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN);
+        done(q);
+        token.token = (char *) "secret";
+        token.address = (char *) "10.0.0.1";
+        token.port = 4242;
+        response.what_case = ARGOSY__RESPONSE__WHAT_TOKEN;
+        response.token = &token;
+        response.final = true;
+        fake_reply(d, &response);
+}
+
+// Its socket, where XDG_RUNTIME_DIR says; the one of the machine's is set, too, and is nowhere.
+static Outcome run_as_user(FakeScript script, const char *line) {
+        char dir[] = "/tmp/argosy-test-XXXXXX", below[32], path[64];
+        FakeDaemon d;
+        Outcome o;
+
+        assert_non_null(mkdtemp(dir));
+        snprintf(below, sizeof(below), "%s/argosy", dir);
+        snprintf(path, sizeof(path), "%s/argosy.sock", below);
+        assert_int_equal(mkdir(below, 0700), 0);
+        fake_daemon_start(&d, script);
+        assert_int_equal(symlink(d.path, path), 0);
+        setenv("XDG_RUNTIME_DIR", dir, 1);
+        o = run_at("/nonexistent", line);
+        fake_daemon_stop(&d);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(below), 0);
+        assert_int_equal(rmdir(dir), 0);
+        return o;
+}
+
+static void user_means_the_socket_in_the_runtime_directory(void **state) {
+        _cleanup_outcome_ Outcome o = run_as_user(gives_a_token, "--user cluster token --json=short");
+
+        assert_string_equal(o.err, "");
+        assert_string_equal(
+                o.out, "{\"token\":\"secret\",\"expires_us\":0,\"address\":\"10.0.0.1\",\"port\":4242}\n");
+        assert_int_equal(o.code, 0);
+}
+
+static void user_without_a_runtime_directory_says_what_is_missing(void **state) {
+        _cleanup_outcome_ Outcome unset = {}, none = {};
+
+        setenv("XDG_RUNTIME_DIR", "relative", 1);
+        unset = run_at("/nonexistent", "--user list-units");
+        assert_int_equal(unset.code, 1);
+        assert_non_null(strstr(unset.err, "XDG_RUNTIME_DIR"));
+        setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
+        none = run_at("/nonexistent", "--user list-units");
+        assert_int_equal(none.code, 1);
+        assert_non_null(strstr(none.err, "/nonexistent/argosy/argosy.sock"));
+        assert_non_null(strstr(none.err, "systemctl --user"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(user_means_the_socket_in_the_runtime_directory),
+                cmocka_unit_test(user_without_a_runtime_directory_says_what_is_missing),
                 cmocka_unit_test(start_is_silent_when_all_is_well),
                 cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
                 cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),

@@ -36,9 +36,10 @@ def install(build, target):
     _merge_usr(target)
     _enable(target)
     if _option(build, "b_sanitize") != "none":
-        drop_in = target / "usr/lib/systemd/system/argosyd.service.d/sanitizer.conf"
-        drop_in.parent.mkdir(parents=True)
-        drop_in.write_text(SANITIZER_DROP_IN)
+        for manager in ["system", "user"]:
+            drop_in = target / f"usr/lib/systemd/{manager}/argosyd.service.d/sanitizer.conf"
+            drop_in.parent.mkdir(parents=True)
+            drop_in.write_text(SANITIZER_DROP_IN)
 
 
 def _merge_usr(root):

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The file holds "PID START\n", START in clock ticks since the boot (proc(5), field 22 of /proc/PID/stat).
+// It lies in a directory that does not survive a boot.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fileio.h"
+#include "manager-run.h"
+#include "str.h"
+
+enum { RUN_SIZE = 64, STAT_MAX = 4096, START_FIELD = 22, FIELD_BEHIND_NAME = 3 };
+
+// Who listens there, as the kernel noted it.
+static int find_listener(const char *path, pid_t *ret) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        struct ucred peer;
+        socklen_t len = sizeof(peer);
+        int r = 0, fd;
+
+        if (!str_copy(a.sun_path, sizeof(a.sun_path), path))
+                return -ENAMETOOLONG;
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (struct sockaddr *) &a, sizeof(a)) < 0 ||
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+                r = -errno;
+        close(fd);
+        *ret = peer.pid;
+        return r;
+}
+
+// The name, the second field, may hold blanks and brackets.
+static int find_start(pid_t pid, char ret[static RUN_SIZE]) {
+        _cleanup_free_ char *path = str_printf("/proc/%i/stat", (int) pid), *text = NULL;
+        _cleanup_buf_ Buf stat = {};
+        char *field, *save = NULL;
+        int r = path ? file_read(AT_FDCWD, path, STAT_MAX, &stat) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        text = strndup((char *) stat.data, stat.len);
+        if (!text)
+                return -ENOMEM;
+        field = strrchr(text, ')');
+        field = field ? strtok_r(field + 1, " ", &save) : NULL;
+        for (int i = FIELD_BEHIND_NAME; field && i < START_FIELD; i++)
+                field = strtok_r(NULL, " ", &save);
+        if (!field)
+                return -EBADMSG;
+        snprintf(ret, RUN_SIZE, "%i %s\n", (int) pid, field);
+        return 0;
+}
+
+int manager_run_check(const char *socket, const char *path, const char *mark) {
+        _cleanup_buf_ Buf before = {};
+        char run[RUN_SIZE];
+        pid_t pid = 0;
+        bool other;
+        int r = find_listener(socket, &pid);
+
+        if (r >= 0)
+                r = find_start(pid, run);
+        if (r < 0)
+                return r;
+        r = file_read(AT_FDCWD, path, RUN_SIZE, &before);
+        if (r < 0 && r != -ENOENT)
+                return r;
+        other = r >= 0 && (before.len != strlen(run) || memcmp(before.data, run, before.len) != 0);
+        if (r >= 0 && !other)
+                return 0;
+        r = other ? file_replace(AT_FDCWD, mark, "", 0, 0600, 0) : 0;
+        if (r >= 0)
+                r = file_replace(AT_FDCWD, path, run, strlen(run), 0600, 0);
+        return r < 0 ? r : other;
+}

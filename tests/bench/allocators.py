@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""allocators: argosyd with jemalloc, and beside it with the C library's malloc, under the same load
+"""allocators: argosyd with the C library's malloc, and beside it with jemalloc, under the same load
 
 A cluster of one node, so that one process is agent, leader and log. A round starts a fresh process, which starts, stops, starts and destroys
 COUNT units three times. rss and private are the process at the end, with all units known, a while after the last request.
@@ -44,12 +44,12 @@ class Allocators:
 
     def report(self):
         for metric, unit in [("wall", "s"), ("cpu", "s"), ("rss", "MB"), ("private", "MB")]:
-            emit("allocators", metric, unit, self.figures["jemalloc"][metric], self.figures["libc"][metric])
+            emit("allocators", metric, unit, self.figures["libc"][metric], self.figures["jemalloc"][metric])
 
 
 def run(bench, rounds):
     allocators = Allocators(bench)
-    alternate(min(rounds, 3), lambda: allocators.measure("jemalloc"), lambda: allocators.measure("libc"))
+    alternate(min(rounds, 3), lambda: allocators.measure("libc"), lambda: allocators.measure("jemalloc"))
     allocators.report()
 
 

@@ -56,6 +56,7 @@ TARGETS = {
     ("managers-80", "pss"): ("ratio <= 0.1", lambda f: f["ratio"] <= 0.1),
     ("managers-80", "cpu"): ("ratio <= 1.0", lambda f: f["ratio"] <= 1.0),
     ("managers-80", "wall"): ("ratio <= 1.0", lambda f: f["ratio"] <= 1.0),
+    **{("allocators", metric): ("", None) for metric in ["wall", "cpu", "rss", "private"]},
     ("usage-1k", "wall"): ("<= 10", lambda f: f["value"] <= 10),
     ("usage-1k", "loop-lag"): ("<= 2", lambda f: f["value"] <= 2),
     ("usage-1k", "loop-cpu"): ("", None),

@@ -123,7 +123,8 @@ void agent_local_units(Agent *a, Argosy__Response *ret);
 typedef void (*AgentReply)(const Argosy__Response *response, void *userdata);
 // Handles Request.local_stop, .status, .journal and .top for this host (`node` 0: its system manager). 0:
 // replies come, perhaps before return; *ret_cancel is for agent_cancel(), 0 if all is said. -EBUSY: too many
-// calls; -ENXIO: no such node; -EOPNOTSUPP: another request; -EINVAL, -ENOMEM: no reply follows.
+// calls; -ENXIO: no such node; -EOPNOTSUPP: another request; -E2BIG: too many names or patterns; -EINVAL,
+// -ENOMEM: no reply follows.
 int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentReply reply, void *userdata,
                uint64_t *ret_cancel);
 // No reply after this. Numbers of calls that have ended are ignored.

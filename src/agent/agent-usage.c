@@ -24,8 +24,9 @@
 #include "unit-name.h"
 
 enum {
-        AGENT_USAGE_ROWS = 512,           // per message, about 60 bytes each
-        AGENT_USAGE_PATTERNS_MAX = 10000, // of one Look
+        AGENT_USAGE_ROWS = 512,        // per message, about 60 bytes each
+        AGENT_USAGE_NAMES_MAX = 20000, // whole names in one Look
+        AGENT_USAGE_GLOBS_MAX = 64,    // and patterns: each unit is compared with each of them
         AGENT_USAGE_INTERVAL_MIN_MS = 100,
         AGENT_USAGE_ASKS_MAX = 16, // questions to systemd for control groups at a time
 };
@@ -38,8 +39,11 @@ typedef struct Look {
         AgentReply reply;
         void *userdata;
         char *node_name;
-        char **patterns;
+        char **patterns; // as asked for
         size_t n_patterns;
+        Map wanted;                               // those that are whole names, by themselves
+        const char *globs[AGENT_USAGE_GLOBS_MAX]; // and the others
+        size_t n_globs;
         uint32_t interval_ms; // 0: once
         uv_timer_t timer;
         uint64_t began_us; // of the reading
@@ -236,6 +240,7 @@ static void on_look_closed(uv_handle_t *handle) {
         Look *k = CONTAINER_OF((uv_timer_t *) handle, Look, timer);
         Agent *a = k->agent;
 
+        map_done(&k->wanted);
         names_free(k->patterns, k->n_patterns);
         free(k->node_name);
         free(k);
@@ -334,10 +339,12 @@ static void on_samples(const UnitUsage *samples, size_t n, void *userdata) {
 }
 
 static bool is_asked_for(const Look *k, const char *name) {
-        for (size_t i = 0; i < k->n_patterns; i++)
-                if (fnmatch(k->patterns[i], name, 0) == 0)
+        if (k->n_patterns == 0 || map_find_str(&k->wanted, name))
+                return true;
+        for (size_t i = 0; i < k->n_globs; i++)
+                if (fnmatch(k->globs[i], name, FNM_NOESCAPE) == 0)
                         return true;
-        return k->n_patterns == 0;
+        return false;
 }
 
 static bool may_have_group(const AgentUnit *u) {
@@ -412,8 +419,15 @@ static int copy_words(Look *k, char **patterns, size_t n) {
         if (!k->node_name || !k->patterns)
                 return -ENOMEM;
         for (; k->n_patterns < n; k->n_patterns++) {
-                k->patterns[k->n_patterns] = strdup(patterns[k->n_patterns]);
-                if (!k->patterns[k->n_patterns])
+                char *word = k->patterns[k->n_patterns] = strdup(patterns[k->n_patterns]);
+
+                if (!word)
+                        return -ENOMEM;
+                if (strpbrk(word, "*?[")) {
+                        if (k->n_globs == AGENT_USAGE_GLOBS_MAX)
+                                return -E2BIG;
+                        k->globs[k->n_globs++] = word;
+                } else if (map_add_str(&k->wanted, word, word) == -ENOMEM)
                         return -ENOMEM;
         }
         return 0;
@@ -426,8 +440,10 @@ int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, A
 
         if (a->n_calls >= AGENT_CALLS_MAX)
                 return -EBUSY;
-        if (q->n_patterns > AGENT_USAGE_PATTERNS_MAX)
-                return -EINVAL;
+        if (q->n_patterns > AGENT_USAGE_NAMES_MAX)
+                return -E2BIG;
+        if (!a->usage)
+                return -ESHUTDOWN;
         k = calloc(1, sizeof(*k));
         if (!k)
                 return -ENOMEM;

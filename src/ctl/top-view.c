@@ -16,6 +16,7 @@ typedef struct Reading {
 typedef struct TopNode {
         Reading now, coming;
         unsigned fresh; // complete readings since the mark
+        uint64_t heard_us;
         char name[];
 } TopNode;
 
@@ -125,7 +126,23 @@ static int complete(TopNode *n) {
         return 1;
 }
 
-int top_view_take(TopView *v, const Argosy__Response__Usage *u) {
+void top_view_begin(TopView *v) {
+        map_foreach (slot, &v->nodes)
+                reading_done(&((TopNode *) slot->value)->coming);
+}
+
+void top_view_forget(TopView *v, uint64_t before_us) {
+        map_foreach (slot, &v->nodes) {
+                TopNode *n = slot->value;
+
+                if (n->heard_us >= before_us)
+                        continue;
+                map_take_str(&v->nodes, n->name);
+                node_free(n);
+        }
+}
+
+int top_view_take(TopView *v, const Argosy__Response__Usage *u, uint64_t now_us) {
         TopNode *n;
 
         if (u->gone) {
@@ -137,6 +154,7 @@ int top_view_take(TopView *v, const Argosy__Response__Usage *u) {
         n = node_get(v, u->node);
         if (!n)
                 return -ENOMEM;
+        n->heard_us = now_us;
         for (size_t i = 0; i < u->n_rows; i++)
                 if (append(n, u->rows[i]) < 0)
                         return -ENOMEM;

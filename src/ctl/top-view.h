@@ -33,8 +33,12 @@ typedef struct TopView {
 } TopView;
 
 void top_view_done(TopView *v);
-// Takes in one part of a reading. 1: it completed one; 0; -ENOMEM.
-int top_view_take(TopView *v, const Argosy__Response__Usage *usage);
+// Takes in one part of a reading that has come now. 1: it completed one; 0; -ENOMEM.
+int top_view_take(TopView *v, const Argosy__Response__Usage *usage, uint64_t now_us);
+// The connection is another one: what came of readings that were not complete is dropped.
+void top_view_begin(TopView *v);
+// Forgets nodes of which nothing has come since that time.
+void top_view_forget(TopView *v, uint64_t before_us);
 // Forgets which readings were seen, so that the next top_view_n_fresh() counts from here.
 void top_view_mark(TopView *v);
 size_t top_view_n_nodes(const TopView *v);

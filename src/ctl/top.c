@@ -37,7 +37,8 @@ typedef struct Top {
 
 enum {
         READINGS_FOR_RATES = 2,
-        DRAW_MS = 100, // shortest time between two tables on the screen
+        DRAW_MS = 100,   // shortest time between two tables on the screen
+        SILENCE_SEC = 5, // more than three delays: then a node is no longer shown
 };
 
 // ---- showing
@@ -224,7 +225,7 @@ static int on_response(Top *t, const Argosy__Response *r) {
         if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
                 *t->notice = 0;
                 t->patience = (Patience){};
-                e = top_view_take(&t->view, r->usage);
+                e = top_view_take(&t->view, r->usage, clock_boot_us());
                 if (e > 0)
                         e = show_due(t, false);
                 return e < 0 ? e : r->final;
@@ -252,6 +253,14 @@ static int send_request(Top *t) {
         return client_send(&t->ctl->client, &request, clock_boot_us() + ANSWER_SEC * USEC_PER_SEC);
 }
 
+// A node that went away while we were not connected is not named by anybody.
+static void forget_silent(Top *t) {
+        uint64_t now = clock_boot_us(), span = 3 * t->delay_ms * USEC_PER_MSEC + SILENCE_SEC * USEC_PER_SEC;
+
+        if (now > span)
+                top_view_forget(&t->view, now - span);
+}
+
 static int receive(Top *t) {
         Argosy__Response *response;
         uint64_t until = MIN_OF(t->ctl->deadline_us, t->late_us);
@@ -266,6 +275,7 @@ static int receive(Top *t) {
                 return on_keys(t);
         if (r != -ETIMEDOUT || clock_boot_us() >= t->ctl->deadline_us)
                 return r;
+        forget_silent(t);
         t->late_us = clock_boot_us() + 2 * t->delay_ms * USEC_PER_MSEC;
         return show_due(t, true);
 }
@@ -274,6 +284,7 @@ static int receive(Top *t) {
 static int ask(Top *t) {
         int r = send_request(t);
 
+        top_view_begin(&t->view);
         t->late_us = clock_boot_us() + MAX_OF(2 * t->delay_ms, (uint32_t) TICK_MS) * USEC_PER_MSEC;
         while (r == 0)
                 r = receive(t);

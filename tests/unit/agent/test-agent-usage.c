@@ -162,6 +162,12 @@ static void active_units_have_rows(void **state) {
         assert_int_equal(row_of(&h, "memory.service")->cpu_us, 3000);
         look_once(&h, "my-*");
         assert_int_equal(h.n_rows, 1);
+        look_once(&h, "web.service");
+        assert_int_equal(h.n_rows, 1);
+        look_once(&h, "web.servic?");
+        assert_int_equal(h.n_rows, 1);
+        look_once(&h, "web");
+        assert_int_equal(h.n_rows, 0);
         look_once(&h, "nothing*");
         assert_int_equal(h.n_rows, 0);
         assert_int_equal(pid1_n_groups(pid1), 0); // the rule knew them all
@@ -259,6 +265,26 @@ static void rows_come_in_pages_and_a_page_may_end_it(void **state) {
         heard_done(&h);
 }
 
+static void too_many_patterns_are_refused(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        char *patterns[65];
+        uint64_t cancel;
+        Heard h = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
+                patterns[i] = (char *) (i < 64 ? "a*" : "b*");
+        top.patterns = patterns;
+        top.n_patterns = ELEMENTSOF(patterns);
+        request.what_case = ARGOSY__REQUEST__WHAT_TOP;
+        request.top = &top;
+        assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), -E2BIG);
+        patterns[64] = (char *) "plain.service";
+        assert_int_equal(agent_call(w.agent, 0, &request, on_page, &h, &cancel), 0);
+        loop_until(h.final);
+        heard_done(&h);
+}
+
 static void too_many_looks_are_refused(void **state) {
         static Heard heard[AGENT_CALLS_MAX];
         Heard h = {};
@@ -348,6 +374,7 @@ int main(void) {
                 WORLD_TEST(units_elsewhere_are_asked_for_once),
                 WORLD_TEST(a_look_goes_on_until_it_is_cancelled),
                 WORLD_TEST(rows_come_in_pages_and_a_page_may_end_it),
+                WORLD_TEST(too_many_patterns_are_refused),
                 WORLD_TEST(too_many_looks_are_refused),
                 WORLD_TEST(the_leader_looks_through_its_link),
                 WORLD_TEST(status_has_what_the_unit_uses),

@@ -12,9 +12,11 @@ typedef struct Unit {
 } Unit;
 
 static TopView view;
+static uint64_t now_us;
 
 static int setup(void **state) {
         view = (TopView){};
+        now_us = 0;
         return 0;
 }
 
@@ -44,7 +46,7 @@ static int take(const char *node, const Unit *units, size_t n, bool last) {
         usage.rows = pointers;
         usage.n_rows = n;
         usage.last = last;
-        return top_view_take(&view, &usage);
+        return top_view_take(&view, &usage, now_us);
 }
 
 static void take_one(const char *node, Unit unit) {
@@ -141,8 +143,23 @@ static void nodes_come_and_go(void **state) {
         assert_int_equal(top_view_n_fresh(&view, 1), 1);
         gone.node = (char *) "n1";
         gone.gone = true;
-        assert_int_equal(top_view_take(&view, &gone), 0);
-        assert_int_equal(top_view_take(&view, &gone), 0);
+        assert_int_equal(top_view_take(&view, &gone, 0), 0);
+        assert_int_equal(top_view_take(&view, &gone, 0), 0);
+        assert_string_equal(listed(TOP_BY_PATH, false), "a/n2");
+}
+
+static void another_connection_begins_readings_anew(void **state) {
+        Unit a = {"a", CPU, 1, 1, 1};
+
+        assert_int_equal(take("n1", &a, 1, false), 0);
+        top_view_begin(&view);
+        take_one("n1", a);
+        assert_string_equal(listed(TOP_BY_PATH, false), "a/n1"); // once
+        now_us = 10;
+        take_one("n2", a);
+        top_view_forget(&view, 0);
+        assert_string_equal(listed(TOP_BY_PATH, false), "a/n1 a/n2");
+        top_view_forget(&view, 10);
         assert_string_equal(listed(TOP_BY_PATH, false), "a/n2");
 }
 
@@ -185,6 +202,7 @@ int main(void) {
                 VIEW_TEST(what_is_not_known_stays_so),
                 VIEW_TEST(a_reading_is_shown_when_it_is_complete),
                 VIEW_TEST(nodes_come_and_go),
+                VIEW_TEST(another_connection_begins_readings_anew),
                 VIEW_TEST(orders),
                 cmocka_unit_test(words_of_orders),
         };

@@ -30,10 +30,12 @@ static int need_placer(Decision *d) {
 
 // ------------------------------------------------------------------------------------------------ moving
 
-static bool still_has_to_move(const Leader *l, const Unit *u, const UnitEntry *e) {
+static bool still_has_to_move(Decision *d, const Unit *u, const UnitEntry *e) {
+        Leader *l = d->leader;
+
         if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || e->record->global)
                 return false;
-        if (!u->node)
+        if (!u->node || follow_is_elsewhere(l, &d->batch, u, e))
                 return true;
         if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
                 return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
@@ -72,7 +74,10 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        r = placer_place(d->placer, u->name, options, false, &place);
+        place = (Placement){.node = follow_node(d->leader, &d->batch, u->name,
+                                                mates_activated(&d->leader->mates, u->name), options)};
+        if (!place.node)
+                r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
         if (r < 0)
                 return r;
@@ -83,6 +88,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
                 return 0;
         }
         next.node = place.node;
+        follow_look_again(d->leader, u->name);
         return draft_put_unit(&d->batch, &next, 0, e->record->revision);
 }
 
@@ -96,7 +102,7 @@ static int decide_moves(Decision *d) {
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 list_unlink(&u->moving);
-                if (!still_has_to_move(l, u, e))
+                if (!still_has_to_move(d, u, e))
                         continue;
                 if (draft_has_unit(&d->batch, u->name))
                         list_append(&later, &u->moving);
@@ -118,7 +124,7 @@ static int decide_homeless(Decision *d) {
                 Unit *u = CONTAINER_OF(i, Unit, homeless);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                if (!still_has_to_move(l, u, e)) {
+                if (!still_has_to_move(d, u, e)) {
                         list_unlink(&u->homeless);
                         unit_touch(l, u);
                         continue;
@@ -177,11 +183,16 @@ static int decide_hosts(Decision *d) {
 
 // ------------------------------------------------------------------------------------------------ changes
 
-static int on_place(const char *name, const UnitOptions *options, ChangePlace *ret, void *userdata) {
+static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
+                    void *userdata) {
         Decision *d = userdata;
         Placement place;
         int r;
 
+        ret->node = follow_node(d->leader, &d->batch, name, activates, options);
+        ret->possible = ret->node;
+        if (ret->node)
+                return 0;
         r = need_placer(d);
         if (r < 0)
                 return r;
@@ -202,6 +213,13 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         const Node *n = node_find(d->leader, node);
 
         return n && !host_is_lost(n->host) && !node_is_emptying(n) && node_admits(d->leader, n, options);
+}
+
+static const char *on_find_activator(const char *name, bool (*counts)(const char *name, void *userdata),
+                                     void *counts_data, void *userdata) {
+        Decision *d = userdata;
+
+        return mates_find_activator(&d->leader->mates, name, counts, counts_data);
 }
 
 static const char *node_name(uint32_t node, void *userdata) {
@@ -228,7 +246,8 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
 
 // 1: in the batch; 0: answered; -EBUSY: next batch.
 static int plan_change(Decision *d, Ticket *t) {
-        static const ChangeOps ops = {.place = on_place, .may_stay = on_may_stay};
+        static const ChangeOps ops = {
+                .place = on_place, .may_stay = on_may_stay, .find_activator = on_find_activator};
         Leader *l = d->leader;
         const Argosy__Request__Change *change = t->request->change;
         DraftMark mark = draft_mark(&d->batch);

@@ -5,6 +5,9 @@
 
 typedef struct Key {
         size_t position; // in KeySet.keys
+        bool put;        // a unit is put, with these
+        Argosy__Target target;
+        uint32_t node;
         size_t len;
         uint8_t bytes[];
 } Key;
@@ -18,7 +21,7 @@ static size_t key_make(uint8_t *ret, char kind, const void *data, size_t len) {
         return len + 1;
 }
 
-static const Key *touched(const Draft *b, char kind, const void *data, size_t len) {
+static Key *touched(const Draft *b, char kind, const void *data, size_t len) {
         uint8_t bytes[KEY_MAX];
 
         if (len >= KEY_MAX)
@@ -47,7 +50,7 @@ static int touch(Draft *b, char kind, const void *data, size_t len) {
         key = malloc(sizeof(*key) + len + 1);
         if (!key)
                 return -ENOMEM;
-        key->position = set->n;
+        *key = (Key){.position = set->n};
         key->len = key_make(key->bytes, kind, data, len);
         r = map_add(&set->map, key->bytes, key->len, key);
         if (r < 0)
@@ -105,6 +108,7 @@ static int append_op(Draft *b, Argosy__LogOp *op) {
 int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision) {
         Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Key *key;
         int r;
 
         put.unit = record;
@@ -115,7 +119,13 @@ int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t
         op.op_case = ARGOSY__LOG_OP__OP_UNIT;
         op.unit = &put;
         r = touch(b, 'u', record->name, strlen(record->name));
-        return r < 0 ? r : append_op(b, &op);
+        if (r < 0)
+                return r;
+        key = touched(b, 'u', record->name, strlen(record->name));
+        key->put = true;
+        key->target = record->target;
+        key->node = record->global ? 0 : record->node;
+        return append_op(b, &op);
 }
 
 int draft_remove_unit(Draft *b, const char *name) {
@@ -233,6 +243,16 @@ int draft_set_time(Draft *b, uint64_t at_us) {
 
 bool draft_has_unit(const Draft *b, const char *name) {
         return touched(b, 'u', name, strlen(name));
+}
+
+bool draft_find_unit(const Draft *b, const char *name, Argosy__Target *ret_target, uint32_t *ret_node) {
+        const Key *key = touched(b, 'u', name, strlen(name));
+
+        if (!key || !key->put)
+                return false;
+        *ret_target = key->target;
+        *ret_node = key->node;
+        return true;
 }
 
 bool draft_has_host(const Draft *b, uint32_t host) {

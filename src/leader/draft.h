@@ -60,6 +60,8 @@ int draft_set_time(Draft *b, uint64_t at_us);
 int draft_claim(Draft *b, const void *data, size_t len);
 
 bool draft_has_unit(const Draft *b, const char *name);
+// True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
+bool draft_find_unit(const Draft *b, const char *name, Argosy__Target *ret_target, uint32_t *ret_node);
 bool draft_has_host(const Draft *b, uint32_t host);
 bool draft_has_request(const Draft *b, const void *id, size_t len);
 // Whether the unit was touched after `mark`.

@@ -10,6 +10,7 @@
 //   orders.c       records -> orders for agents
 //   decide.c       what goes into the next batch
 //   placer.c       candidates for the scheduler
+//   follow.c       units that need each other on one node
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
 //   calls.c        verbs that an agent answers (status, journal, top)
@@ -33,6 +34,7 @@
 #include "draft.h"
 #include "leader.h"
 #include "lease.h"
+#include "mates.h"
 #include "unit-file.h"
 #include "uvx.h"
 #include "wait.h"
@@ -201,9 +203,10 @@ struct Leader {
         uint64_t term, index;
         uint64_t hosts_revision; // of the hosts as the tables have them
 
-        Map hosts; // by number
-        Map nodes; // by number
-        Map units; // by name
+        Map hosts;   // by number
+        Map nodes;   // by number
+        Map units;   // by name
+        Mates mates; // which recorded unit activates which
         LeaseTable leases;
         ListNode globals, moving, homeless, touched, outcomes, excluded;
         bool retry_homeless; // a node came or changed: somebody may take them now
@@ -328,6 +331,18 @@ void nodes_on_time(Leader *l);
 int nodes_plan(Leader *l, Ticket *t, Draft *b);
 int drain_wait_start(Leader *l, Ticket *t);
 void drains_tell(Leader *l);
+
+// follow.c
+// The node on which the unit is to join one that activates it or that it activates itself (NULL: none); 0:
+// none. `b` is the batch in the making.
+uint32_t follow_node(Leader *l, const Draft *b, const char *name, const char *activates,
+                     const UnitOptions *options);
+// Whether the unit is to move to an activator that is launched on another node.
+bool follow_is_elsewhere(Leader *l, const Draft *b, const Unit *u, const UnitEntry *e);
+// The activator has moved: puts what it activates into Leader.moving.
+void follow_look_again(Leader *l, const char *activator);
+// 0 or -ENOMEM
+int follow_on_unit(Leader *l, const UnitEntry *e);
 
 // decide.c
 void decide(Leader *l);

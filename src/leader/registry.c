@@ -433,7 +433,7 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         if (!e->removed && r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
         unit_touch(l, u);
-        return 0;
+        return follow_on_unit(l, e);
 }
 
 // Everything from the state, when this leader begins to lead.
@@ -454,6 +454,7 @@ void registry_clear(Leader *l) {
                 node_free(l, slot->value);
         map_foreach (slot, &l->units)
                 unit_free(l, slot->value);
+        mates_done(&l->mates);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 
-#include "request.h"
+#include "request-private.h"
 #include "response.h"
 #include "str.h"
-#include "unit-file.h"
+#include "unit-install.h"
 #include "unit-name.h"
 #include "unit-state.h"
-
-typedef struct Planner {
-        ClusterState *state;
-        const Argosy__Request__Change *change;
-        Draft *batch;
-        const ChangeOps *ops;
-        void *userdata;
-        UnitFile **parsed; // of change->files, as far as needed
-        Hash *hashes;      // likewise
-} Planner;
-
-// A unit's content as this request would have it.
-typedef struct Source {
-        const UnitFile *file;
-        Hash hash;
-        const void *content; // NULL: the log has it already
-        size_t len;
-        bool from_template;
-        bool changes; // the record gets another content
-} Source;
 
 static bool file_is_needed(Argosy__Verb verb) {
         return verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
@@ -225,8 +205,9 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
 }
 
 // Chooses the node of a unit that is to be loaded. 1: refused, the result has the reasons.
-static int place(Planner *p, const UnitOptions *options, Argosy__UnitRecord *next, bool changes,
-                 Argosy__Response__UnitResult *result) {
+static int place(Planner *p, const UnitFile *file, const UnitOptions *options, Argosy__UnitRecord *next,
+                 bool changes, Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *activates = NULL;
         ChangePlace found = {};
         int r;
 
@@ -238,7 +219,10 @@ static int place(Planner *p, const UnitOptions *options, Argosy__UnitRecord *nex
         next->global = false;
         if (next->node && p->ops->may_stay(next->node, options, p->userdata))
                 return 0;
-        r = p->ops->place(next->name, options, &found, p->userdata);
+        r = unit_file_activates(file, next->name, &activates);
+        if (r < 0)
+                return r;
+        r = p->ops->place(next->name, activates, options, &found, p->userdata);
         if (r < 0)
                 return r;
         result->refusals = found.refusals;
@@ -264,6 +248,15 @@ static bool record_differs(const Argosy__UnitRecord *a, const Argosy__UnitRecord
                memcmp(a->spec.data, b->spec.data, a->spec.len) != 0;
 }
 
+static int check_install(const UnitFile *file, const char *name, char **ret_why) {
+        UnitInstall install;
+        int r = unit_install_expand(file, name, name, &install, ret_why);
+
+        if (r == 0)
+                unit_install_done(&install);
+        return r;
+}
+
 // The record that the unit is to have. 1: the result has an error.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -279,7 +272,9 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         next.from_template = source->from_template;
         next.target = wanted->target;
 
-        r = unit_file_expand(source->file, name, name, &options, &why);
+        r = check_install(source->file, name, &why);
+        if (r == 0)
+                r = unit_file_expand(source->file, name, name, &options, &why);
         if (r == -EINVAL) {
                 r = fail(result, EINVAL, why);
                 return r < 0 ? r : 1;
@@ -290,7 +285,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 next.node = 0;
                 next.global = options->global;
         } else
-                r = place(p, options, &next, source->changes && u, result);
+                r = place(p, source->file, options, &next, source->changes && u, result);
         unit_options_unref(options);
         if (r != 0)
                 return r;
@@ -305,8 +300,18 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         return draft_put_unit(p->batch, &next, wanted->bump, 0);
 }
 
-static int check_name(Argosy__Verb verb, const char *name, UnitNameKind *ret,
+// "main" if the template says DefaultInstance=main, else "1".
+static const char *instance_for_example(const Planner *p, const char *template) {
+        UnitEntry *e = cluster_state_find_unit(p->state, template);
+        const UnitFile *file;
+
+        return e && spec_entry_file(e->spec, &file) == 0 && file->default_instance ? file->default_instance
+                                                                                   : "1";
+}
+
+static int check_name(const Planner *p, const char *name, UnitNameKind *ret,
                       Argosy__Response__UnitResult *result) {
+        Argosy__Verb verb = p->change->verb;
         const char *why = "";
         int r;
 
@@ -322,15 +327,14 @@ static int check_name(Argosy__Verb verb, const char *name, UnitNameKind *ret,
 
                 result->status = EINVAL;
                 r = field_printf(&result->message,
-                                 "this is a template; name an instance of it, for example %.*s@1%s",
-                                 (int) len, prefix, unit_name_suffix(name));
+                                 "this is a template; name an instance of it, for example %.*s@%s%s",
+                                 (int) len, prefix, instance_for_example(p, name), unit_name_suffix(name));
         } else
                 return 0;
         return r < 0 ? r : 1;
 }
 
-// 1: the result has an error; what was put into the batch is to be taken back.
-static int plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         Argosy__Verb verb = p->change->verb;
         _cleanup_free_ char *template = NULL;
         UnitEntry *u = cluster_state_find_unit(p->state, name);
@@ -339,13 +343,16 @@ static int plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult 
         Wanted wanted;
         int r;
 
-        r = check_name(verb, name, &kind, result);
+        r = check_name(p, name, &kind, result);
         if (r != 0)
                 return r;
         if (!u && !file_is_needed(verb)) {
                 r = fail(result, ENOENT, "no such unit");
                 return r < 0 ? r : 1;
         }
+        r = request_warn_activated(p, name, result);
+        if (r < 0)
+                return r;
         if (verb == ARGOSY__VERB__VERB_DESTROY)
                 return draft_remove_unit(p->batch, name);
         if (kind == UNIT_NAME_INSTANCE) {
@@ -360,17 +367,24 @@ static int plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult 
         r = want(verb, u ? u->record : NULL, &wanted, result);
         if (r != 0)
                 return r;
-        return plan_record(p, name, u, &source, &wanted, result);
+        if (verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_START)
+                r = request_bring_along(p, name, &source, result);
+        if (r < 0)
+                return r;
+        r = plan_record(p, name, u, &source, &wanted, result);
+        return r ?: request_warn_apart(p, name, &source, result);
 }
 
-static int plan_all(Planner *p, Argosy__Response__Change *change, DraftMark start) {
+static int plan_some(Planner *p, Argosy__Response__Change *change, bool activators) {
         for (size_t i = 0; i < p->change->n_names; i++) {
                 const char *name = p->change->names[i];
                 DraftMark mark = draft_mark(p->batch);
                 Argosy__Response__UnitResult *result;
                 int r;
 
-                if (draft_has_unit_since(p->batch, name, start)) // named twice
+                if (request_is_activator(name) != activators)
+                        continue;
+                if (draft_has_unit_since(p->batch, name, p->start)) // named twice
                         continue;
                 if (strlen(name) <= UNIT_NAME_MAX && draft_has_unit(p->batch, name))
                         return -EBUSY;
@@ -378,7 +392,7 @@ static int plan_all(Planner *p, Argosy__Response__Change *change, DraftMark star
                 r = FIELD_APPEND(change->units, change->n_units, result);
                 if (r < 0)
                         return r;
-                r = plan_unit(p, name, result);
+                r = request_plan_unit(p, name, result);
                 if (r < 0)
                         return r;
                 if (r > 0)
@@ -390,14 +404,22 @@ static int plan_all(Planner *p, Argosy__Response__Change *change, DraftMark star
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
                 void *userdata, Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        Planner p = {.state = state, .change = change, .batch = b, .ops = ops, .userdata = userdata};
         DraftMark mark = draft_mark(b);
+        Planner p = {.state = state,
+                     .change = change,
+                     .batch = b,
+                     .ops = ops,
+                     .userdata = userdata,
+                     .start = mark};
         int r = -ENOMEM;
 
         p.parsed = calloc(change->n_files + 1, sizeof(*p.parsed));
         p.hashes = calloc(change->n_files + 1, sizeof(*p.hashes));
         if (response && p.parsed && p.hashes)
-                r = plan_all(&p, response->change, mark);
+                r = plan_some(&p, response->change, false);
+        if (r == 0) // they go where what they activate is
+                r = plan_some(&p, response->change, true);
+        map_done(&p.named);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);
         free(p.parsed);

@@ -18,6 +18,10 @@
 //
 //   (1) a launched unit stays launched: to load is no order to stop
 //
+// What is loaded or started brings what it needs along: the unit that a timer, socket, path or automount
+// activates, and what [Install] Also= names, are loaded too if the cluster knows them and they are not. Who
+// is stopped, unloaded or destroyed while something may still activate it is told so.
+//
 // Where a file comes from: the unit's own record, the file that the client found, the template's record, the
 // template's file that the client found, in this order. An instance keeps the content that it got; --replace
 // (and nothing else) takes over what the client found.
@@ -35,10 +39,15 @@ typedef struct ChangePlace {
 } ChangePlace;
 
 typedef struct ChangeOps {
-        // Which node takes the unit, and if none does, why.
-        int (*place)(const char *name, const struct UnitOptions *options, ChangePlace *ret, void *userdata);
+        // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
+        // none.
+        int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
+                     ChangePlace *ret, void *userdata);
         // Whether a placed unit may stay: its host is not lost, and admits these options.
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
+        // The first recorded unit that activates this one and for which `counts` says so, or NULL.
+        const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
+                                      void *counts_data, void *userdata);
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the

@@ -34,7 +34,8 @@ static int teardown(void **state) {
         return 0;
 }
 
-static int on_place(const char *name, const UnitOptions *options, ChangePlace *ret, void *userdata) {
+static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
+                    void *userdata) {
         Argosy__Refusal **refusals = NULL;
         size_t n = 0;
 
@@ -366,6 +367,23 @@ static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **stat
         draft_done(&d);
 }
 
+static void an_install_section_that_cannot_work_is_refused_with_its_line(void **state) {
+        const Argosy__Response__UnitResult *r = submit("web.service", SERVICE "[Install]\nWantedBy=app\n");
+
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "web.service:4: WantedBy=app: "));
+        assert_null(record("web.service"));
+        assert_int_equal(submit("web@.service", SERVICE "[Install]\nWantedBy=app-%i.target\n")->status, 0);
+        assert_int_equal(submit("data.mount", "[Mount]\n[Install]\nAlias=x.mount\n")->status, EINVAL);
+}
+
+static void the_hint_for_a_template_names_its_default_instance(void **state) {
+        submit("web@.service", SERVICE "[Install]\nDefaultInstance=main\n");
+        assert_non_null(strstr(start("web@.service", NULL)->message, "for example web@main.service"));
+        submit("db@.service", SERVICE);
+        assert_non_null(strstr(start("db@.service", NULL)->message, "for example db@1.service"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(submit_stores_and_places_nothing, setup, teardown),
@@ -395,6 +413,10 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_is_changed_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(an_install_section_that_cannot_work_is_refused_with_its_line,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(the_hint_for_a_template_names_its_default_instance, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

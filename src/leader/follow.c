@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units that need each other on one node: a timer, socket, path or automount and what it activates
+// (mates.h).
+//
+//   - who of them is placed first chooses the node, the other one goes there if its own options admit that
+//   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
+//   started by an
+//     order of its own is not stopped for it. So two units never follow each other in a circle: the one that
+//     is followed is launched and the one that follows is not
+//
+// "Now" means: as this batch has it so far, else as the log has it.
+#include <errno.h>
+
+#include "leader-private.h"
+
+typedef struct Search {
+        Leader *leader;
+        const Draft *batch;
+        const Unit *unit; // NULL: nothing is known of it yet
+        const UnitOptions *options;
+        bool launched; // only activators that are
+        uint32_t found;
+} Search;
+
+// Where the mate is, if this unit may be there too; 0: no such place.
+static uint32_t node_of_mate(const Search *s, const char *mate) {
+        const Leader *l = s->leader;
+        const UnitEntry *e = cluster_state_find_unit(l->state, mate);
+        Argosy__Target target;
+        uint32_t number;
+        const Node *n;
+
+        if (!draft_find_unit(s->batch, mate, &target, &number)) {
+                target = e ? e->record->target : ARGOSY__TARGET__TARGET_INACTIVE;
+                number = e ? e->record->node : 0;
+        }
+        if (target == ARGOSY__TARGET__TARGET_INACTIVE ||
+            (s->launched && target != ARGOSY__TARGET__TARGET_LAUNCHED))
+                return 0;
+        n = number ? node_find(l, number) : NULL;
+        if (!n || host_is_lost(n->host) || node_is_emptying(n) || !node_admits(l, n, s->options))
+                return 0;
+        return s->unit && unit_exclusion(s->unit, number) ? 0 : number;
+}
+
+static bool is_activator_somewhere(const char *name, void *userdata) {
+        Search *s = userdata;
+
+        s->found = node_of_mate(s, name);
+        return s->found;
+}
+
+uint32_t follow_node(Leader *l, const Draft *b, const char *name, const char *activates,
+                     const UnitOptions *options) {
+        Search s = {
+                .leader = l, .batch = b, .unit = unit_find(l, name), .options = options, .launched = true};
+
+        if (mates_find_activator(&l->mates, name, is_activator_somewhere, &s))
+                return s.found;
+        s.launched = false;
+        if (mates_find_activator(&l->mates, name, is_activator_somewhere, &s))
+                return s.found;
+        return activates ? node_of_mate(&s, activates) : 0;
+}
+
+// What runs by an order of its own is not stopped for its activator.
+static bool may_follow(const UnitEntry *e) {
+        const Argosy__UnitRecord *r = e->record;
+
+        return !r->global &&
+               (r->target == ARGOSY__TARGET__TARGET_LOADED ||
+                (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node)));
+}
+
+static bool is_activator_here(const char *name, void *userdata) {
+        const Search *s = userdata;
+
+        return node_of_mate(s, name) == s->found;
+}
+
+bool follow_is_elsewhere(Leader *l, const Draft *b, const Unit *u, const UnitEntry *e) {
+        Search s = {.leader = l, .batch = b, .unit = u, .launched = true, .found = e->record->node};
+        UnitOptions *options;
+        bool elsewhere;
+
+        if (!may_follow(e) || unit_options_of(e, &options) < 0)
+                return false;
+        s.options = options;
+        elsewhere = !(s.found && mates_find_activator(&l->mates, u->name, is_activator_here, &s)) &&
+                    mates_find_activator(&l->mates, u->name, is_activator_somewhere, &s);
+        unit_options_unref(options);
+        return elsewhere;
+}
+
+static void look_again(Leader *l, const char *name) {
+        Unit *u = unit_find(l, name);
+
+        if (u && u->recorded && !list_is_linked(&u->moving))
+                list_append(&l->moving, &u->moving);
+}
+
+void follow_look_again(Leader *l, const char *activator) {
+        const char *activated = mates_activated(&l->mates, activator);
+
+        if (activated)
+                look_again(l, activated);
+}
+
+static bool is_any(const char *name, void *userdata) {
+        return true;
+}
+
+// Which unit this one activates, by its record; only few types are looked at.
+static int note_mate(Leader *l, const UnitEntry *e) {
+        static const char *const types[] = {".timer", ".socket", ".path", ".automount"};
+        const char *name = e->record->name, *suffix = unit_name_suffix(name);
+        _cleanup_free_ char *activated = NULL;
+        const UnitFile *file;
+        bool may = false;
+        int r = 0;
+
+        for (size_t i = 0; suffix && i < ELEMENTSOF(types); i++)
+                may = may || streq(suffix, types[i]);
+        if (!may || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                return 0;
+        if (!e->removed) {
+                r = spec_entry_file(e->spec, &file);
+                if (r == 0)
+                        r = unit_file_activates(file, name, &activated);
+        }
+        if (r == -ENOMEM)
+                return r;
+        return mates_set(&l->mates, name, activated);
+}
+
+int follow_on_unit(Leader *l, const UnitEntry *e) {
+        int r = note_mate(l, e);
+
+        if (r < 0)
+                return r;
+        follow_look_again(l, e->record->name);
+        if (!e->removed && mates_find_activator(&l->mates, e->record->name, is_any, NULL))
+                look_again(l, e->record->name);
+        return 0;
+}

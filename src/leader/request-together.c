@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a unit needs is loaded with it: a timer without its service does not even start. Units that one
+// request names are planned in two rounds, those that activate others in the second, so that a timer finds
+// its service placed.
+#include <errno.h>
+
+#include "request-private.h"
+#include "response.h"
+#include "unit-install.h"
+
+enum { DEPTH_MAX = 4 }; // a path that activates a timer that activates a service is three
+
+bool request_is_activator(const char *name) {
+        static const char *const types[] = {".timer", ".socket", ".path", ".automount"};
+        const char *suffix = unit_name_suffix(name);
+
+        for (size_t i = 0; suffix && i < ELEMENTSOF(types); i++)
+                if (streq(suffix, types[i]))
+                        return true;
+        return false;
+}
+
+static int is_named(Planner *p, const char *name) {
+        const Argosy__Request__Change *c = p->change;
+
+        if (p->named.count == 0)
+                for (size_t i = 0; i < c->n_names; i++)
+                        if (map_add_str(&p->named, c->names[i], c->names[i]) == -ENOMEM)
+                                return -ENOMEM;
+        return map_find_str(&p->named, name) != NULL;
+}
+
+// Whether the cluster could load it: it has the unit, or the template of the instance.
+static int is_known_and_inactive(Planner *p, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(p->state, name);
+        _cleanup_free_ char *template = NULL;
+
+        if (e)
+                return e->record->target == ARGOSY__TARGET__TARGET_INACTIVE;
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return false;
+        template = unit_name_template(name);
+        return template ? cluster_state_find_unit(p->state, template) != NULL : -ENOMEM;
+}
+
+// The first thing that is wrong is said.
+#define WARN(result, ...) (*(result)->message ? 0 : field_printf(&(result)->message, __VA_ARGS__))
+
+// Loads one unit as if that had been asked for.
+static int load(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        Argosy__Response__UnitResult *own = unit_result_new(name);
+        Argosy__Request__Change change = *p->change;
+        DraftMark mark = draft_mark(p->batch);
+        const Argosy__Request__Change *asked = p->change;
+        int r;
+
+        if (!own)
+                return -ENOMEM;
+        change.verb = ARGOSY__VERB__VERB_LOAD;
+        change.replace = false;
+        p->change = &change;
+        p->depth++;
+        r = request_plan_unit(p, name, own);
+        p->depth--;
+        p->change = asked;
+        if (r > 0) {
+                draft_rollback(p->batch, mark);
+                r = WARN(result, "%s, which belongs to it, cannot be loaded: %s", name, own->message);
+        }
+        message_free(own);
+        return r;
+}
+
+static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        int r;
+
+        if (p->depth >= DEPTH_MAX || draft_has_unit_since(p->batch, name, p->start))
+                return 0;
+        r = is_named(p, name);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        r = is_known_and_inactive(p, name);
+        if (r <= 0)
+                return r;
+        if (draft_has_unit(p->batch, name))
+                return -EBUSY;
+        return load(p, name, result);
+}
+
+int request_bring_along(Planner *p, const char *name, const Source *source,
+                        Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *activated = NULL;
+        UnitInstall install;
+        int r;
+
+        r = unit_file_activates(source->file, name, &activated);
+        if (r == 0 && activated)
+                r = bring(p, activated, result);
+        if (r < 0 || source->file->n_install == 0)
+                return r;
+        r = unit_install_expand(source->file, name, name, &install, NULL);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r; // said when the record is planned
+        for (size_t i = 0; r == 0 && i < install.n; i++)
+                if (install.entries[i].kind == UNIT_INSTALL_ALSO)
+                        r = bring(p, install.entries[i].name, result);
+        unit_install_done(&install);
+        return r;
+}
+
+static uint32_t node_of(const Planner *p, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(p->state, name);
+        Argosy__Target target;
+        uint32_t node;
+
+        if (draft_find_unit(p->batch, name, &target, &node))
+                return node;
+        return e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE ? e->record->node : 0;
+}
+
+// Whether it will move to its activator's node by itself (follow.c).
+static int will_follow(Planner *p, const char *name, uint32_t node) {
+        const UnitEntry *e = cluster_state_find_unit(p->state, name);
+        UnitOptions *options;
+        const UnitFile *file;
+        bool may;
+        int r;
+
+        if (!e || e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED || e->record->global)
+                return false;
+        r = spec_entry_file(e->spec, &file);
+        if (r == 0)
+                r = unit_file_expand(file, name, name, &options, NULL);
+        if (r < 0)
+                return r == -EINVAL ? false : r;
+        may = p->ops->may_stay(node, options, p->userdata);
+        unit_options_unref(options);
+        return may;
+}
+
+int request_warn_apart(Planner *p, const char *name, const Source *source,
+                       Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *activated = NULL;
+        uint32_t here, there;
+        int r;
+
+        r = unit_file_activates(source->file, name, &activated);
+        if (r < 0 || !activated)
+                return r;
+        here = node_of(p, name);
+        there = node_of(p, activated);
+        if (!here || !there || here == there)
+                return 0;
+        r = will_follow(p, activated, here);
+        if (r != 0)
+                return MIN_OF(r, 0);
+        return WARN(result, "%s is on another node, where this unit cannot activate it", activated);
+}
+
+typedef struct Remains {
+        Planner *p;
+        Argosy__Target at_least;
+        int error;
+} Remains;
+
+// Not if the same request takes it away, too.
+static bool remains(const char *name, void *userdata) {
+        Remains *r = userdata;
+        const UnitEntry *e = cluster_state_find_unit(r->p->state, name);
+        int named = is_named(r->p, name);
+
+        if (named < 0)
+                r->error = named;
+        return !named && e && e->record->target >= r->at_least;
+}
+
+int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        bool stops = p->change->verb == ARGOSY__VERB__VERB_STOP;
+        Remains r = {.p = p, .at_least = ARGOSY__TARGET__TARGET_LAUNCHED};
+        const char *activator;
+
+        if (!p->ops->find_activator || (!stops && p->change->verb != ARGOSY__VERB__VERB_UNLOAD &&
+                                        p->change->verb != ARGOSY__VERB__VERB_DESTROY))
+                return 0;
+        activator = p->ops->find_activator(name, remains, &r, p->userdata);
+        if (r.error < 0 || !activator)
+                return r.error;
+        if (stops)
+                return WARN(result, "%s may start it again", activator);
+        return WARN(result, "%s activates it, and will fail to", activator);
+}

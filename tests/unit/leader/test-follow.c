@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Timers, sockets and paths, and what they activate: loaded together, on one node, wherever that is.
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define ONE_SHOT "[Service]\nType=oneshot\nExecStart=/bin/true\n"
+#define ON_SSD "[X-Argosy]\nMachineMetadata=disk=ssd\n"
+#define TIMER "[Timer]\nOnActiveSec=1h\n"
+#define SUBMIT ARGOSY__VERB__VERB_SUBMIT
+#define LOAD ARGOSY__VERB__VERB_LOAD
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define LOADED ARGOSY__TARGET__TARGET_LOADED
+#define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// "LOADED NODE" of a unit that is not inactive.
+static uint32_t node_of(const char *name, Argosy__Target target) {
+        const Argosy__UnitRecord *r = rig_record(&g, name);
+
+        assert_non_null(r);
+        assert_int_equal(r->target, target);
+        assert_int_not_equal(r->node, 0);
+        return r->node;
+}
+
+static void change(Argosy__Verb verb, const char *name, const char *content, const char *says) {
+        const Argosy__Response__UnitResult *r = rig_change(&g, verb, name, content);
+
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, says);
+}
+
+// Makes its node the last one that a unit of its own would get.
+static void fill_node_of(const char *mate) {
+        static unsigned n;
+        uint32_t node = rig_record(&g, mate)->node;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host_set_labels(&g, i, "full", rig_host(&g, i)->node == node ? "yes" : "no");
+        rig_settle(&g);
+        for (int i = 0; i < 20; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "fill-%u.service", n++);
+                change(START, name, SERVICE "[X-Argosy]\nMachineMetadata=full=yes\n", "");
+        }
+}
+
+static void a_timer_brings_its_service_along(void **state) {
+        change(SUBMIT, "job.service", ONE_SHOT, "");
+        change(START, "job.timer", TIMER, "");
+        assert_int_equal(node_of("job.service", LOADED), node_of("job.timer", LAUNCHED));
+        assert_int_equal(rig_record(&g, "job.service")->start_rev, 0);
+}
+
+static void whoever_comes_second_goes_where_the_first_is(void **state) {
+        static const char *const types[] = {"timer", "socket", "path"};
+
+        for (size_t i = 0; i < ELEMENTSOF(types); i++) {
+                char activator[32], service[32];
+
+                snprintf(activator, sizeof(activator), "a%zu.%s", i, types[i]);
+                snprintf(service, sizeof(service), "a%zu.service", i);
+                change(START, activator, "[Unit]\nDescription=x\n", "");
+                fill_node_of(activator);
+                change(LOAD, service, SERVICE, "");
+                assert_int_equal(node_of(service, LOADED), node_of(activator, LAUNCHED));
+
+                snprintf(activator, sizeof(activator), "b%zu.%s", i, types[i]);
+                snprintf(service, sizeof(service), "b%zu.service", i);
+                change(START, service, SERVICE, "");
+                fill_node_of(service);
+                change(START, activator, "[Unit]\nDescription=x\n", "");
+                assert_int_equal(node_of(service, LAUNCHED), node_of(activator, LAUNCHED));
+        }
+}
+
+static void the_service_of_another_name_follows_too(void **state) {
+        change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
+        fill_node_of("night.timer");
+        change(START, "z-backup.service", SERVICE, "");
+        assert_int_equal(node_of("z-backup.service", LAUNCHED), node_of("night.timer", LAUNCHED));
+}
+
+static void a_timer_goes_where_its_service_must_be(void **state) {
+        rig_host_set_labels(&g, 3, "disk", "ssd");
+        rig_settle(&g);
+        change(SUBMIT, "job.service", ONE_SHOT ON_SSD, "");
+        change(START, "job.timer", TIMER, "");
+        assert_int_equal(node_of("job.service", LOADED), rig_host(&g, 3)->node);
+        assert_int_equal(node_of("job.timer", LAUNCHED), rig_host(&g, 3)->node);
+}
+
+static void they_move_together(void **state) {
+        uint32_t before, after;
+
+        change(START, "first.service", SERVICE, ""); // on the leader's own host
+        change(SUBMIT, "job.service", ONE_SHOT, "");
+        change(SUBMIT, "z.service", SERVICE, "");
+        change(START, "job.timer", TIMER, "");
+        change(START, "a.timer", "[Timer]\nUnit=z.service\n", "");
+        before = node_of("job.timer", LAUNCHED);
+        change(START, "job.service", NULL, ""); // runs by itself once, and is done
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "job.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
+        rig_settle(&g);
+        assert_int_equal(before, rig_host(&g, 2)->node);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_settle(&g);
+        after = node_of("job.timer", LAUNCHED);
+        assert_int_not_equal(after, before);
+        assert_int_equal(node_of("job.service", LAUNCHED), after); // its file is needed there; it is not run
+        assert_int_equal(rig_unit_on(&g, after, "job.service")->starts, 0);
+        assert_int_equal(node_of("z.service", LOADED), node_of("a.timer", LAUNCHED));
+}
+
+static void a_lost_node_gives_both_to_one_node(void **state) {
+        for (int i = 0; i < 12; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "p%d.service", i);
+                change(SUBMIT, name, SERVICE, "");
+                snprintf(name, sizeof(name), "p%d.timer", i);
+                change(START, name, TIMER, "");
+        }
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_settle(&g);
+        for (int i = 0; i < 12; i++) {
+                char service[32], timer[32];
+
+                snprintf(service, sizeof(service), "p%d.service", i);
+                snprintf(timer, sizeof(timer), "p%d.timer", i);
+                assert_int_equal(node_of(service, LOADED), node_of(timer, LAUNCHED));
+                assert_int_not_equal(node_of(timer, LAUNCHED), rig_host(&g, 3)->node);
+        }
+}
+
+// The timer's new content needs another node.
+static void the_service_follows_a_timer_that_moves_by_itself(void **state) {
+        uint32_t before;
+        RigAnswer *a;
+
+        change(SUBMIT, "job.service", ONE_SHOT, "");
+        change(START, "job.timer", TIMER, "");
+        before = node_of("job.timer", LAUNCHED);
+        for (uint32_t i = 1; i <= 3; i++)
+                if (rig_host(&g, i)->node != before) {
+                        rig_host_set_labels(&g, i, "disk", "ssd");
+                        break;
+                }
+        rig_settle(&g);
+        a = rig_change_with(&g, START, "job.timer", TIMER ON_SSD, true, NULL);
+        rig_settle(&g);
+        assert_string_equal(a->responses[0]->change->units[0]->message, "");
+        assert_int_not_equal(node_of("job.timer", LAUNCHED), before);
+        assert_int_equal(node_of("job.service", LOADED), node_of("job.timer", LAUNCHED));
+}
+
+static void what_runs_by_its_own_order_is_not_stopped_for_a_timer(void **state) {
+        rig_host_set_labels(&g, 2, "disk", "ssd");
+        rig_settle(&g);
+        change(START, "x.service", SERVICE ON_SSD, "");
+        rig_host_set_labels(&g, 3, "rack", "b");
+        rig_settle(&g);
+        change(START, "x.timer", TIMER "[X-Argosy]\nMachineMetadata=rack=b\n",
+               "x.service is on another node, where this unit cannot activate it");
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service", LAUNCHED), rig_host(&g, 2)->node);
+        assert_int_equal(node_of("x.timer", LAUNCHED), rig_host(&g, 3)->node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void who_may_be_started_again_is_told_so(void **state) {
+        change(SUBMIT, "job.service", ONE_SHOT, "");
+        change(START, "job.timer", TIMER, "");
+        change(START, "job.service", NULL, "");
+        change(STOP, "job.service", NULL, "job.timer may start it again");
+        change(ARGOSY__VERB__VERB_UNLOAD, "job.service", NULL, "job.timer activates it, and will fail to");
+        change(ARGOSY__VERB__VERB_DESTROY, "job.timer", NULL, "");
+        change(ARGOSY__VERB__VERB_DESTROY, "job.service", NULL, "");
+}
+
+static void what_cannot_be_loaded_with_it_is_a_warning(void **state) {
+        change(SUBMIT, "job.service", ONE_SHOT "[X-Argosy]\nMachineMetadata=no=where\n", "");
+        change(START, "job.timer", TIMER,
+               "job.service, which belongs to it, cannot be loaded: no node of this cluster can take the "
+               "unit");
+        assert_int_equal(rig_record(&g, "job.service")->target, ARGOSY__TARGET__TARGET_INACTIVE);
+        node_of("job.timer", LAUNCHED);
+}
+
+static void instances_come_from_their_template(void **state) {
+        change(SUBMIT, "job@.service", ONE_SHOT, "");
+        change(START, "job@7.timer", TIMER, "");
+        assert_int_equal(node_of("job@7.service", LOADED), node_of("job@7.timer", LAUNCHED));
+        change(START, "lone.timer", TIMER, ""); // perhaps the node has it
+        assert_null(rig_record(&g, "lone.service"));
+}
+
+static void also_means_also(void **state) {
+        change(SUBMIT, "web.socket", "[Socket]\nListenStream=80\n[Install]\nAlso=web.service\n", "");
+        change(START, "web.service", SERVICE "[Install]\nAlso=web.socket\n", "");
+        assert_int_equal(node_of("web.socket", LOADED), node_of("web.service", LAUNCHED));
+}
+
+static void chains_and_circles_come_to_an_end(void **state) {
+        change(SUBMIT, "a.path", "[Path]\nUnit=b.timer\n", "");
+        change(SUBMIT, "b.timer", "[Timer]\nUnit=a.path\n", "");
+        change(START, "b.timer", NULL, "");
+        assert_int_equal(node_of("a.path", LOADED), node_of("b.timer", LAUNCHED));
+        change(START, "a.path", NULL, "");
+        rig_settle(&g);
+        assert_int_equal(node_of("a.path", LAUNCHED), node_of("b.timer", LAUNCHED));
+        change(SUBMIT, "c.path", "[Path]\nUnit=d.timer\n", "");
+        change(SUBMIT, "d.timer", TIMER, "");
+        change(SUBMIT, "d.service", ONE_SHOT, "");
+        change(START, "c.path", NULL, "");
+        assert_int_equal(node_of("d.service", LOADED), node_of("c.path", LAUNCHED));
+        assert_int_equal(node_of("d.timer", LOADED), node_of("c.path", LAUNCHED));
+}
+
+// What was moving when the leader changed is not forgotten.
+static void the_next_leader_knows_who_belongs_together(void **state) {
+        change(START, "night.timer", "[Timer]\nUnit=z-backup.service\n", "");
+        fill_node_of("night.timer");
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        change(LOAD, "z-backup.service", SERVICE, "");
+        assert_int_equal(node_of("z-backup.service", LOADED), node_of("night.timer", LAUNCHED));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+                T(a_timer_brings_its_service_along),
+                T(whoever_comes_second_goes_where_the_first_is),
+                T(the_service_of_another_name_follows_too),
+                T(a_timer_goes_where_its_service_must_be),
+                T(they_move_together),
+                T(a_lost_node_gives_both_to_one_node),
+                T(the_service_follows_a_timer_that_moves_by_itself),
+                T(what_runs_by_its_own_order_is_not_stopped_for_a_timer),
+                T(who_may_be_started_again_is_told_so),
+                T(what_cannot_be_loaded_with_it_is_a_warning),
+                T(instances_come_from_their_template),
+                T(also_means_also),
+                T(chains_and_circles_come_to_an_end),
+                T(the_next_leader_knows_who_belongs_together),
+#undef T
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -23,7 +23,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from lib import Cluster, Failure, eventually, main
-from views import Views, differences
+from views import Views
 
 SHORT = 400
 HISTORY = 25  # operations on a unit that a story begins with
@@ -216,10 +216,9 @@ def differ(c, seed, n_operations, lanes):
         stuck = [op for op in operations if STUCK.search(op.said)]
         assert not stuck, f"{told}: stuck\n" + stories([op.unit for op in stuck], history, operations)
         try:
-            rows, listed = views.rest()
+            found, rows = views.compare()
         except (AssertionError, Failure) as error:
             raise AssertionError(f"{told}: {error}\n" + stories([str(error)], history, operations)) from None
-        found = differences(rows, listed)
         assert not found, f"{told}:\n" + "\n".join(found) + "\n" + details(c, found) + stories(found, history, operations, rows)
         history += operations
     missing = {node.name: counters(node)["discrepancies"] for node in c.nodes}

@@ -9,9 +9,11 @@ The units are bound to n2, where the trouble is; n1 leads and hears of them by m
 """
 
 import os
+import re
 import signal
 import threading
 import time
+from pathlib import Path
 
 from lib import SLEEPER, Cluster, eventually, main, stays, take_flag
 from views import Views
@@ -21,6 +23,7 @@ LONG = take_flag("--long")
 PID1_STOPPED_S = 30 if LONG else 3
 ARGOSYD_STOPPED_S = 60 if LONG else 3
 TRANSITIONS = 2000 if LONG else 300
+CRASHING_S = 8 if LONG else 3
 
 ON_N2 = "[X-Argosy]\nMachineMetadata=number=2\n"
 WORKER = "[Unit]\nStartLimitIntervalSec=0\n" + SLEEPER + ON_N2
@@ -231,6 +234,86 @@ def test_units_come_and_go_by_other_hands(c: Cluster):
         views.agree()
         assert c.shown("spare") == "loaded inactive dead"
     assert runs(node, "w@*") == before
+
+
+def cpu_s(node, group):
+    """What the processes of a control group have used."""
+    return int((node.cgroup(group) / "cpu.stat").read_text().split()[1]) / 1e6
+
+
+def sent_packets(node):
+    return sum(int(count) for count in node.run("cat /sys/class/net/[!l]*/statistics/tx_packets").split())
+
+
+def measure(node, unit):
+    return {"restarts": int(node.run(f"systemctl show --property=NRestarts --value {unit}")), "packets": sent_packets(node),
+            "argosyd": cpu_s(node, "system.slice/argosyd.service"), "pid1": cpu_s(node, "init.scope"), "seconds": time.monotonic()}
+
+
+def test_a_unit_that_crashes_for_ever_costs_little_and_delays_nobody(c: Cluster):
+    node, before, _ = crew(c)
+    c.submit("crash.service", CRASHING)
+    c.ctl("start --no-block crash")
+    eventually(lambda: measure(node, "crash")["restarts"] > 20)  # the first ones are told one by one
+    began = measure(node, "crash")
+    slowest = 0
+    while time.monotonic() < began["seconds"] + CRASHING_S:
+        unit, (_, pid) = before.popitem()
+        killed = time.monotonic()
+        node.run(f"kill -KILL {pid}")
+        eventually(lambda: c.shown(unit) == "loaded failed failed")
+        slowest = max(slowest, time.monotonic() - killed)
+        time.sleep(CRASHING_S / 10)
+    spent = {key: value - began[key] for key, value in measure(node, "crash").items()}
+    print(f"{spent}, slowest {slowest:.2f} s")
+    assert spent["restarts"] > 20 * CRASHING_S
+    assert spent["packets"] < 20 * spent["seconds"] and spent["packets"] < spent["restarts"]
+    assert spent["argosyd"] < 0.5 * spent["pid1"]
+    assert slowest < 1
+    assert c.row("crash")["active"] in ("activating", "failed", "active", "inactive")
+    assert runs(node, "w@*") == before
+    c.ctl("stop crash")
+    assert c.shown("crash") in ("loaded inactive dead", "loaded failed failed")
+
+
+def memory_mb(pid):
+    return int(re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1]) / 1024
+
+
+def flood(node, enough_mb):
+    """Makes PID 1 say so much that it keeps that for a subscriber that does not read, and then no more for it."""
+    node.write("/etc/systemd/system/flood@.target", "[Unit]\nDescription=%i\n")
+    before, seen = memory_mb(node.init_pid()), []
+    while len(seen) < 5 or seen[-1] > seen[-5] + 5 or seen[-1] < before + enough_mb:
+        node.run("set -- $(seq -f flood@%g.target 500); systemctl start $*; systemctl stop $*")
+        seen.append(memory_mb(node.init_pid()))
+        assert len(seen) < 1000, f"PID 1 grew from {before} MB to {seen[-1]} MB and dropped nothing"
+    print(f"PID 1 grew from {before:.0f} to {seen[-1]:.0f} MB in {len(seen)} rounds of 1000 jobs")
+
+
+def signals_that_pid_1_drops(c: Cluster):
+    node, before, views = crew(c, "spare.service")
+    c.submit("spare.service", WORKER)
+    c.ctl("load spare")
+    no_watchdog(node)
+    c.wait_online()
+    node.pause()
+    try:
+        flood(node, 300)
+        node.run("systemctl stop w@1; systemctl kill --signal=KILL w@2; systemctl start spare")
+        now = runs(node, "w@*")
+    finally:
+        node.resume()
+    c.wait_online(60)
+    views.agree()
+    assert c.shown("w@1") == "loaded inactive dead" and c.shown("w@2") == "loaded failed failed"
+    assert c.shown("spare") == "loaded active running"
+    assert runs(node, "w@*") == now
+    print(node.journal("argosyd", lines=10))
+
+
+if LONG:
+    test_signals_that_pid_1_drops = signals_that_pid_1_drops
 
 
 main(nodes=2, conf=["n1:Node.Labels=number=1", "n2:Node.Labels=number=2"])

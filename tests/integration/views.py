@@ -2,12 +2,11 @@
 """What argosy shows of units beside what systemd itself says, once nothing moves any more.
 
     views = Views(c, ["w@1.service", "plain.service"])
-    rows, listed = views.rest()
-    assert not differences(rows, listed)
+    views.agree()
 
 At rest means: systemd has no job, no unit is on its way, a marker unit that was started and stopped by systemctl was seen active
 and inactive through argosy (so whatever systemd had to say before has been said, and came through), and systemd lists the same
-after that as before.
+after that as before. A unit that changed many times in a short while may be shown a second late (agent/report-pace.h).
 """
 
 import time
@@ -15,6 +14,7 @@ import time
 from lib import eventually
 
 REST_S = 40
+PACE_S = 2.5
 
 MARKER = "seen-marker.target"
 
@@ -67,9 +67,19 @@ class Views:
                     return rows, after
             assert time.monotonic() < deadline, f"no rest after {REST_S} s: {moving} {jobs}"
 
+    def compare(self):
+        """In what argosy's list differs from systemd's, at rest; and argosy's."""
+        late = None
+        while True:
+            rows, listed = self.rest()
+            found, now = differences(rows, listed), time.monotonic()
+            late = late or now + PACE_S
+            if not found or now > late:
+                return found, rows
+
     def agree(self):
         """At rest, argosy shows what systemd lists."""
-        found = differences(*self.rest())
+        found, _ = self.compare()
         assert not found, "\n".join(found)
 
 

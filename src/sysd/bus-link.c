@@ -96,8 +96,8 @@ static void process(BusLink *l) {
 static void on_poll(uv_poll_t *h, int status, int events) {
         BusLink *l = h->data;
 
-        if (status < 0)
-                bus_link_fail(l, uvx_errno(status));
+        if (status < 0) // UV_EBADF is libuv's word for POLLERR: the peer went away without reading all
+                bus_link_fail(l, status == UV_EBADF ? -ECONNRESET : uvx_errno(status));
         process(l);
 }
 

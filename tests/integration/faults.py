@@ -104,6 +104,7 @@ def test_daemon_reload_while_units_are_loaded_and_started(c: Cluster):
 def test_daemon_reexec_while_units_are_loaded_and_started(c: Cluster):
     node, before, views = crew(c, *names("x", 40))
     _, pid = before.pop("w@1.service")
+    since = time.time()
     with Beside(lambda: node.run("systemctl daemon-reexec; sleep 0.3")):  # time to do anything at all in between
         expected = all_verbs(c, "x")
         node.run(f"kill -KILL {pid}")
@@ -111,6 +112,8 @@ def test_daemon_reexec_while_units_are_loaded_and_started(c: Cluster):
     assert c.shown("w@1") == "loaded failed failed"
     assert set(runs(node, "x@*")) == expected
     assert runs(node, "w@*") == before
+    said = node.journal("argosyd", since=since, lines=200)
+    assert "Lost the connection to systemd: Connection reset by peer" in said and "Bad file descriptor" not in said, said
 
 
 def test_the_message_bus_dies_and_is_restarted(c: Cluster):

@@ -149,7 +149,7 @@ def test_what_somebody_else_started_is_replaced_when_it_is_down(c: Cluster):
     node.run("systemctl stop web")
     eventually(lambda: said_stale(c, "web.service") == (False, False))
     assert loading.result().status == 0
-    assert version(c, "web.service") == "2" and c.shown("web") == "loaded inactive dead"
+    eventually(lambda: version(c, "web.service") == "2" and c.shown("web") == "loaded inactive dead")
 
 
 main(nodes=1)

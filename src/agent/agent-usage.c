@@ -258,6 +258,19 @@ static void look_free(Look *k) {
         uv_close((uv_handle_t *) &k->timer, on_look_closed);
 }
 
+// The last word of a Look that cannot go on.
+static void look_end(Look *k, int status, const char *why) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        AgentReply reply = k->reply;
+        void *userdata = k->userdata;
+
+        look_free(k);
+        response.final = true;
+        response.status = status;
+        response.message = (char *) why;
+        reply(&response, userdata);
+}
+
 typedef struct Page { // one message
         Argosy__Response response;
         Argosy__Response__Usage usage;
@@ -299,8 +312,13 @@ static bool page_send(Page *p, Agent *a, uint64_t number) {
 static void say_rows(Agent *a, uint64_t number, char **names, const UnitUsage *samples, size_t n) {
         _cleanup_free_ Page *p = malloc(sizeof(*p));
 
-        if (!p)
+        if (!p) {
+                Look *k = look_find(a, number);
+
+                if (k && k->interval_ms == 0)
+                        look_end(k, ENOMEM, "out of memory");
                 return; // the next reading may do better
+        }
         page_begin(p);
         for (size_t i = 0; i < n; i++) {
                 size_t at = p->usage.n_rows;
@@ -418,17 +436,20 @@ static int copy_words(Look *k, char **patterns, size_t n) {
         k->patterns = calloc(n ?: 1, sizeof(*k->patterns));
         if (!k->node_name || !k->patterns)
                 return -ENOMEM;
-        for (; k->n_patterns < n; k->n_patterns++) {
-                char *word = k->patterns[k->n_patterns] = strdup(patterns[k->n_patterns]);
+        for (size_t i = 0; i < n; i++) {
+                char *word = strdup(patterns[i]);
 
                 if (!word)
                         return -ENOMEM;
-                if (strpbrk(word, "*?[")) {
-                        if (k->n_globs == AGENT_USAGE_GLOBS_MAX)
-                                return -E2BIG;
-                        k->globs[k->n_globs++] = word;
-                } else if (map_add_str(&k->wanted, word, word) == -ENOMEM)
-                        return -ENOMEM;
+                k->patterns[k->n_patterns++] = word;
+                if (!strpbrk(word, "*?[")) {
+                        if (map_add_str(&k->wanted, word, word) == -ENOMEM)
+                                return -ENOMEM;
+                        continue;
+                }
+                if (k->n_globs == AGENT_USAGE_GLOBS_MAX)
+                        return -E2BIG;
+                k->globs[k->n_globs++] = word;
         }
         return 0;
 }
@@ -482,23 +503,14 @@ void agent_looks_drop_node(AgentNode *node) {
         Agent *a = node->agent;
 
         for (;;) {
-                Argosy__Response response = ARGOSY__RESPONSE__INIT;
                 Look *k = NULL;
-                AgentReply reply;
-                void *userdata;
 
                 list_foreach (n, &a->looks)
                         if (CONTAINER_OF(n, Look, link)->node == node)
                                 k = CONTAINER_OF(n, Look, link);
                 if (!k)
                         return;
-                reply = k->reply;
-                userdata = k->userdata;
-                look_free(k);
-                response.final = true;
-                response.status = ECONNRESET;
-                response.message = (char *) "the manager was detached";
-                reply(&response, userdata); // whoever is told may cancel others
+                look_end(k, ECONNRESET, "the manager was detached"); // whoever is told may cancel others
         }
 }
 

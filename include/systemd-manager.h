@@ -121,9 +121,9 @@ const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *nam
 // once. `error` is never NULL: systemd's text, or what the result alone does not say, or empty.
 //   When it fires the cache shows what the job did: the unit's change is delivered before, or was asked for.
 //   START of a one-shot ends when that has finished. A unit that ends at once after a good start gives DONE:
-//   look at its state. RESET_FAILED is a call, not a job: when it is done the unit is not failed. A unit that is
-//   not loaded counts as DONE for it and for STOP. A job survives a lost connection: if it is still running
-//   after the reconnect it goes on. LOST comes after `synced`: look at the unit's state.
+//   look at its state. RESET_FAILED is a call, not a job: when it is done the unit is not failed. A unit
+//   that is not loaded counts as DONE for it and for STOP. A job survives a lost connection: if it is still
+//   running after the reconnect it goes on. LOST comes after `synced`: look at the unit's state.
 typedef void (*SystemdJobDone)(const char *name, SystemdJobKind kind, SystemdJobResult result,
                                const char *error, void *userdata);
 int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
@@ -155,15 +155,20 @@ typedef void (*SystemdControlGroup)(int error, const char *control_group, void *
 int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdControlGroup done,
                                   void *userdata);
 
+// Whether systemd has an older version of the unit's files in memory than is on the disk (NeedDaemonReload),
+// for about 10 us of systemd: 1 or 0, or negative errno. A unit that is not loaded is loaded for it.
+typedef void (*SystemdOutdated)(int outdated, void *userdata);
+int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdated done, void *userdata);
+
 // The process at the other end of the connection, which is the manager; -ENOTCONN while there is none.
 int systemd_manager_pid(const SystemdManager *m);
 
 typedef struct SystemdStats {
-        uint64_t calls;         // made to systemd
-        uint64_t signals;       // received
-        uint64_t resyncs;       // finished
-        uint64_t resync_us;     // how long the last one took, after a new connection from systemd's first answer
-        uint64_t losses;        // messages that systemd dropped, as their numbers tell
+        uint64_t calls;     // made to systemd
+        uint64_t signals;   // received
+        uint64_t resyncs;   // finished
+        uint64_t resync_us; // how long the last one took, after a new connection from systemd's first answer
+        uint64_t losses;    // messages that systemd dropped, as their numbers tell
         uint64_t check_rounds;  // of the rolling check, finished
         uint64_t check_calls;   // made by it
         uint64_t check_names;   // units that it asked for or found in the control groups

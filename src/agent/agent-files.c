@@ -149,6 +149,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         u->held_spec = agent_spec_ref(it->spec);
         u->file_present = true;
         u->enabled = it->enable;
+        u->read_again = false;
         u->stale = u->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         u->stale_since_us = clock_boot_us();
         agent_unit_report(u);

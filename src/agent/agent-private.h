@@ -79,11 +79,13 @@ typedef struct AgentUnit {
         AgentSpec *held_spec; // NULL if its content is not known any more
 
         bool new_content;  // of the write under way: other than what systemd may have in memory
+        bool to_verify;    // it replaced other content: that it is what runs is asked after the next start
         bool half_written; // a helper that wrote its files did not say how that ended
         bool file_present, files_removed, stale, parsed, unwatched;
         uint64_t stale_since_us;
         bool enabled, links_stale;
         uint64_t links_stale_since_us;
+        bool read_again; // somebody reloaded about when `stale` began: before our own reload we ask
 
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
@@ -305,11 +307,14 @@ typedef struct AgentStepCall { // userdata of one job or reload
         uint64_t number;
         char name[];
 } AgentStepCall;
+// For the step under way; NULL: out of memory. The caller frees it.
+AgentStepCall *agent_step_call_new(const AgentUnit *u);
 extern const SystemdOps agent_systemd_ops; // userdata: the AgentNode
 void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
                        void *userdata);
 void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata);
-void agent_on_reloaded(int error, void *userdata);
+// Reloads for the step under way, if that still has a reason; owns `call` unless it fails.
+int agent_reload(AgentUnit *u, AgentStepCall *call);
 // NULL if the step was overtaken or the unit is gone.
 AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number);
 // The step of the unit ended. `error` NULL: well. Otherwise it is tried again later.

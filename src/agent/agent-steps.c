@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "log.h"
 
-static AgentStepCall *step_call_new(const AgentUnit *u) {
+AgentStepCall *agent_step_call_new(const AgentUnit *u) {
         AgentStepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
 
         if (!c)
@@ -94,6 +94,7 @@ static void record_owed_run(AgentUnit *u) {
 
 static void record_write(AgentUnit *u) {
         u->new_content = !u->has_held || !hash_equal(&u->held.spec, &u->wanted.spec);
+        u->to_verify |= u->has_held && u->new_content;
         if (!u->has_held) {
                 u->held = (LedgerRecord){.name = u->name};
                 if (u->spec->spreadable && str_has_suffix(u->name, ".service"))
@@ -303,13 +304,13 @@ static void call_systemd(AgentUnit *u) {
                 [PLAN_RESET_FAILED] = SYSTEMD_RESET_FAILED,
         };
         SystemdManager *m = u->node->systemd;
-        AgentStepCall *call = step_call_new(u);
+        AgentStepCall *call = agent_step_call_new(u);
         int r;
 
         if (!call)
                 r = -ENOMEM;
         else if (u->busy == PLAN_RELOAD)
-                r = systemd_manager_reload(m, agent_on_reloaded, call);
+                r = agent_reload(u, call);
         else
                 r = systemd_manager_job(m, kinds[u->busy], u->name, agent_on_job_done, call);
         if (r < 0) {

@@ -82,6 +82,36 @@ static void describe_job(const AgentUnit *u, const char *what, SystemdJobResult 
                 snprintf(ret, AGENT_ERROR_MAX, "%s %s", what, job_result_text(result));
 }
 
+// ---- does it run what we wrote?
+
+static void on_outdated(int outdated, void *userdata) {
+        _cleanup_free_ AgentStepCall *call = userdata;
+        AgentUnit *u = agent_unit_find(call->node, call->name);
+
+        if (outdated <= 0 || !u || u->step_number != call->number || !u->file_present)
+                return;
+        log_unit(LOG_NOTICE, u->name, "systemd kept the old file of %s in memory.", u->name);
+        u->stale = true;
+        u->stale_since_us = clock_boot_us();
+        agent_unit_mark(u);
+}
+
+// Somebody may have made systemd load the unit between its stop and the write, with the old content, and of
+// that we hear too late. So it is asked after a start that was to take up new content, once.
+static void verify_content(AgentUnit *u) {
+        AgentStepCall *call;
+
+        if (!u->to_verify || !agent_unit_runtime(u))
+                return;
+        call = agent_step_call_new(u);
+        if (!call || systemd_manager_outdated(u->node->systemd, u->name, on_outdated, call) < 0)
+                free(call); // asked after the next start
+        else
+                u->to_verify = false;
+}
+
+// ---- ends of jobs
+
 static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result, const char *error) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         char text[AGENT_ERROR_MAX];
@@ -97,6 +127,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         u->unwatched = false;
         u->parsed = true;
         agent_unit_record(u);
+        verify_content(u);
         if (result == SYSTEMD_JOB_DONE) {
                 agent_step_done(u, NULL);
                 return;
@@ -158,7 +189,7 @@ void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult r
         }
 }
 
-void agent_on_reloaded(int error, void *userdata) {
+static void on_reloaded(int error, void *userdata) {
         _cleanup_free_ AgentStepCall *call = userdata;
         AgentUnit *u = agent_step_find(call->node, call->name, call->number);
         char text[AGENT_ERROR_MAX];
@@ -172,6 +203,36 @@ void agent_on_reloaded(int error, void *userdata) {
         }
         u->stale = u->links_stale = false;
         agent_step_done(u, NULL);
+}
+
+// systemd has answered whether the unit needs the reload.
+static void on_reload_needed(int outdated, void *userdata) {
+        AgentStepCall *call = userdata;
+        AgentUnit *u = agent_step_find(call->node, call->name, call->number);
+        int r;
+
+        if (!u || outdated == 0) {
+                free(call);
+                if (u) {
+                        u->stale = u->read_again = false;
+                        agent_step_done(u, NULL);
+                }
+                return;
+        }
+        r = systemd_manager_reload(u->node->systemd, on_reloaded, call);
+        if (r < 0) {
+                free(call);
+                agent_step_done(u, strerror(-r));
+        }
+}
+
+// Of links systemd does not say that it has not seen them.
+int agent_reload(AgentUnit *u, AgentStepCall *call) {
+        SystemdManager *m = u->node->systemd;
+
+        return u->read_again && !u->links_stale
+                       ? systemd_manager_outdated(m, u->name, on_reload_needed, call)
+                       : systemd_manager_reload(m, on_reloaded, call);
 }
 
 void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata) {
@@ -233,6 +294,7 @@ static void on_read_again(uint64_t since_us, void *userdata) {
 
                 if (u->stale && u->stale_since_us < since_us)
                         u->stale = false;
+                u->read_again = u->stale;
                 if (u->links_stale && u->links_stale_since_us < since_us)
                         u->links_stale = false;
         }

@@ -277,8 +277,7 @@ static void pump_reload(SystemdManager *m) {
 
 // ---- inspect
 
-static int inspect(SystemdManager *m, const char *name, SystemdInspected done, SystemdControlGroup done_one,
-                   void *userdata) {
+static int inspect(SystemdManager *m, const char *name, const Inspection *what) {
         size_t len = strlen(name);
         Inspection *i;
 
@@ -289,7 +288,8 @@ static int inspect(SystemdManager *m, const char *name, SystemdInspected done, S
         i = calloc(1, sizeof(*i) + len + 1);
         if (!i)
                 return -ENOMEM;
-        *i = (Inspection){.manager = m, .done = done, .done_one = done_one, .userdata = userdata};
+        *i = *what;
+        i->manager = m;
         memcpy(i->name, name, len);
         list_append(&m->inspections_waiting, &i->link);
         drain_mark(&m->drain);
@@ -297,12 +297,16 @@ static int inspect(SystemdManager *m, const char *name, SystemdInspected done, S
 }
 
 int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata) {
-        return inspect(m, name, done, NULL, userdata);
+        return inspect(m, name, &(Inspection){.done = done, .userdata = userdata});
 }
 
 int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdControlGroup done,
                                   void *userdata) {
-        return inspect(m, name, NULL, done, userdata);
+        return inspect(m, name, &(Inspection){.done_one = done, .userdata = userdata});
+}
+
+int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdated done, void *userdata) {
+        return inspect(m, name, &(Inspection){.done_outdated = done, .userdata = userdata});
 }
 
 // The interface of the unit's type, which alone has its ControlGroup. NULL: it has none.
@@ -323,6 +327,8 @@ static const char *control_group_interface(const char *name) {
 static int new_inspection_call(SystemdManager *m, const Inspection *i, sd_bus_message **ret) {
         const char *interface = i->done_one ? control_group_interface(i->name) : "";
 
+        if (i->done_outdated)
+                return manager_new_property_call(m, i->name, SYSTEMD_UNIT, "NeedDaemonReload", ret);
         if (!interface)
                 return -EOPNOTSUPP;
         return manager_new_property_call(m, i->name, interface, i->done_one ? "ControlGroup" : NULL, ret);
@@ -382,13 +388,24 @@ static void tell_control_group(const Inspection *i, int error) {
         i->done_one(MIN_OF(error, 0), error < 0 ? NULL : path, i->userdata);
 }
 
+static void tell_outdated(const Inspection *i, int error) {
+        int outdated = 0;
+
+        if (error == 0)
+                error = sd_bus_message_read(i->reply, "v", "b", &outdated);
+        i->done_outdated(error < 0 ? error : outdated, i->userdata);
+}
+
 static void tell_inspection(Inspection *i, int error) {
         Argosy__Response__Property **properties = NULL;
         size_t n = 0;
 
-        if (i->done_one) {
+        if (i->done_one || i->done_outdated) {
                 list_unlink(&i->link);
-                tell_control_group(i, error);
+                if (i->done_one)
+                        tell_control_group(i, error);
+                else
+                        tell_outdated(i, error);
                 sd_bus_message_unref(i->reply);
                 free(i);
                 return;

@@ -115,8 +115,9 @@ typedef struct Inspection {
         SystemdManager *manager;
         int error;
         sd_bus_message *reply;
-        SystemdInspected done;        // all properties, or
-        SystemdControlGroup done_one; // only ControlGroup
+        SystemdInspected done;         // all properties, or
+        SystemdOutdated done_outdated; // only NeedDaemonReload, or
+        SystemdControlGroup done_one;  // only ControlGroup
         void *userdata;
         char name[];
 } Inspection;

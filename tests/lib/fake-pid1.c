@@ -31,7 +31,8 @@ typedef enum JobKind {
         JOB_LOAD,
         JOB_RELOAD,
         JOB_INSPECT,
-        JOB_GROUP
+        JOB_GROUP,
+        JOB_OUTDATED
 } JobKind;
 
 typedef struct Job {
@@ -43,6 +44,7 @@ typedef struct Job {
                 SystemdReloaded reload;
                 SystemdInspected inspect;
                 SystemdControlGroup group;
+                SystemdOutdated outdated;
         } done;
         void *userdata;
         char name[];
@@ -109,16 +111,28 @@ static unsigned count_wants(FakePid1 *p, const char *name) {
         return n;
 }
 
+static char *read_fragment(FakePid1 *p, const char *name) {
+        char *content = read_file(p, name);
+
+        if (!content && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                _cleanup_free_ char *template = unit_name_template(name);
+
+                content = read_file(p, template);
+        }
+        return content;
+}
+
+static bool is_outdated(FakePid1 *p, const FakeUnit *u) {
+        _cleanup_free_ char *now = read_fragment(p, u->name);
+
+        return !now || !u->content ? now != u->content : !streq(now, u->content);
+}
+
 static void load_unit(FakePid1 *p, FakeUnit *u) {
         if (u->rt.loaded)
                 return;
         u->n_wants = count_wants(p, u->name);
-        u->content = read_file(p, u->name);
-        if (!u->content && unit_name_kind(u->name, NULL) == UNIT_NAME_INSTANCE) {
-                _cleanup_free_ char *template = unit_name_template(u->name);
-
-                u->content = read_file(p, template);
-        }
+        u->content = read_fragment(p, u->name);
         u->rt.loaded = true;
         u->rt.load = !u->content                     ? ARGOSY__LOAD_STATE__LOAD_NOT_FOUND
                      : strstr(u->content, "[Broken") ? ARGOSY__LOAD_STATE__LOAD_BAD_SETTING
@@ -296,6 +310,12 @@ static void run_job(FakePid1 *p, Job *j) {
                 free(j);
                 return;
         }
+        case JOB_OUTDATED:
+                load_unit(p, u);
+                j->done.outdated(is_outdated(p, u), j->userdata);
+                free(j);
+                collect(p, u);
+                return;
         }
 }
 
@@ -365,6 +385,9 @@ static void lose(Job *j, SystemdManager *m) {
                 break;
         case JOB_GROUP:
                 j->done.group(-ECONNRESET, NULL, j->userdata);
+                break;
+        case JOB_OUTDATED:
+                j->done.outdated(-ECONNRESET, j->userdata);
                 break;
         default:
                 j->done.job(j->name, (SystemdJobKind) (int) j->kind, SYSTEMD_JOB_LOST, "", j->userdata);
@@ -487,6 +510,13 @@ int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdCo
         if (!m->connected)
                 return -ENOTCONN;
         job_new(m, JOB_GROUP, name, userdata)->done.group = done;
+        return 0;
+}
+
+int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdated done, void *userdata) {
+        if (!m->connected)
+                return -ENOTCONN;
+        job_new(m, JOB_OUTDATED, name, userdata)->done.outdated = done;
         return 0;
 }
 

@@ -26,7 +26,8 @@ typedef struct FakeUnit {
         char active[16], sub[24], result[24];
         uint8_t invocation[16];
         uint64_t since_us;
-        uint32_t job; // 0: none
+        uint64_t file; // that it was loaded from, 0: none
+        uint32_t job;  // 0: none
         char job_type[16];
         unsigned order;
         char name[256];
@@ -322,23 +323,33 @@ static FakeUnit *unit_get(FakeSystemd *f, const char *name) {
         return u;
 }
 
-static bool file_is_there(FakeSystemd *f, const char *name) {
+static uint64_t file_identity(const char *path) {
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+                return 0;
+        return (uint64_t) st.st_ino * UINT64_C(0x9e3779b97f4a7c15) +
+               (uint64_t) st.st_mtim.tv_sec * 1000000007 + (uint64_t) st.st_mtim.tv_nsec + 1;
+}
+
+// The unit's file or its template's; 0: none.
+static uint64_t file_of(FakeSystemd *f, const char *name) {
         const char *at = strchr(name, '@'), *dot = strrchr(name, '.');
         char path[1024];
+        uint64_t file;
 
         if (!f->dir)
-                return false;
+                return 0;
         snprintf(path, sizeof(path), "%s/%s", f->dir, name);
-        if (access(path, F_OK) == 0)
-                return true;
-        if (!at || !dot)
-                return false;
+        file = file_identity(path);
+        if (file || !at || !dot)
+                return file;
         snprintf(path, sizeof(path), "%s/%.*s@%s", f->dir, (int) (at - name), name, dot);
-        return access(path, F_OK) == 0;
+        return file_identity(path);
 }
 
 static const char *load_word(FakeSystemd *f, const FakeUnit *u) {
-        if (!u->exists && !file_is_there(f, u->name))
+        if (!u->exists && !file_of(f, u->name))
                 return "not-found";
         return u->behaviour == FAKE_BAD_SETTING ? "bad-setting" : "loaded";
 }
@@ -347,6 +358,7 @@ static void load(FakeSystemd *f, FakeUnit *u) {
         if (u->loaded)
                 return;
         u->loaded = true;
+        u->file = file_of(f, u->name);
         emit_new(f, u);
 }
 
@@ -660,6 +672,8 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
                 must(sd_bus_message_append(reply, "v", "s", f->stopping ? "stopping" : "running"));
         else if (u && streq(property, "InvocationID"))
                 append_bytes_variant(reply, u->invocation);
+        else if (u && streq(property, "NeedDaemonReload"))
+                must(sd_bus_message_append(reply, "v", "b", u->file != file_of(f, u->name)));
         else if (u && streq(property, "Result"))
                 must(sd_bus_message_append(reply, "v", "s", u->result));
         else if (u && streq(property, "ControlGroup"))
@@ -871,6 +885,10 @@ FakeState fake_systemd_state(FakeSystemd *f, const char *name) {
         return (FakeState){u->loaded, u->active, u->sub, u->result, u->invocation};
 }
 
+bool fake_systemd_is_current(FakeSystemd *f, const char *name) {
+        return unit_get(f, name)->file == file_of(f, name);
+}
+
 bool fake_systemd_has_job(FakeSystemd *f, const char *name) {
         return unit_get(f, name)->job > 0;
 }
@@ -945,6 +963,11 @@ void fake_systemd_reload_begin(FakeSystemd *f) {
 }
 
 void fake_systemd_reload_end(FakeSystemd *f) {
+        map_foreach (slot, &f->units) {
+                FakeUnit *u = slot->value;
+
+                u->file = file_of(f, u->name);
+        }
         emit_all(f, "UnitNew");
         emit_reloading(f, false);
 }

@@ -54,6 +54,8 @@ typedef struct FakeState { // valid until the unit changes
         const uint8_t *invocation;
 } FakeState;
 FakeState fake_systemd_state(FakeSystemd *f, const char *name);
+// Whether it has the file in memory that is in the directory now. True of what has no file.
+bool fake_systemd_is_current(FakeSystemd *f, const char *name);
 bool fake_systemd_has_job(FakeSystemd *f, const char *name);
 
 // Signals of units that are sent while this is on are lost for ever, without a trace.

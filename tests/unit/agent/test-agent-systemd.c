@@ -140,6 +140,72 @@ static void new_content_is_taken_up_with_and_without_a_pin(void **state) {
         assert_false(report_of("web.service")->file_stale);
 }
 
+// Between its stop and the write somebody pins the unit, which loads the old file, and we hear of it late.
+static void what_was_loaded_too_early_is_noticed(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("web.service", 5));
+        o.content = web2;
+        o.revision = 6;
+        send_order(o);
+        loop_until(!fake_systemd_active(systemd, "web.service"));
+        fake_systemd_busy(systemd, true);
+        fake_systemd_pin(systemd, "web.service", true);
+        loop_until(answered("web.service", 6));
+        fake_systemd_busy(systemd, false);
+        loop_until(fake_systemd_is_current(systemd, "web.service") && runs("web.service"));
+        loop_until(!report_of("web.service")->file_stale &&
+                   report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_int_equal(fake_systemd_calls(systemd, "Reload"), 1);
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 3);
+}
+
+// Failed and pinned by somebody: it leaves no memory, and forgets its failure first.
+static void a_failed_unit_that_is_pinned_takes_new_content_up(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("web.service", 5));
+        fake_systemd_pin(systemd, "web.service", true);
+        fake_systemd_set(systemd, "web.service", "failed", "failed", "signal");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        fake_systemd_busy(systemd, true); // the reset is told late
+        o.content = web2;
+        o.revision = o.start = 6;
+        send_order(o);
+        loop_until(fake_systemd_calls(systemd, "StartUnit") == 2);
+        fake_systemd_busy(systemd, false);
+        loop_until(answered("web.service", 6));
+        assert_true(fake_systemd_is_current(systemd, "web.service") && runs("web.service"));
+        assert_int_equal(fake_systemd_calls(systemd, "ResetFailedUnit"), 1);
+        assert_int_equal(fake_systemd_calls(systemd, "Reload"), 1);
+        assert_int_equal(fake_systemd_calls(systemd, "StopUnit"), 0);
+}
+
+// Somebody else reloads between the write and our own reload: that one is spared.
+static void a_reload_of_somebody_else_is_as_good_as_ours(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("web.service", 5));
+        fake_systemd_pin(systemd, "web.service", true);
+        o.content = web2;
+        o.revision = 6;
+        send_order(o);
+        loop_until(!fake_systemd_is_current(systemd, "web.service")); // written
+        loop_until(report_of("web.service")->file_stale);
+        fake_systemd_reload_begin(systemd);
+        fake_systemd_reload_end(systemd);
+        loop_until(answered("web.service", 6));
+        assert_true(fake_systemd_is_current(systemd, "web.service") && runs("web.service"));
+        assert_int_equal(fake_systemd_calls(systemd, "Reload"), 0);
+        assert_false(report_of("web.service")->file_stale);
+}
+
 static void others_may_reload_and_reexec_at_any_time(void **state) {
         a_hundred_instances();
         meet_leader(NULL, 0);
@@ -260,6 +326,9 @@ int main(void) {
                 WORLD_TEST(a_oneshot_ends_and_is_told_as_done),
                 WORLD_TEST(a_failed_start_says_why),
                 WORLD_TEST(new_content_is_taken_up_with_and_without_a_pin),
+                WORLD_TEST(what_was_loaded_too_early_is_noticed),
+                WORLD_TEST(a_failed_unit_that_is_pinned_takes_new_content_up),
+                WORLD_TEST(a_reload_of_somebody_else_is_as_good_as_ours),
                 WORLD_TEST(others_may_reload_and_reexec_at_any_time),
                 WORLD_TEST(a_stop_by_hand_is_seen_as_drift),
                 WORLD_TEST(a_crash_loop_costs_few_reports),

@@ -60,16 +60,7 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
         json_key(j, "message");
         json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
         json_key(j, "refusals");
-        json_begin(j, '[');
-        for (size_t i = 0; i < u->n_refusals; i++) {
-                json_begin(j, '{');
-                json_key(j, "node");
-                json_string(j, u->refusals[i]->node);
-                json_key(j, "reason");
-                json_string(j, u->refusals[i]->reason);
-                json_end(j, '}');
-        }
-        json_end(j, ']');
+        json_refusals(j, u->refusals, u->n_refusals);
         json_end(j, '}');
 }
 
@@ -96,7 +87,7 @@ static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
         if (u->status == 0 && *u->message)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
         if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
-                ctl_refusals(c->ctl, u->refusals, u->n_refusals);
+                ctl_refusals(c->ctl, c->ctl->err, u->refusals, u->n_refusals);
 }
 
 static void note_status(Change *c, const Argosy__Response *r) {

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "ctl.h"
+#include "json.h"
 #include "str.h"
 #include "terminal.h"
 #include "unit-args.h"
@@ -216,7 +217,7 @@ int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, vo
         }
 }
 
-void ctl_refusals(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n) {
+void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n) {
         size_t show = ctl->opt.given & OPT_FULL ? n : MIN_OF(n, (size_t) REFUSALS_SHOWN);
 
         for (size_t i = 0; i < show; i++) {
@@ -226,10 +227,23 @@ void ctl_refusals(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n) {
                     buf_append(&line, ": ", 2) < 0 ||
                     text_append_clean(&line, refusals[i]->reason, false) < 0)
                         return;
-                fprintf(ctl->err, "  %.*s\n", (int) line.len, (const char *) line.data);
+                fprintf(f, "  %.*s\n", (int) line.len, (const char *) line.data);
         }
         if (show < n)
-                fprintf(ctl->err, "  and %zu more nodes\n", n - show);
+                fprintf(f, "  and %zu more nodes\n", n - show);
+}
+
+void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n) {
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++) {
+                json_begin(j, '{');
+                json_key(j, "node");
+                json_string(j, refusals[i]->node);
+                json_key(j, "reason");
+                json_string(j, refusals[i]->reason);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
 }
 
 // ---- names

@@ -75,8 +75,11 @@ typedef struct Patience {
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
 bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 
-// Why nodes do not take a unit, a line each on err; the first ten unless --full.
-void ctl_refusals(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n);
+// Why nodes do not take a unit, a line each; the first ten unless --full.
+void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n);
+// The same as an array of objects.
+typedef struct Json Json;
+void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n);
 // The message of a response or unit that failed.
 const char *status_text(int status, const char *message);
 
@@ -123,6 +126,7 @@ int verb_uncordon(Ctl *ctl, char **args, size_t n);
 int verb_drain(Ctl *ctl, char **args, size_t n);
 int verb_maintenance(Ctl *ctl, char **args, size_t n);
 int verb_label(Ctl *ctl, char **args, size_t n);
+int verb_why(Ctl *ctl, char **args, size_t n);
 int verb_version(Ctl *ctl, char **args, size_t n);
 int verb_help(Ctl *ctl, char **args, size_t n);
 int verb_complete(Ctl *ctl, char **args, size_t n);

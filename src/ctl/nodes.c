@@ -55,7 +55,7 @@ typedef struct Drain {
 static void print_stuck(Ctl *ctl, const Argosy__Response__Progress *p) {
         for (size_t i = 0; i < p->n_done; i++) {
                 fprintf(ctl->err, "%s:\n", p->done[i]->name);
-                ctl_refusals(ctl, p->done[i]->refusals, p->done[i]->n_refusals);
+                ctl_refusals(ctl, ctl->err, p->done[i]->refusals, p->done[i]->n_refusals);
         }
         if (p->remaining > p->n_done)
                 fprintf(ctl->err, "and %" PRIu32 " more units\n", p->remaining - (uint32_t) p->n_done);

@@ -18,6 +18,8 @@ const Verb verbs[] = {
 
         {"status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,
          verb_status, "Show what units do, where, and why not"},
+        {"why", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_JSON, 1, ARGS_MAX, verb_why,
+         "Say why units are not as they are wanted, for each node"},
         {"list-units", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST | OPT_LOCAL | OPT_STATE, 0, ARGS_MAX,
          verb_list_units, "List units and their states on nodes"},
         {"list-unit-files", NULL, "[PATTERN...]", GROUP_SEE, OPT_LIST, 0, ARGS_MAX, verb_list_unit_files,

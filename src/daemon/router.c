@@ -187,6 +187,7 @@ static bool is_read(const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_LIST_NODES:
         case ARGOSY__REQUEST__WHAT_CAT:
         case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
+        case ARGOSY__REQUEST__WHAT_WHY:
                 return true;
         default:
                 return false;

@@ -519,6 +519,7 @@ bool answer_can(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
         case ARGOSY__REQUEST__WHAT_LIST_NODES:
         case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
+        case ARGOSY__REQUEST__WHAT_WHY:
                 return true;
         case ARGOSY__REQUEST__WHAT_CAT:
                 return request->cat->n_names > 0;
@@ -543,6 +544,10 @@ static Argosy__Response *answer_whole(Leader *l, const Argosy__Request *request)
 void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         _cleanup_response_ Argosy__Response *r = NULL;
 
+        if (request->what_case == ARGOSY__REQUEST__WHAT_WHY) {
+                why(l, request, respond, userdata);
+                return;
+        }
         if (request->what_case == ARGOSY__REQUEST__WHAT_CAT) {
                 cat(l, request, respond, userdata);
                 return;

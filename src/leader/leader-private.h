@@ -13,6 +13,7 @@
 //   follow.c       units that need each other on one node
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
+//   why.c          why a unit is not as it should be
 //   calls.c        verbs that an agent answers (status, journal, top)
 //   losses.c       the brake on moving when many hosts are lost
 //   nodes.c        cordon, drain, labels
@@ -375,6 +376,9 @@ void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, vo
 int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n);
 int site_fill_row(const Site *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
 int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);
+
+// why.c: answers at once, also not leading.
+void why(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 
 // calls.c
 int calls_start(Leader *l, Ticket *t);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// why: what keeps units from being as their owner wants them.
+
+#include <errno.h>
+
+#include "ctl.h"
+#include "json.h"
+#include "str.h"
+#include "terminal.h"
+
+typedef struct Why {
+        Json json;
+        int code; // of the first unit that is not as wanted
+} Why;
+
+static void json_why(Json *j, const Argosy__Response__Status *s) {
+        const char *const pairs[][2] = {
+                {"unit", s->row->unit}, {"node", s->row->node},     {"desired", s->desired},
+                {"load", s->row->load}, {"active", s->row->active}, {"sub", s->row->sub},
+                {"why", s->why}};
+
+        json_begin(j, '{');
+        for (size_t i = 0; i < ELEMENTSOF(pairs); i++) {
+                json_key(j, pairs[i][0]);
+                json_string(j, pairs[i][1]);
+        }
+        json_key(j, "as_wanted");
+        json_bool(j, !*s->why);
+        json_key(j, "refusals");
+        json_refusals(j, s->refusals, s->n_refusals);
+        json_end(j, '}');
+}
+
+static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
+        _cleanup_buf_ Buf line = {};
+
+        if (text_append_clean(&line, s->row->unit, false) < 0 ||
+            (!streq(s->row->node, "-") &&
+             (buf_printf(&line, " on ") < 0 || text_append_clean(&line, s->row->node, false) < 0)) ||
+            buf_printf(&line, ": ") < 0 ||
+            text_append_clean(&line, *s->why ? s->why : "all is as wanted", false) < 0)
+                return -ENOMEM;
+        fprintf(ctl->out, "%.*s\n", (int) line.len, (const char *) line.data);
+        ctl_refusals(ctl, ctl->out, s->refusals, s->n_refusals);
+        return 0;
+}
+
+static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Why *w = userdata;
+
+        if (r->status != 0) {
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+                w->code = w->code ?: r->status == ENOENT ? EXIT_UNKNOWN : EXIT_FAILED;
+                return 0;
+        }
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_STATUS_REPLY || !r->status_reply->row)
+                return 0;
+        if (*r->status_reply->why)
+                w->code = w->code ?: EXIT_INACTIVE;
+        if (ctl->opt.json == JSON_OFF)
+                return print_why(ctl, r->status_reply);
+        json_why(&w->json, r->status_reply);
+        return 0;
+}
+
+int verb_why(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Why w = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        _cleanup_strv_ char **names = NULL;
+        int code;
+
+        code = ctl_names(ctl, args, n, NAMES_NO_TEMPLATES, &names, &why.n_names);
+        if (code != EXIT_OK)
+                return code;
+        why.names = names;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &why;
+        if (ctl->opt.json != JSON_OFF)
+                json_begin(&w.json, '[');
+        else
+                pager_open(ctl);
+        code = ctl_ask(ctl, &request, CALL_STATUS, on_why, &w);
+        if (ctl->opt.json != JSON_OFF) {
+                json_end(&w.json, ']');
+                json_finish(&w.json);
+        }
+        return code ?: w.code;
+}

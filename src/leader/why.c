@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Why a unit is not as its owner wants it, from the tables as they are: nothing is kept for this, so it
+// costs nothing until somebody asks. One answer per unit and node that is to have it, or one without a node.
+//
+// In the order of what weighs more: nobody wants it; nobody takes it (with the reason of each node); its
+// node is away; it still ends elsewhere; its node could not do what it was told; somebody else changed it;
+// what systemd says. An empty reason: it is as wanted.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "response.h"
+#include "str.h"
+#include "unit-state.h"
+
+enum { REASON_SIZE = 256 };
+
+static const Site *site_that_ends(const Site *s) {
+        list_foreach (i, &s->unit->sites) {
+                const Site *o = CONTAINER_OF(i, Site, by_unit);
+
+                if (o != s && o->reported)
+                        return o;
+        }
+        return NULL;
+}
+
+static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
+        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+        const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
+
+        if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
+                snprintf(ret, REASON_SIZE, "it has finished; `start` runs it again");
+        else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                snprintf(ret, REASON_SIZE, "it failed (%s)", result ?: "systemd does not say why");
+        else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                snprintf(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
+                         result ? ")" : "");
+        else if (launched && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
+                 s->active != ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING &&
+                 s->active != ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING)
+                snprintf(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), s->sub ?: "");
+        else if (s->file_stale)
+                snprintf(ret, REASON_SIZE,
+                         "its file is newer than what runs; `restart` takes it up at once");
+}
+
+// Why it is not as wanted on a node that is to have it.
+static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const Node *n,
+                           const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
+        const Site *ends = s && s->awaits ? site_that_ends(s) : NULL;
+        const char *why = NULL;
+
+        ret[0] = 0;
+        if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
+                const char *brake = unit_braked(l, u);
+
+                snprintf(ret, REASON_SIZE, "%s", brake ?: why);
+        } else if (ends)
+                snprintf(ret, REASON_SIZE, "it waits until it has ended on %s", ends->node->name);
+        else if (!s || !s->reported || s->revision < r->start_rev)
+                snprintf(ret, REASON_SIZE, "the node is at it: it has not reported yet");
+        else if (s->error && *s->error)
+                snprintf(ret, REASON_SIZE, "%s", s->error);
+        else if (s->drift)
+                snprintf(ret, REASON_SIZE,
+                         "somebody stopped it there without argosy; `start` starts it again");
+        else
+                reason_of_state(s, r, ret);
+}
+
+static Argosy__Response *why_new(const UnitEntry *e, const char *node, const char *why) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
+        Argosy__Response__Status *s = r ? r->status_reply : NULL;
+
+        if (!s)
+                return NULL;
+        s->row = unit_row_new(e->record->name, node);
+        s->revision = e->record->revision;
+        if (s->row && field_set(&s->why, why) == 0 &&
+            field_set(&s->desired, target_to_string(e->record->target)) == 0)
+                return r;
+        message_free(r);
+        return NULL;
+}
+
+typedef struct Teller {
+        const Argosy__Request *request;
+        LeaderRespond respond;
+        void *userdata;
+} Teller;
+
+// Takes the response; NULL stands for out of memory.
+static void tell(const Teller *t, const Leader *l, Argosy__Response *r) {
+        if (!r)
+                r = response_error(ENOMEM, "the leader is out of memory");
+        if (!r)
+                return;
+        r->id = t->request->id;
+        r->final = false; // others follow
+        r->no_leader = !l->leading;
+        t->respond(r, t->userdata);
+        message_free(r);
+}
+
+static void why_on_node(const Teller *t, const Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
+        const Site *s = u ? site_find(u, n) : NULL;
+        char why[REASON_SIZE];
+        Argosy__Response *r;
+
+        reason_of_site(l, u, s, n, e->record, why);
+        r = why_new(e, n->name, why);
+        if (r && s && site_fill_row(s, r->status_reply->row) < 0) {
+                message_free(r);
+                r = NULL;
+        }
+        tell(t, l, r);
+}
+
+// Placed nowhere, or on a node that it is to leave and cannot.
+static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
+        const char *brake = u ? unit_braked(l, u) : NULL;
+        bool stuck = u && u->node;
+        _cleanup_free_ char *ignored = NULL;
+        char why[REASON_SIZE];
+        Argosy__Response *r;
+
+        if (brake)
+                snprintf(why, sizeof(why), "%s", brake);
+        else if (stuck)
+                snprintf(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,
+                         host_is_lost(u->node->host) ? "lost" : "to be emptied");
+        else
+                snprintf(why, sizeof(why), "no node takes it at present");
+        r = why_new(e, stuck ? u->node->name : "-", why);
+        if (r && unit_why(l, e, &ignored, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0) {
+                message_free(r);
+                r = NULL;
+        }
+        tell(t, l, r);
+}
+
+// Every node that is to have a global unit, and for the others why not.
+static void why_global(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
+        size_t n = 0;
+
+        map_foreach (slot, &l->nodes) {
+                if (!unit_wanted_on(l, u, e, slot->value))
+                        continue;
+                why_on_node(t, l, e, u, slot->value);
+                n++;
+        }
+        if (!n)
+                why_nowhere(t, l, e, u);
+}
+
+static void why_unit(const Teller *t, Leader *l, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        const Unit *u = unit_find(l, name);
+        Argosy__Response *r;
+
+        if (!e) {
+                r = response_error(ENOENT, "%s: no such unit", name);
+                tell(t, l, r);
+        } else if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                tell(t, l, why_new(e, "-", "nobody wants it loaded; `start` starts it"));
+        else if (!l->leading)
+                tell(t, l, why_new(e, "-", "there is no leader who could tell"));
+        else if (e->record->global)
+                why_global(t, l, e, u);
+        else if (!u || !u->node || list_is_linked(&u->homeless))
+                why_nowhere(t, l, e, u);
+        else
+                why_on_node(t, l, e, u, u->node);
+}
+
+void why(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        const Teller t = {request, respond, userdata};
+        Argosy__Response end = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < request->why->n_names; i++)
+                why_unit(&t, l, request->why->names[i]);
+        end.id = request->id;
+        end.final = true;
+        end.no_leader = !l->leading;
+        respond(&end, userdata);
+}

@@ -122,6 +122,7 @@ static void why_on_node(const Teller *t, const Leader *l, const UnitEntry *e, co
 static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
         const char *brake = u ? unit_braked(l, u) : NULL;
         bool stuck = u && u->node;
+        const Site *s;
         _cleanup_free_ char *ignored = NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;
@@ -134,7 +135,9 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
         else
                 snprintf(why, sizeof(why), "no node takes it at present");
         r = why_new(e, stuck ? u->node->name : "-", why);
-        if (r && unit_why(l, e, &ignored, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0) {
+        s = stuck ? site_find(u, u->node) : NULL;
+        if (r && ((s && site_fill_row(s, r->status_reply->row) < 0) ||
+                  unit_why(l, e, &ignored, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0)) {
                 message_free(r);
                 r = NULL;
         }

@@ -23,7 +23,7 @@ static void fail(const char *why) {
 int main(int argc, char **argv) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
-        uint64_t count, interval_ms, deadline_us = clock_boot_us() + PATIENCE_US;
+        uint64_t count = 0, interval_ms = 0, deadline_us = clock_boot_us() + PATIENCE_US;
         size_t n_rows = 0;
         Client c;
 

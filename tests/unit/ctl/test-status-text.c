@@ -80,6 +80,33 @@ static void a_running_service_looks_as_in_systemctl(void **state) {
                    "Nov 20 10:00:00 n2 web[4711]: ready?[2J\n");
 }
 
+static void what_is_used_is_that_of_the_control_group(void **state) {
+        Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
+        Example e;
+
+        init(&e, "web.service", "active", "running");
+        set(&e, "TasksCurrent", "9");
+        set(&e, "TasksMax", "4915");
+        set(&e, "MemoryCurrent", "1024"); // what the group does not tell
+        set(&e, "CPUUsageNSec", "1000");
+        usage.known = 1 + 2 + 8;
+        usage.cpu_us = 61000000;
+        usage.tasks = 3;
+        usage.memory = 77;
+        usage.io_read = 4718592;
+        usage.io_write = 0;
+        e.status.usage = &usage;
+        expect(&e, "* web.service\n"
+                   "     Loaded: loaded\n"
+                   "     Active: active (running)\n"
+                   "       Node: -\n"
+                   "    Desired: launched (revision 12)\n"
+                   "         IO: 4.5M read, 0B written\n"
+                   "      Tasks: 3 (limit: 4915)\n"
+                   "     Memory: 1.0K\n"
+                   "        CPU: 1min 1s\n");
+}
+
 static void a_unit_that_nobody_takes_says_why(void **state) {
         Example e;
 
@@ -178,6 +205,7 @@ static void a_global_unit_is_active_if_it_is_somewhere(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_running_service_looks_as_in_systemctl),
+                cmocka_unit_test(what_is_used_is_that_of_the_control_group),
                 cmocka_unit_test(a_unit_that_nobody_takes_says_why),
                 cmocka_unit_test(failure_drift_and_an_old_file_are_visible),
                 cmocka_unit_test(an_answer_without_a_row_is_survived),

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Classes, made once per meaning, and conflicts. A glob has two sides: units whose class declares it, and
+// units whose name matches it. On one node there may be some of one side only. Each side of each glob is
+// counted per node; a count that becomes one or zero changes one bit of the selectors of the other side.
+#include <errno.h>
+#include <fnmatch.h>
+
+#include "buf.h"
+#include "placement-private.h"
+
+enum { DECLARED, MATCHED };
+
+static uint32_t side(uint32_t glob, int which) {
+        return 2 * glob + (uint32_t) which;
+}
+
+static bool has(const Numbers *l, uint32_t number) {
+        for (uint32_t i = 0; i < l->n; i++)
+                if (l->of[i] == number)
+                        return true;
+        return false;
+}
+
+bool conflict_on(const Placement *p, const Selector *s, uint32_t node) {
+        for (uint32_t i = 0; i < s->hates.n; i++)
+                if (counts_get(&p->conflicts, side(s->hates.of[i], MATCHED), node))
+                        return true;
+        for (uint32_t i = 0; i < s->matches.n; i++)
+                if (counts_get(&p->conflicts, side(s->matches.of[i], DECLARED), node))
+                        return true;
+        return false;
+}
+
+bool conflict_with_others(const Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+        const Selector *s = &p->selectors[p->shapes[u->shape].selector];
+
+        for (uint32_t i = 0; i < s->hates.n; i++)
+                if (counts_get(&p->conflicts, side(s->hates.of[i], MATCHED), u->node) >
+                    has(&s->matches, s->hates.of[i]))
+                        return true;
+        for (uint32_t i = 0; i < s->matches.n; i++)
+                if (counts_get(&p->conflicts, side(s->matches.of[i], DECLARED), u->node) >
+                    has(&s->hates, s->matches.of[i]))
+                        return true;
+        return false;
+}
+
+static int count_side(Placement *p, uint32_t glob, int which, uint32_t node, int step) {
+        uint32_t n = counts_get(&p->conflicts, side(glob, which), node) + (uint32_t) step;
+        const Glob *g = &p->globs[glob];
+        const Numbers *others = which == DECLARED ? &g->matched : &g->declared;
+
+        if (counts_set(&p->conflicts, side(glob, which), node, n) < 0)
+                return -ENOMEM;
+        if (n == 0 || (n == 1 && step > 0))
+                for (uint32_t i = 0; i < others->n; i++)
+                        selector_refresh(p, others->of[i], node);
+        return 0;
+}
+
+int conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step) {
+        const Numbers *declared = &p->classes[shape->class].globs, *matched = &shape->matches;
+        int r = 0;
+
+        for (uint32_t i = 0; i < declared->n && r >= 0; i++)
+                r = count_side(p, declared->of[i], DECLARED, node, step);
+        for (uint32_t i = 0; i < matched->n && r >= 0; i++)
+                r = count_side(p, matched->of[i], MATCHED, node, step);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ shapes
+
+static char *shape_key(uint32_t class, const Numbers *matches) {
+        _cleanup_buf_ Buf text = {0};
+
+        if (buf_printf(&text, "%u", class) < 0)
+                return NULL;
+        for (uint32_t i = 0; i < matches->n; i++)
+                if (buf_printf(&text, ",%u", matches->of[i]) < 0)
+                        return NULL;
+        return buf_take_string(&text);
+}
+
+static int shape_fill(Placement *p, uint32_t shape) {
+        Shape *s = &p->shapes[shape];
+        const Class *c = &p->classes[s->class];
+        const Selector *base = &p->selectors[c->base];
+        uint32_t n_base = base->n_terms, n_sets = 1U << c->spec.n_prefers;
+        const Term *terms[PLACEMENT_TERMS_MAX + 1 + PLACEMENT_PREFERENCES_MAX];
+        int r = 0;
+
+        for (uint32_t set = 0; set < n_sets && r >= 0; set++) {
+                uint32_t n = n_base;
+
+                base = &p->selectors[c->base]; // the array may have moved
+                for (uint32_t i = 0; i < n_base; i++)
+                        terms[i] = &base->terms[i];
+                for (uint32_t i = 0; i < c->spec.n_prefers; i++)
+                        if (set & 1U << i)
+                                terms[n++] = &c->prefers[i];
+                r = selector_get(p, terms, n, &c->globs, &s->matches, &s->preferred[set]);
+        }
+        s->selector = s->preferred[0];
+        return r;
+}
+
+static int shape_of(Placement *p, uint32_t class, const Numbers *matches, uint32_t *ret) {
+        char *key;
+        uint32_t number;
+        Shape *s;
+        int r;
+
+        if (matches->n == 0 && p->classes[class].plain != PLACEMENT_NONE) {
+                *ret = p->classes[class].plain;
+                p->shapes[*ret].refs++;
+                return 0;
+        }
+        key = shape_key(class, matches);
+        if (!key)
+                return -ENOMEM;
+        number = (uint32_t) (uintptr_t) map_find_str(&p->shapes_by_key, key);
+        if (number) {
+                free(key);
+                *ret = number - 1;
+                p->shapes[*ret].refs++;
+                return 0;
+        }
+        r = slots_take(&p->shape_slots, ret);
+        r = r < 0 ? r : grow(&p->shapes, &p->shapes_allocated, *ret + 1, sizeof *p->shapes);
+        r = r < 0 ? r : map_add_str(&p->shapes_by_key, key, (void *) (uintptr_t) (*ret + 1));
+        if (r < 0) {
+                free(key);
+                return r;
+        }
+        if (matches->n == 0)
+                p->classes[class].plain = *ret;
+        s = &p->shapes[*ret];
+        *s = (Shape){.key = key, .refs = 1, .class = class};
+        p->classes[class].refs++;
+        for (uint32_t i = 0; i < matches->n && r >= 0; i++)
+                r = numbers_add(&s->matches, matches->of[i]);
+        return r < 0 ? r : shape_fill(p, *ret);
+}
+
+static bool glob_matches(const Glob *g, const char *name) {
+        return strncmp(g->text, name, g->plain) == 0 && fnmatch(g->text, name, 0) == 0;
+}
+
+int shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret) {
+        Numbers matches = {0};
+        int r = 0;
+
+        for (uint32_t g = 0; g < p->glob_slots.n && r >= 0; g++)
+                if (p->glob_slots.used[g] && glob_matches(&p->globs[g], name))
+                        r = numbers_add(&matches, g);
+        r = r < 0 ? r : shape_of(p, class, &matches, ret);
+        numbers_done(&matches);
+        return r;
+}
+
+void shape_unref(Placement *p, uint32_t shape) {
+        Shape *s = &p->shapes[shape];
+        uint32_t class = s->class;
+
+        if (--s->refs > 0)
+                return;
+        map_take_str(&p->shapes_by_key, s->key);
+        for (uint32_t set = 0; set < 1U << p->classes[class].spec.n_prefers; set++)
+                selector_unref(p, s->preferred[set]);
+        if (p->classes[class].plain == shape)
+                p->classes[class].plain = PLACEMENT_NONE;
+        numbers_done(&s->matches);
+        free(s->key);
+        *s = (Shape){0};
+        slots_give(&p->shape_slots, shape);
+        placement_class_unref(p, class);
+}
+
+// ------------------------------------------------------------------------------------------------ globs
+
+// A glob came or went: units whose name it matches get another shape. It looks at every unit.
+static int units_reshape(Placement *p, const char *glob) {
+        int r = 0;
+
+        for (uint32_t i = 0; i < p->unit_slots.n && r >= 0; i++)
+                if (p->unit_slots.used[i] && fnmatch(glob, p->units[i].name, 0) == 0) {
+                        const PlacedUnit *u = &p->units[i];
+
+                        r = placement_unit_change(p, i, p->shapes[u->shape].class, u->role, u->priority);
+                }
+        return r;
+}
+
+static int glob_get(Placement *p, const char *text, uint32_t *ret) {
+        uint32_t number = (uint32_t) (uintptr_t) map_find_str(&p->globs_by_text, text);
+        Glob *g;
+        int r;
+
+        if (number) {
+                *ret = number - 1;
+                p->globs[*ret].refs++;
+                return 0;
+        }
+        if (p->glob_slots.count >= PLACEMENT_CONFLICTS_MAX)
+                return -ENOSPC;
+        r = slots_take(&p->glob_slots, ret);
+        r = r < 0 ? r : grow(&p->globs, &p->globs_allocated, *ret + 1, sizeof *p->globs);
+        if (r < 0)
+                return r;
+        g = &p->globs[*ret];
+        *g = (Glob){.text = strdup(text), .plain = strcspn(text, "*?[\\"), .refs = 1};
+        if (!g->text || map_add_str(&p->globs_by_text, g->text, (void *) (uintptr_t) (*ret + 1)) < 0)
+                return -ENOMEM;
+        return units_reshape(p, text);
+}
+
+static void glob_unref(Placement *p, uint32_t glob) {
+        Glob *g = &p->globs[glob];
+        char *text = g->text;
+
+        if (--g->refs > 0)
+                return;
+        map_take_str(&p->globs_by_text, text);
+        slots_give(&p->glob_slots, glob); // from now on no name matches it
+        if (units_reshape(p, text) < 0)
+                p->broken = true;
+        g = &p->globs[glob];
+        numbers_done(&g->declared);
+        numbers_done(&g->matched);
+        *g = (Glob){0};
+        free(text);
+}
+
+// ------------------------------------------------------------------------------------------------ classes
+
+static int class_terms(Placement *p, const PlacementSpec *spec, Term *terms, uint32_t *n) {
+        const PlacementTerm labelled = {.op = PLACEMENT_EXISTS, .key = spec->spread};
+        int r = 0;
+
+        for (size_t i = 0; i < spec->n_terms && r >= 0; i++)
+                r = term_make(p, &spec->terms[i], &terms[(*n)++]);
+        if (r >= 0 && spec->spread && !spec->spread_soft) // a node without the label is in no domain
+                r = term_make(p, &labelled, &terms[(*n)++]);
+        return r;
+}
+
+static int class_fill(Placement *p, Class *c, const PlacementSpec *spec, Term *terms) {
+        const Term *pointers[PLACEMENT_TERMS_MAX + 1];
+        uint32_t n = 0, base, spread = PLACEMENT_NONE, key;
+        int r = class_terms(p, spec, terms, &n);
+
+        for (uint32_t i = 0; i < n; i++)
+                pointers[i] = &terms[i];
+        r = r < 0 ? r : selector_get(p, pointers, n, NULL, NULL, &base);
+        if (r < 0)
+                return r;
+        c->base = base;
+        for (size_t i = 0; i < spec->n_prefers && r >= 0; i++)
+                r = term_make(p, &spec->prefers[i], &c->prefers[i]);
+        if (r >= 0 && spec->spread) {
+                r = label_key(p, spec->spread, &key);
+                r = r < 0 ? r : spread_get(p, base, key, spec->spread_group ?: "", &spread);
+        }
+        c->spread = spread;
+        for (const char *const *g = spec->conflicts; g && *g && r >= 0; g++) {
+                uint32_t glob;
+
+                r = glob_get(p, *g, &glob);
+                if (r >= 0 && has(&c->globs, glob))
+                        p->globs[glob].refs--;
+                else if (r >= 0)
+                        r = numbers_add(&c->globs, glob);
+        }
+        return r;
+}
+
+static int text_add_term(Buf *text, char what, const PlacementTerm *t) {
+        int r = buf_printf(text, "%c%d%s", what, (int) t->op, t->key);
+
+        for (const char *const *v = t->values; v && *v && r >= 0; v++)
+                r = buf_printf(text, ",%s", *v);
+        return r < 0 ? r : buf_printf(text, "\n");
+}
+
+// What the spec says; equal for equal specs. NULL: out of memory.
+static char *class_key(const PlacementSpec *s) {
+        _cleanup_buf_ Buf text = {0};
+        int r = 0;
+
+        for (size_t i = 0; i < s->n_terms && r >= 0; i++)
+                r = text_add_term(&text, 't', &s->terms[i]);
+        for (size_t i = 0; i < s->n_prefers && r >= 0; i++)
+                r = buf_printf(&text, "%u", s->weights[i]) < 0 ? -ENOMEM
+                                                               : text_add_term(&text, 'p', &s->prefers[i]);
+        for (const char *const *g = s->conflicts; g && *g && r >= 0; g++)
+                r = buf_printf(&text, "c%s\n", *g);
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX && r >= 0; i++)
+                if (s->demand.of[i])
+                        r = buf_printf(&text, "d%u=%d\n", i, s->demand.of[i]);
+        if (r >= 0 && s->spread)
+                r = buf_printf(&text, "s%s %s %d %u\n", s->spread, s->spread_group ?: "", s->spread_soft,
+                               s->spread_skew);
+        if (r < 0 ||
+            buf_printf(&text, "%d %llu", (int) s->policy, (unsigned long long) s->loss_delay_us) < 0)
+                return NULL;
+        return buf_take_string(&text);
+}
+
+static void class_done(Placement *p, Class *c) {
+        for (uint32_t i = 0; i < c->globs.n; i++)
+                glob_unref(p, c->globs.of[i]);
+        numbers_done(&c->globs);
+        for (uint32_t i = 0; i < PLACEMENT_PREFERENCES_MAX; i++)
+                term_done(&c->prefers[i]);
+        if (c->spread != PLACEMENT_NONE)
+                spread_unref(p, c->spread);
+        if (c->base != PLACEMENT_NONE)
+                selector_unref(p, c->base);
+        free(c->key);
+}
+
+int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) {
+        Term terms[PLACEMENT_TERMS_MAX + 1];
+        uint32_t number;
+        Class made;
+        char *key;
+        int r;
+
+        if (spec->n_prefers > PLACEMENT_PREFERENCES_MAX || spec->n_terms > PLACEMENT_TERMS_MAX)
+                return -EINVAL;
+        key = class_key(spec);
+        if (!key)
+                return -ENOMEM;
+        number = (uint32_t) (uintptr_t) map_find_str(&p->classes_by_key, key);
+        if (number) {
+                free(key);
+                *ret = number - 1;
+                p->classes[*ret].refs++;
+                return 0;
+        }
+        memset(terms, 0, sizeof terms);
+        made = (Class){.key = key,
+                       .refs = 1,
+                       .spec = *spec,
+                       .base = PLACEMENT_NONE,
+                       .spread = PLACEMENT_NONE,
+                       .plain = PLACEMENT_NONE};
+        made.spec.terms = made.spec.prefers = NULL;
+        made.spec.conflicts = NULL;
+        made.spec.spread = made.spec.spread_group = NULL;
+        r = spec->policy == PLACEMENT_BEST_FIT ? index_start(p, INDEX_FIT) : 0;
+        r = r < 0 ? r : class_fill(p, &made, spec, terms);
+        for (size_t i = 0; i < ELEMENTSOF(terms); i++)
+                term_done(&terms[i]);
+        r = r < 0 ? r : slots_take(&p->class_slots, ret);
+        r = r < 0 ? r : grow(&p->classes, &p->classes_allocated, *ret + 1, sizeof *p->classes);
+        r = r < 0 ? r : map_add_str(&p->classes_by_key, key, (void *) (uintptr_t) (*ret + 1));
+        if (r < 0) {
+                class_done(p, &made);
+                return r;
+        }
+        p->classes[*ret] = made;
+        return 0;
+}
+
+void placement_class_unref(Placement *p, uint32_t class) {
+        Class c = p->classes[class];
+
+        if (--p->classes[class].refs > 0)
+                return;
+        map_take_str(&p->classes_by_key, c.key);
+        p->classes[class] = (Class){0};
+        slots_give(&p->class_slots, class);
+        class_done(p, &c);
+}
+
+bool placement_class_admits(const Placement *p, uint32_t class, uint32_t node) {
+        return selector_has(p, p->classes[class].base, node);
+}

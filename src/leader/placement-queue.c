@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who waits. Units of one role, shape and priority form a queue: what one of them cannot have now, none of
+// them can. A role holds its queues in a heap by (priority, who came first), the Placement its roles in a
+// heap by (guarantee not reached yet, weighted dominant share); a grant re-positions one queue and one role.
+// A queue that is refused leaves its role's heap and goes to the list of what it waits for, where a change
+// finds it without looking at the others.
+#include <errno.h>
+#include <stdio.h>
+
+#include "placement-private.h"
+
+// ------------------------------------------------------------------------------------------------ roles'
+// order
+
+bool is_behind(const Role *r) {
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
+                if (r->usage[i] < r->settings.guarantee[i])
+                        return false;
+        return true;
+}
+
+double placement_role_share(Placement *p, uint32_t role) {
+        const Role *r = &p->roles[role];
+        double share = 0;
+
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (p->capacity[i] > 0 && r->usage[i] > 0)
+                        share = MAX_OF(share, (double) r->usage[i] / (double) p->capacity[i]);
+        return share / r->settings.weight;
+}
+
+static bool role_before(const Placement *p, uint32_t a, uint32_t b) {
+        const Role *x = &p->roles[a], *y = &p->roles[b];
+
+        if (x->behind != y->behind)
+                return y->behind;
+        return x->share != y->share ? x->share < y->share : a < b;
+}
+
+static void role_set(Placement *p, uint32_t i, uint32_t role) {
+        p->role_heap[i] = role;
+        p->roles[role].place = i;
+}
+
+static void role_sift(Placement *p, uint32_t i) {
+        uint32_t role = p->role_heap[i];
+
+        for (; i > 0 && role_before(p, role, p->role_heap[(i - 1) / 2]); i = (i - 1) / 2)
+                role_set(p, i, p->role_heap[(i - 1) / 2]);
+        for (;;) {
+                uint32_t child = 2 * i + 1;
+
+                if (child + 1 < p->n_role_heap &&
+                    role_before(p, p->role_heap[child + 1], p->role_heap[child]))
+                        child++;
+                if (child >= p->n_role_heap || !role_before(p, p->role_heap[child], role))
+                        break;
+                role_set(p, i, p->role_heap[child]);
+                i = child;
+        }
+        role_set(p, i, role);
+}
+
+static void role_out(Placement *p, uint32_t role) {
+        uint32_t i = p->roles[role].place, last = p->role_heap[--p->n_role_heap];
+
+        p->roles[role].place = PLACEMENT_NONE;
+        if (last == role)
+                return;
+        role_set(p, i, last);
+        role_sift(p, i);
+}
+
+void role_moved(Placement *p, uint32_t role) {
+        Role *r = &p->roles[role];
+
+        if (r->n_heap == 0) {
+                if (r->place != PLACEMENT_NONE)
+                        role_out(p, role);
+                return;
+        }
+        r->behind = is_behind(r);
+        r->share = placement_role_share(p, role);
+        if (r->place == PLACEMENT_NONE)
+                role_set(p, p->n_role_heap++, role); // roles have room there from the beginning
+        role_sift(p, r->place);
+}
+
+void roles_settle(Placement *p) {
+        if (!p->capacity_changed)
+                return;
+        p->capacity_changed = false;
+        for (uint32_t i = 0; i < p->n_role_heap; i++) {
+                Role *r = &p->roles[p->role_heap[i]];
+
+                r->share = placement_role_share(p, p->role_heap[i]);
+        }
+        for (uint32_t i = p->n_role_heap; i-- > 0;) // bottom up; each sift only sinks
+                role_sift(p, i);
+}
+
+// ------------------------------------------------------------------------------------------------ a role's
+// queues
+
+static bool queue_before(const Placement *p, uint32_t a, uint32_t b) {
+        const Queue *x = &p->queues[a], *y = &p->queues[b];
+
+        if (x->priority != y->priority)
+                return x->priority > y->priority;
+        return p->units[x->first].seq < p->units[y->first].seq;
+}
+
+static void queue_set(Placement *p, Role *r, uint32_t i, uint32_t queue) {
+        r->heap[i] = queue;
+        p->queues[queue].heap = i;
+}
+
+static void queue_sift(Placement *p, Role *r, uint32_t i) {
+        uint32_t queue = r->heap[i];
+
+        for (; i > 0 && queue_before(p, queue, r->heap[(i - 1) / 2]); i = (i - 1) / 2)
+                queue_set(p, r, i, r->heap[(i - 1) / 2]);
+        for (;;) {
+                uint32_t child = 2 * i + 1;
+
+                if (child + 1 < r->n_heap && queue_before(p, r->heap[child + 1], r->heap[child]))
+                        child++;
+                if (child >= r->n_heap || !queue_before(p, r->heap[child], queue))
+                        break;
+                queue_set(p, r, i, r->heap[child]);
+                i = child;
+        }
+        queue_set(p, r, i, queue);
+}
+
+static int queue_in(Placement *p, uint32_t queue) {
+        uint32_t role = p->queues[queue].role;
+        Role *r = &p->roles[role];
+
+        if (grow(&r->heap, &r->allocated, r->n_heap + 1, sizeof *r->heap) < 0)
+                return -ENOMEM;
+        queue_set(p, r, r->n_heap++, queue);
+        queue_sift(p, r, r->n_heap - 1);
+        if (r->n_heap == 1)
+                role_moved(p, role);
+        return 0;
+}
+
+static void queue_out(Placement *p, uint32_t queue) {
+        uint32_t role = p->queues[queue].role, i = p->queues[queue].heap, last;
+        Role *r = &p->roles[role];
+
+        last = r->heap[--r->n_heap];
+        if (last != queue) {
+                queue_set(p, r, i, last);
+                queue_sift(p, r, i);
+        }
+        if (r->n_heap == 0)
+                role_moved(p, role);
+}
+
+// ------------------------------------------------------------------------------------------------ waiting
+// for
+
+static uint32_t *list_of(Placement *p, const Queue *q) {
+        const Shape *s = &p->shapes[q->shape];
+
+        switch ((Blocked) q->blocked) {
+        case BLOCKED_NODES:
+        case BLOCKED_SPREAD:
+                return &p->selectors[s->selector].first_blocked;
+        case BLOCKED_LIMIT:
+                return &p->roles[q->role].first_blocked;
+        default:
+                return &p->first_blocked[q->blocked];
+        }
+}
+
+static Group *group_of(Placement *p, const Queue *q) {
+        return &p->groups[p->spreads[p->classes[p->shapes[q->shape].class].spread].group];
+}
+
+static void spread_list(Placement *p, uint32_t queue) {
+        Queue *q = &p->queues[queue];
+        Group *g = group_of(p, q);
+
+        q->prev_spread = PLACEMENT_NONE;
+        q->next_spread = g->first_blocked;
+        if (g->first_blocked != PLACEMENT_NONE)
+                p->queues[g->first_blocked].prev_spread = queue;
+        g->first_blocked = queue;
+}
+
+static void spread_unlist(Placement *p, Queue *q) {
+        if (q->prev_spread != PLACEMENT_NONE)
+                p->queues[q->prev_spread].next_spread = q->next_spread;
+        else
+                group_of(p, q)->first_blocked = q->next_spread;
+        if (q->next_spread != PLACEMENT_NONE)
+                p->queues[q->next_spread].prev_spread = q->prev_spread;
+}
+
+void queue_block(Placement *p, uint32_t queue, Blocked why) {
+        Queue *q = &p->queues[queue];
+        uint32_t *first;
+
+        queue_out(p, queue);
+        q->blocked = (uint8_t) why;
+        first = list_of(p, q);
+        q->prev_blocked = PLACEMENT_NONE;
+        q->next_blocked = *first;
+        if (*first != PLACEMENT_NONE)
+                p->queues[*first].prev_blocked = queue;
+        *first = queue;
+        if (why == BLOCKED_SPREAD)
+                spread_list(p, queue);
+        if (why == BLOCKED_NODES || why == BLOCKED_SPREAD)
+                bit_set(p->blocked, p->shapes[q->shape].selector);
+}
+
+static void unlist(Placement *p, uint32_t queue) {
+        Queue *q = &p->queues[queue];
+        uint32_t *first = list_of(p, q);
+
+        if (q->prev_blocked != PLACEMENT_NONE)
+                p->queues[q->prev_blocked].next_blocked = q->next_blocked;
+        else
+                *first = q->next_blocked;
+        if (q->next_blocked != PLACEMENT_NONE)
+                p->queues[q->next_blocked].prev_blocked = q->prev_blocked;
+        if (q->blocked == BLOCKED_SPREAD)
+                spread_unlist(p, q);
+        if (q->blocked <= BLOCKED_SPREAD && *first == PLACEMENT_NONE)
+                bit_clear(p->blocked, p->shapes[q->shape].selector);
+        q->blocked = NOT_BLOCKED;
+}
+
+void queue_unblock(Placement *p, uint32_t queue) {
+        if (p->queues[queue].blocked == NOT_BLOCKED)
+                return;
+        unlist(p, queue);
+        if (queue_in(p, queue) < 0)
+                p->broken = true;
+}
+
+void queues_unblock(Placement *p, uint32_t first) {
+        while (first != PLACEMENT_NONE) {
+                uint32_t next = p->queues[first].next_blocked;
+
+                queue_unblock(p, first);
+                first = next;
+        }
+}
+
+void queues_unblock_spread(Placement *p, uint32_t group) {
+        uint32_t queue = p->groups[group].first_blocked;
+
+        while (queue != PLACEMENT_NONE) {
+                uint32_t next = p->queues[queue].next_spread;
+
+                queue_unblock(p, queue);
+                queue = next;
+        }
+}
+
+void node_freed(Placement *p, uint32_t node) {
+        if (p->nodes[node].freed)
+                return;
+        p->nodes[node].freed = true;
+        if (numbers_add(&p->freed, node) < 0)
+                p->broken = true;
+}
+
+// What waits for a selector that this node satisfies, and fits there by its demand.
+static void look_at_freed(Placement *p, uint32_t node) {
+        const Word *mask = p->masks + (size_t) node * p->n_words;
+        const PlacedHost *h = &p->hosts[p->nodes[node].host];
+
+        if (p->nodes[node].state > PLACEMENT_SECOND)
+                return;
+        for (uint32_t w = 0; w < p->n_words; w++)
+                for (Word bits = mask[w] & p->blocked[w]; bits; bits &= bits - 1) {
+                        uint32_t selector = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits);
+                        uint32_t q = p->selectors[selector].first_blocked;
+
+                        while (q != PLACEMENT_NONE) {
+                                uint32_t next = p->queues[q].next_blocked;
+                                const Class *c = &p->classes[p->shapes[p->queues[q].shape].class];
+
+                                if (host_has_room(p, h, &c->spec.demand))
+                                        queue_unblock(p, q);
+                                q = next;
+                        }
+                }
+}
+
+void queues_look_at_freed(Placement *p) {
+        for (uint32_t i = 0; i < p->freed.n; i++) {
+                uint32_t node = p->freed.of[i];
+
+                p->nodes[node].freed = false;
+                if (slots_has(&p->node_slots, node))
+                        look_at_freed(p, node);
+        }
+        p->freed.n = 0;
+}
+
+// ------------------------------------------------------------------------------------------------ units
+
+enum { QUEUE_KEY = 4 };
+
+// A unit that follows another, is followed or is excluded somewhere may be refused what others of its kind
+// get: its queue is its own.
+static bool is_special(const PlacedUnit *u) {
+        return u->follows != PLACEMENT_NONE || u->followed != PLACEMENT_NONE || u->flags & UNIT_EXCLUDED;
+}
+
+static int queue_get(Placement *p, uint32_t unit, uint32_t *ret) {
+        const PlacedUnit *u = &p->units[unit];
+        const uint32_t key[QUEUE_KEY] = {u->role, u->shape, (uint16_t) u->priority,
+                                         is_special(u) ? unit + 1 : 0};
+        uint32_t number, *kept;
+        int r;
+
+        number = (uint32_t) (uintptr_t) map_find(&p->queues_by_key, key, sizeof key);
+        if (number) {
+                *ret = number - 1;
+                return 0;
+        }
+        r = slots_take(&p->queue_slots, ret);
+        r = r < 0 ? r : grow(&p->queues, &p->queues_allocated, *ret + 1, sizeof *p->queues);
+        kept = r < 0 ? NULL : malloc(sizeof key);
+        if (!kept)
+                return -ENOMEM;
+        memcpy(kept, key, sizeof key);
+        p->queues[*ret] = (Queue){.key = kept,
+                                  .role = u->role,
+                                  .shape = u->shape,
+                                  .priority = u->priority,
+                                  .first = PLACEMENT_NONE,
+                                  .last = PLACEMENT_NONE};
+        p->shapes[u->shape].refs++;
+        return map_add(&p->queues_by_key, kept, sizeof key, (void *) (uintptr_t) (*ret + 1));
+}
+
+static void queue_drop(Placement *p, uint32_t queue) {
+        Queue *q = &p->queues[queue];
+        uint32_t shape = q->shape;
+
+        map_take(&p->queues_by_key, q->key, QUEUE_KEY * sizeof *q->key);
+        free(q->key);
+        *q = (Queue){0};
+        slots_give(&p->queue_slots, queue);
+        shape_unref(p, shape);
+}
+
+int wait_again(Placement *p, uint32_t unit) {
+        if (p->units[unit].queue == PLACEMENT_NONE)
+                return 0;
+        wait_take(p, unit);
+        return wait_add(p, unit);
+}
+
+int wait_add(Placement *p, uint32_t unit) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t queue;
+        Queue *q;
+        int r;
+
+        if (u->queue != PLACEMENT_NONE)
+                return 0;
+        r = queue_get(p, unit, &queue);
+        if (r < 0)
+                return r;
+        q = &p->queues[queue];
+        if (u->seq == 0)
+                u->seq = ++p->seq;
+        u->queue = queue;
+        u->queue_next = PLACEMENT_NONE;
+        u->queue_prev = q->last;
+        if (q->last != PLACEMENT_NONE)
+                p->units[q->last].queue_next = unit;
+        else
+                q->first = unit;
+        q->last = unit;
+        return ++q->n == 1 ? queue_in(p, queue) : 0;
+}
+
+void wait_take(Placement *p, uint32_t unit) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t queue = u->queue;
+        Queue *q;
+
+        if (queue == PLACEMENT_NONE)
+                return;
+        q = &p->queues[queue];
+        if (--q->n == 0) { // while its first unit can still be compared
+                if (q->blocked)
+                        unlist(p, queue);
+                else
+                        queue_out(p, queue);
+        }
+        if (u->queue_prev != PLACEMENT_NONE)
+                p->units[u->queue_prev].queue_next = u->queue_next;
+        else
+                q->first = u->queue_next;
+        if (u->queue_next != PLACEMENT_NONE)
+                p->units[u->queue_next].queue_prev = u->queue_prev;
+        else
+                q->last = u->queue_prev;
+        u->queue = PLACEMENT_NONE;
+        if (q->n == 0)
+                queue_drop(p, queue);
+        else if (u->queue_prev == PLACEMENT_NONE && !q->blocked)
+                queue_sift(p, &p->roles[q->role], q->heap);
+}
+
+uint32_t wait_next(const Placement *p) {
+        const Role *r;
+
+        if (p->n_role_heap == 0)
+                return PLACEMENT_NONE;
+        r = &p->roles[p->role_heap[0]];
+        return p->queues[r->heap[0]].first;
+}
+
+// ------------------------------------------------------------------------------------------------ what
+// roles use
+
+static int64_t missing(const Role *r, unsigned resource) {
+        return MAX_OF(r->settings.guarantee[resource] - r->usage[resource], 0);
+}
+
+void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int step) {
+        Role *r = &p->roles[role];
+
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                int64_t before = missing(r, i);
+
+                r->usage[i] += step * (int64_t) demand->of[i];
+                p->promised[i] += missing(r, i) - before;
+        }
+        if (step < 0) {
+                queues_unblock(p, r->first_blocked);
+                queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
+        }
+        if (r->n_heap > 0)
+                role_moved(p, role);
+}
+
+bool role_over_limit(const Role *r, const PlacementVector *demand) {
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
+                if (r->settings.limit[i] >= 0 && demand->of[i] > 0 &&
+                    r->usage[i] + demand->of[i] > r->settings.limit[i])
+                        return true;
+        return false;
+}
+
+bool role_within_guarantee(const Role *r, const PlacementVector *demand) {
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
+                if (demand->of[i] > 0 && r->usage[i] + demand->of[i] > r->settings.guarantee[i])
+                        return false;
+        return true;
+}
+
+// What others were promised and do not use yet must stay free.
+bool breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand) {
+        if (!p->promises || role_within_guarantee(r, demand))
+                return false;
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (demand->of[i] > 0 && p->room[i] - demand->of[i] < p->promised[i] - missing(r, i))
+                        return true;
+        return false;
+}

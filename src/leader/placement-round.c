@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A round: what the time has brought (penalties that faded, units whose node is lost for long enough), what
+// the freed nodes make possible, and then one grant after the other in the order of roles and queues, until
+// nobody is left that could have something or the budget is used up.
+#include <errno.h>
+
+#include "placement-private.h"
+
+static int decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,
+                  uint32_t unit_for) {
+        if (grow(&p->decisions, &p->decisions_allocated, p->n_decisions + 1, sizeof *p->decisions) < 0)
+                return -ENOMEM;
+        p->decisions[p->n_decisions++] = (PlacementDecision){
+                .kind = kind, .unit = unit, .from = from, .to = to, .unit_for = unit_for};
+        p->n_disruptions += kind != PLACEMENT_PLACE;
+        return 0;
+}
+
+// Whether taking it from where it is disturbs it.
+static bool is_running(const Placement *p, const PlacedUnit *u) {
+        return u->node != PLACEMENT_NONE && p->nodes[u->node].state != PLACEMENT_LOST;
+}
+
+// ------------------------------------------------------------------------------------------------ bundles
+
+typedef struct Bundle {
+        uint32_t units[PLACEMENT_FOLLOWS_MAX], n;
+        uint32_t pin;    // the node where those are that they follow and that stay; PLACEMENT_NONE: none do
+        bool impossible; // these are on different nodes, or nowhere
+        bool later;      // one of them waits itself: it takes the unit with it
+} Bundle;
+
+static bool bundle_has(const Bundle *b, uint32_t unit) {
+        for (uint32_t i = 0; i < b->n; i++)
+                if (b->units[i] == unit)
+                        return true;
+        return false;
+}
+
+static bool stays(const PlacedUnit *u) {
+        return u->node != PLACEMENT_NONE && u->queue == PLACEMENT_NONE;
+}
+
+// Where a unit's targets hold it. `b` are those that move with it.
+static void look_at_targets(const Placement *p, const Bundle *b, uint32_t unit, Bundle *ret) {
+        *ret = (Bundle){.pin = PLACEMENT_NONE};
+        for (uint32_t l = p->units[unit].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+                uint32_t target = p->links[l].target;
+                const PlacedUnit *t = &p->units[target];
+
+                if (bundle_has(b, target))
+                        continue;
+                if (stays(t) && (ret->pin == PLACEMENT_NONE || ret->pin == t->node))
+                        ret->pin = t->node;
+                else
+                        ret->impossible = true;
+                ret->later |= t->queue != PLACEMENT_NONE;
+        }
+}
+
+// The unit and those who follow it, directly or not, as far as nothing else holds them.
+static void gather(const Placement *p, uint32_t unit, Bundle *b) {
+        *b = (Bundle){.units = {unit}, .n = 1, .pin = PLACEMENT_NONE};
+        for (uint32_t i = 0; i < b->n; i++)
+                for (uint32_t l = p->units[b->units[i]].followed; l != PLACEMENT_NONE;
+                     l = p->links[l].next_of_target) {
+                        uint32_t f = p->links[l].unit;
+                        Bundle held;
+
+                        if (bundle_has(b, f) || !(p->units[f].flags & UNIT_WANTED))
+                                continue;
+                        look_at_targets(p, b, f, &held);
+                        if (held.impossible || held.pin != PLACEMENT_NONE)
+                                continue; // it will have to wait, or moves later
+                        b->units[b->n++] = f;
+                }
+}
+
+// ------------------------------------------------------------------------------------------------ granting
+
+static Blocked role_refuses(const Placement *p, const Bundle *b) {
+        for (uint32_t i = 0; i < b->n; i++) {
+                const PlacedUnit *u = &p->units[b->units[i]];
+                const PlacementVector *demand = &unit_class(p, u)->spec.demand;
+
+                if (u->node != PLACEMENT_NONE)
+                        continue; // it counts already
+                if (role_over_limit(&p->roles[u->role], demand))
+                        return BLOCKED_LIMIT;
+                if (breaks_promises(p, &p->roles[u->role], demand))
+                        return BLOCKED_HEADROOM;
+        }
+        return NOT_BLOCKED;
+}
+
+static int move_bundle(Placement *p, const Bundle *b, uint32_t to) {
+        int r = 0;
+
+        for (uint32_t i = 0; i < b->n && r >= 0; i++) {
+                uint32_t unit = b->units[i], from = p->units[unit].node;
+                bool running = is_running(p, &p->units[unit]);
+
+                if (from == to)
+                        continue;
+                wait_take(p, unit);
+                r = unit_leave(p, unit);
+                r = r < 0 ? r : unit_enter(p, unit, to);
+                r = r < 0 ? r
+                          : decide(p, running ? PLACEMENT_MOVE : PLACEMENT_PLACE, unit, from, to,
+                                   PLACEMENT_NONE);
+        }
+        return r;
+}
+
+// Who could not follow before may now.
+static int wake_followers(Placement *p, const Bundle *b) {
+        int r = 0;
+
+        for (uint32_t i = 0; i < b->n && r >= 0; i++)
+                for (uint32_t l = p->units[b->units[i]].followed; l != PLACEMENT_NONE && r >= 0;
+                     l = p->links[l].next_of_target) {
+                        uint32_t f = p->links[l].unit;
+
+                        if (bundle_has(b, f))
+                                continue;
+                        if (p->units[f].queue != PLACEMENT_NONE)
+                                queue_unblock(p, p->units[f].queue);
+                        r = unit_check(p, f);
+                }
+        return r;
+}
+
+static uint32_t n_running(const Placement *p, const Bundle *b) {
+        uint32_t n = 0;
+
+        for (uint32_t i = 0; i < b->n; i++)
+                n += is_running(p, &p->units[b->units[i]]);
+        return n;
+}
+
+static Blocked refusal_of(const Placement *p, uint32_t unit) {
+        uint32_t spread = unit_class(p, &p->units[unit])->spread;
+
+        return spread == PLACEMENT_NONE || unit_class(p, &p->units[unit])->spec.spread_soft ? BLOCKED_NODES
+                                                                                            : BLOCKED_SPREAD;
+}
+
+static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
+        uint32_t unit = b->units[0];
+        Bundle held;
+
+        *ret = PLACEMENT_NONE;
+        look_at_targets(p, b, unit, &held);
+        if (held.impossible)
+                return BLOCKED_FOLLOW;
+        if (held.pin != PLACEMENT_NONE) {
+                if (node_may_hold(p, held.pin, b->units, b->n))
+                        *ret = held.pin;
+                else if (b->n > 1 && node_may_hold(p, held.pin, b->units, 1)) {
+                        b->n = 1;
+                        *ret = held.pin;
+                }
+        } else {
+                *ret = choose(p, b->units, b->n);
+                if (*ret == PLACEMENT_NONE && b->n > 1 && !is_running(p, &p->units[unit])) {
+                        b->n = 1; // better it alone than none of them
+                        *ret = choose(p, b->units, 1);
+                }
+        }
+        return *ret == PLACEMENT_NONE ? refusal_of(p, unit) : NOT_BLOCKED;
+}
+
+// NOT_BLOCKED and *ret_node (PLACEMENT_NONE: it needs none any more), why not now, or -ENOMEM.
+static int grant(Placement *p, uint32_t unit, size_t disruptions, uint32_t *ret_node) {
+        PlacedUnit *u = &p->units[unit];
+        Blocked why;
+        Bundle b;
+        int r;
+
+        *ret_node = PLACEMENT_NONE;
+        if (u->node != PLACEMENT_NONE && !unit_must_go(p, unit)) {
+                wait_take(p, unit);
+                u->seq = 0;
+                return NOT_BLOCKED;
+        }
+        if (u->follows == PLACEMENT_NONE && u->followed == PLACEMENT_NONE)
+                b = (Bundle){.units = {unit}, .n = 1};
+        else
+                gather(p, unit, &b);
+        why = role_refuses(p, &b);
+        if (why && b.n > 1) {
+                b.n = 1;
+                why = role_refuses(p, &b);
+        }
+        why = why ?: find_node(p, &b, ret_node);
+        if (!why && p->n_disruptions + n_running(p, &b) > disruptions && n_running(p, &b) > 0)
+                why = BLOCKED_BUDGET;
+        if (why)
+                return (int) why;
+        r = move_bundle(p, &b, *ret_node);
+        r = r < 0 ? r : wake_followers(p, &b);
+        return r < 0 ? r : NOT_BLOCKED;
+}
+
+// ------------------------------------------------------------------------------------------------
+// preemption
+
+typedef struct Victims {
+        uint32_t units[64], n;
+        int16_t highest; // priority among them
+        bool enough;
+} Victims;
+
+static bool may_be_preempted(const Placement *p, const PlacedUnit *victim, const PlacedUnit *by) {
+        const Role *r = &p->roles[victim->role];
+
+        if (victim->priority >= by->priority || victim->queue != PLACEMENT_NONE)
+                return false;
+        return victim->role == by->role || !role_within_guarantee(r, &(PlacementVector){0}) || is_behind(r);
+}
+
+static bool is_enough(const Placement *p, const PlacementVector *free_there, const PlacementVector *demand) {
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (demand->of[i] > 0 && demand->of[i] > free_there->of[i])
+                        return false;
+        return true;
+}
+
+// The lowest priorities first, of these the ones that are there for the shortest time.
+static void find_victims(const Placement *p, uint32_t host, uint32_t unit, size_t most, Victims *v) {
+        const PlacedUnit *by = &p->units[unit];
+        const PlacementVector *demand = &unit_class(p, by)->spec.demand;
+        PlacementVector room = p->hosts[host].free;
+        int32_t done = INT32_MIN;
+
+        *v = (Victims){.highest = INT16_MIN};
+        while (!is_enough(p, &room, demand)) {
+                int32_t next = INT32_MAX;
+
+                for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE;
+                     n = p->nodes[n].next_of_host)
+                        for (uint32_t i = p->nodes[n].first_unit; i != PLACEMENT_NONE; i = p->units[i].next)
+                                if (p->units[i].priority > done && may_be_preempted(p, &p->units[i], by))
+                                        next = MIN_OF(next, p->units[i].priority);
+                if (next == INT32_MAX)
+                        return;
+                done = next;
+                for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE;
+                     n = p->nodes[n].next_of_host)
+                        for (uint32_t i = p->nodes[n].first_unit; i != PLACEMENT_NONE;
+                             i = p->units[i].next) {
+                                const PlacedUnit *u = &p->units[i];
+
+                                if (u->priority != done || !may_be_preempted(p, u, by) ||
+                                    is_enough(p, &room, demand))
+                                        continue;
+                                if (v->n == ELEMENTSOF(v->units) || v->n == most)
+                                        return;
+                                v->units[v->n++] = i;
+                                v->highest = u->priority;
+                                for (unsigned k = 0; k < p->n_resources; k++)
+                                        room.of[k] += unit_class(p, u)->spec.demand.of[k];
+                        }
+        }
+        v->enough = true;
+}
+
+static bool is_better(const Victims *a, const Victims *b) {
+        if (!b->enough || a->highest != b->highest)
+                return !b->enough || a->highest < b->highest;
+        return a->n < b->n;
+}
+
+static int evict(Placement *p, const Victims *v, uint32_t unit_for) {
+        int r = 0;
+
+        for (uint32_t i = 0; i < v->n && r >= 0; i++) {
+                uint32_t victim = v->units[i], from = p->units[victim].node;
+
+                r = unit_leave(p, victim);
+                r = r < 0 ? r : decide(p, PLACEMENT_PREEMPT, victim, from, PLACEMENT_NONE, unit_for);
+                r = r < 0 ? r : wait_add(p, victim);
+        }
+        return r;
+}
+
+// Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
+static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_done) {
+        const PlacedUnit *u = &p->units[unit];
+        const Class *c = unit_class(p, u);
+        const Selector *s = &p->selectors[p->shapes[u->shape].selector];
+        Victims best = {0}, v;
+
+        *ret_done = false;
+        if (u->priority <= p->lowest_priority || p->n_disruptions >= disruptions ||
+            u->follows != PLACEMENT_NONE)
+                return 0;
+        for (uint32_t w = 0; w < p->node_words; w++)
+                for (Word bits = s->nodes[w]; bits; bits &= bits - 1) {
+                        uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits);
+
+                        if (p->nodes[node].state > PLACEMENT_SECOND || unit_excluded(p, unit, node) ||
+                            !spread_allows(p, c, node))
+                                continue;
+                        find_victims(p, p->nodes[node].host, unit, disruptions - p->n_disruptions, &v);
+                        if (v.enough && is_better(&v, &best))
+                                best = v;
+                }
+        *ret_done = best.enough;
+        return best.enough ? evict(p, &best, unit) : 0;
+}
+
+// ------------------------------------------------------------------------------------------------ time
+
+static int fade(Placement *p) {
+        int r = 0;
+
+        for (uint32_t i = p->penalised.n; i-- > 0 && r >= 0;) {
+                uint32_t host = p->penalised.of[i];
+
+                if (host_points(&p->hosts[host], p->now_us) == 0)
+                        numbers_drop(&p->penalised, host);
+                r = index_put_host(p, host);
+        }
+        for (uint32_t i = 0; i < p->n_timed && r >= 0;) {
+                Excluded e = p->timed[i];
+
+                if (e.until_us > p->now_us)
+                        i++;
+                else
+                        r = placement_unit_readmit(p, e.unit, e.node);
+        }
+        return r;
+}
+
+static int give_up_lost(Placement *p) {
+        int r = 0;
+
+        if (p->braked)
+                return 0;
+        for (uint32_t i = 0; i < p->lost.n && r >= 0; i++) {
+                PlacedNode *n = &p->nodes[p->lost.of[i]];
+
+                if (n->due_us > p->now_us)
+                        continue;
+                n->due_us = PLACEMENT_NEVER;
+                for (uint32_t u = n->first_unit; u != PLACEMENT_NONE && r >= 0; u = p->units[u].next) {
+                        uint64_t delay = unit_class(p, &p->units[u])->spec.loss_delay_us;
+
+                        r = unit_check(p, u);
+                        if (delay != PLACEMENT_NEVER && n->lost_at_us + delay > p->now_us)
+                                n->due_us = MIN_OF(n->due_us, n->lost_at_us + delay);
+                }
+        }
+        return r;
+}
+
+uint64_t placement_next_due(const Placement *p) {
+        uint64_t due = PLACEMENT_NEVER;
+
+        for (uint32_t i = 0; i < p->lost.n && !p->braked; i++)
+                due = MIN_OF(due, p->nodes[p->lost.of[i]].due_us);
+        for (uint32_t i = 0; i < p->n_timed; i++)
+                due = MIN_OF(due, p->timed[i].until_us);
+        return due;
+}
+
+// ------------------------------------------------------------------------------------------------ the round
+
+static int begin(Placement *p, uint64_t now_us) {
+        int r;
+
+        p->now_us = MAX_OF(p->now_us, now_us);
+        p->n_decisions = p->n_disruptions = 0;
+        r = fade(p);
+        r = r < 0 ? r : give_up_lost(p);
+        queues_unblock(p, p->first_blocked[BLOCKED_BUDGET]);
+        roles_settle(p);
+        queues_look_at_freed(p);
+        return p->broken ? -ENOMEM : r;
+}
+
+int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
+                    const PlacementDecision **ret, size_t *ret_n) {
+        uint32_t unit, node;
+        int r = begin(p, now_us);
+
+        while (r >= 0 && p->n_decisions < budget->decisions && (unit = wait_next(p)) != PLACEMENT_NONE) {
+                bool made_room = false;
+
+                r = grant(p, unit, budget->disruptions, &node);
+                if (r == BLOCKED_NODES || r == BLOCKED_SPREAD) {
+                        int why = r;
+
+                        r = preempt(p, unit, budget->disruptions, &made_room);
+                        if (r >= 0)
+                                r = made_room ? 0 : why;
+                }
+                if (r > 0)
+                        queue_block(p, p->units[unit].queue, (Blocked) r);
+                if (p->freed.n > 0)
+                        queues_look_at_freed(p);
+                if (p->broken)
+                        r = -ENOMEM;
+        }
+        *ret = p->decisions;
+        *ret_n = p->n_decisions;
+        return r < 0 ? r : 0;
+}
+
+int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) {
+        int r;
+
+        p->now_us = MAX_OF(p->now_us, now_us);
+        p->n_decisions = p->n_disruptions = 0;
+        *ret_node = p->units[unit].node;
+        if (p->units[unit].queue == PLACEMENT_NONE || p->units[unit].node != PLACEMENT_NONE)
+                return 0;
+        r = grant(p, unit, 0, ret_node);
+        return r < 0 ? r : p->broken ? -ENOMEM : 0;
+}
+
+int placement_take_back(Placement *p, const PlacementDecision *decisions, size_t n) {
+        int r = 0;
+
+        for (size_t i = n; i-- > 0 && r >= 0;) {
+                const PlacementDecision *d = &decisions[i];
+
+                if (slots_has(&p->unit_slots, d->unit) && p->units[d->unit].node == d->to)
+                        r = placement_unit_put(
+                                p, d->unit, slots_has(&p->node_slots, d->from) ? d->from : PLACEMENT_NONE);
+        }
+        return r;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How many units of a group each domain (value of a label) holds, and the least of these among the domains
+// that a set of terms has an open node in. The least is kept while counts change by one; when its last
+// domain leaves it, it is searched for again, at most once per so many placements as there are domains.
+#include <errno.h>
+
+#include "placement-private.h"
+#include "str.h"
+
+// One of its domains went from `before` to one more or one less.
+static void on_count(Spread *s, uint32_t count, uint32_t before) {
+        if (s->stale)
+                return;
+        if (before == s->min && count < s->min) {
+                s->min = count;
+                s->n_min = 1;
+        } else if (before == s->min)
+                s->stale = --s->n_min == 0;
+        else
+                s->n_min += count == s->min;
+}
+
+void spread_settle(Placement *p, Spread *s) {
+        const Group *g = &p->groups[s->group];
+
+        if (!s->stale)
+                return;
+        s->stale = false;
+        s->min = UINT32_MAX;
+        s->n_min = 0;
+        for (uint32_t d = 0; d < s->allocated; d++) {
+                uint32_t count;
+
+                if (s->open[d] == 0)
+                        continue;
+                count = group_at(g, d);
+                if (count < s->min) {
+                        s->min = count;
+                        s->n_min = 0;
+                }
+                s->n_min += count == s->min;
+        }
+}
+
+int group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
+        Group *g = &p->groups[group];
+        uint32_t before;
+
+        if (grow(&g->counts, &g->allocated, domain + 1, sizeof *g->counts) < 0)
+                return -ENOMEM;
+        before = g->counts[domain];
+        g->counts[domain] += (uint32_t) step;
+        for (uint32_t i = 0; i < g->spreads.n; i++) {
+                Spread *s = &p->spreads[g->spreads.of[i]];
+
+                if (domain < s->allocated && s->open[domain] > 0)
+                        on_count(s, g->counts[domain], before);
+        }
+        queues_unblock_spread(p, group);
+        return 0;
+}
+
+int spread_open(Placement *p, Spread *s, uint32_t domain, int step) {
+        if (grow(&s->open, &s->allocated, domain + 1, sizeof *s->open) < 0)
+                return -ENOMEM;
+        s->open[domain] += (uint32_t) step;
+        if (s->open[domain] == 0 || (step > 0 && s->open[domain] == 1))
+                s->stale = true; // domains come and go rarely
+        return 0;
+}
+
+int spreads_of_node(Placement *p, uint32_t node, int step) {
+        int r = 0;
+
+        for (uint32_t i = 0; i < p->spread_slots.n && r >= 0; i++) {
+                Spread *s = &p->spreads[i];
+
+                if (p->spread_slots.used[i] && selector_has(p, s->base, node)) {
+                        r = spread_open(p, s, node_domain(p, node, p->groups[s->group].key), step);
+                        queues_unblock_spread(p, s->group);
+                }
+        }
+        return r;
+}
+
+static int group_get(Placement *p, uint32_t key, const char *name, uint32_t *ret) {
+        _cleanup_free_ char *text = str_printf("%u %s", key, name);
+        uint32_t number;
+        int r;
+
+        if (!text)
+                return -ENOMEM;
+        number = (uint32_t) (uintptr_t) map_find_str(&p->groups_by_name, text);
+        if (number) {
+                *ret = number - 1;
+                p->groups[*ret].refs++;
+                return 0;
+        }
+        r = key_need_domains(p, key);
+        r = r < 0 ? r : slots_take(&p->group_slots, ret);
+        r = r < 0 ? r : grow(&p->groups, &p->groups_allocated, *ret + 1, sizeof *p->groups);
+        r = r < 0 ? r : map_add_str(&p->groups_by_name, text, (void *) (uintptr_t) (*ret + 1));
+        if (r < 0)
+                return r;
+        p->groups[*ret] =
+                (Group){.name = TAKE_PTR(text), .refs = 1, .key = key, .first_blocked = PLACEMENT_NONE};
+        p->keys[key].spread_users++;
+        return 0;
+}
+
+static void group_unref(Placement *p, uint32_t group) {
+        Group *g = &p->groups[group];
+        Key *k = &p->keys[g->key];
+
+        if (--g->refs > 0)
+                return;
+        map_take_str(&p->groups_by_name, g->name);
+        if (--k->spread_users == 0) {
+                free(k->domains);
+                k->domains = NULL;
+        }
+        free(g->name);
+        free(g->counts);
+        numbers_done(&g->spreads);
+        *g = (Group){0};
+        slots_give(&p->group_slots, group);
+}
+
+static int spread_fill(Placement *p, uint32_t spread) {
+        Spread *s = &p->spreads[spread];
+        uint32_t key = p->groups[s->group].key;
+        int r = numbers_add(&p->groups[s->group].spreads, spread);
+
+        for (uint32_t n = 0; n < p->node_slots.n && r >= 0; n++)
+                if (p->node_slots.used[n] && p->nodes[n].state <= PLACEMENT_SECOND &&
+                    selector_has(p, s->base, n))
+                        r = spread_open(p, s, node_domain(p, n, key), +1);
+        return r;
+}
+
+int spread_get(Placement *p, uint32_t base, uint32_t key, const char *name, uint32_t *ret) {
+        uint32_t group;
+        Group *g;
+        int r = group_get(p, key, name, &group);
+
+        if (r < 0)
+                return r;
+        g = &p->groups[group];
+        for (uint32_t i = 0; i < g->spreads.n; i++)
+                if (p->spreads[g->spreads.of[i]].base == base) {
+                        g->refs--;
+                        *ret = g->spreads.of[i];
+                        p->spreads[*ret].refs++;
+                        return 0;
+                }
+        r = slots_take(&p->spread_slots, ret);
+        r = r < 0 ? r : grow(&p->spreads, &p->spreads_allocated, *ret + 1, sizeof *p->spreads);
+        if (r < 0)
+                return r;
+        p->selectors[base].refs++;
+        p->spreads[*ret] = (Spread){.refs = 1, .group = group, .base = base, .stale = true};
+        return spread_fill(p, *ret);
+}
+
+void spread_unref(Placement *p, uint32_t spread) {
+        Spread *s = &p->spreads[spread];
+        uint32_t group = s->group, base = s->base;
+
+        if (--s->refs > 0)
+                return;
+        numbers_drop(&p->groups[group].spreads, spread);
+        free(s->open);
+        *s = (Spread){0};
+        slots_give(&p->spread_slots, spread);
+        group_unref(p, group);
+        selector_unref(p, base);
+}

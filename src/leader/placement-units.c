@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
+#include "placement-private.h"
+
+// ------------------------------------------------------------------------------------------------ on a node
+
+static void host_take(Placement *p, PlacedHost *h, const PlacementVector *demand, int step) {
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                h->free.of[i] -= step * demand->of[i];
+                if (h->counted)
+                        p->room[i] -= step * (int64_t) demand->of[i];
+        }
+        h->n_units += (uint32_t) step;
+}
+
+static int count(Placement *p, uint32_t unit, uint32_t node, int step) {
+        const PlacedUnit *u = &p->units[unit];
+        const Shape *s = &p->shapes[u->shape];
+        const Class *c = &p->classes[s->class];
+        uint32_t host = p->nodes[node].host;
+        int r = 0;
+
+        host_take(p, &p->hosts[host], &c->spec.demand, step);
+        if (s->matches.n + c->globs.n > 0)
+                r = conflicts_count(p, s, node, step);
+        if (r >= 0 && c->spread != PLACEMENT_NONE) {
+                uint32_t group = p->spreads[c->spread].group;
+
+                r = group_count(p, group, node_domain(p, node, p->groups[group].key), step);
+        }
+        role_use(p, u->role, &c->spec.demand, step);
+        return r < 0 ? r : index_put_host(p, host);
+}
+
+int unit_leave(Placement *p, uint32_t unit) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t node = u->node;
+        PlacedNode *n;
+
+        if (node == PLACEMENT_NONE)
+                return 0;
+        n = &p->nodes[node];
+        if (u->prev != PLACEMENT_NONE)
+                p->units[u->prev].next = u->next;
+        else
+                n->first_unit = u->next;
+        if (u->next != PLACEMENT_NONE)
+                p->units[u->next].prev = u->prev;
+        n->n_units--;
+        u->home = node;
+        u->node = PLACEMENT_NONE;
+        for (uint32_t i = p->hosts[n->host].first_node; i != PLACEMENT_NONE; i = p->nodes[i].next_of_host)
+                node_freed(p, i);
+        return count(p, unit, node, -1);
+}
+
+// Those who follow it may go where it is, or must.
+static int call_followers(Placement *p, uint32_t unit) {
+        int r = 0;
+
+        for (uint32_t l = p->units[unit].followed; l != PLACEMENT_NONE && r >= 0;
+             l = p->links[l].next_of_target) {
+                const PlacedUnit *f = &p->units[p->links[l].unit];
+
+                if (f->queue != PLACEMENT_NONE)
+                        queue_unblock(p, f->queue);
+                r = unit_check(p, p->links[l].unit);
+        }
+        return r;
+}
+
+int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
+        PlacedUnit *u = &p->units[unit];
+        PlacedNode *n = &p->nodes[node];
+
+        u->prev = PLACEMENT_NONE;
+        u->next = n->first_unit;
+        if (n->first_unit != PLACEMENT_NONE)
+                p->units[n->first_unit].prev = unit;
+        n->first_unit = unit;
+        n->n_units++;
+        p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
+        u->node = u->home = node;
+        u->seq = 0;
+        return count(p, unit, node, +1);
+}
+
+static bool is_lost_to(const Placement *p, const PlacedUnit *u, const PlacedNode *n) {
+        uint64_t delay = unit_class(p, u)->spec.loss_delay_us;
+
+        return !p->braked && delay != PLACEMENT_NEVER && n->lost_at_us + delay <= p->now_us;
+}
+
+bool unit_must_go(const Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+        const PlacedNode *n = &p->nodes[u->node];
+
+        if (n->state == PLACEMENT_LOST)
+                return is_lost_to(p, u, n);
+        if (n->state == PLACEMENT_DRAIN || !selector_has(p, unit_class(p, u)->base, u->node) ||
+            unit_excluded(p, unit, u->node) || conflict_with_others(p, unit))
+                return true;
+        for (uint32_t l = u->follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+                const PlacedUnit *t = &p->units[p->links[l].target];
+
+                if (t->node != PLACEMENT_NONE && t->node != u->node && t->queue == PLACEMENT_NONE)
+                        return true;
+        }
+        return false;
+}
+
+int unit_check(Placement *p, uint32_t unit) {
+        PlacedUnit *u = &p->units[unit];
+
+        if (!(u->flags & UNIT_WANTED))
+                return 0;
+        if (u->node == PLACEMENT_NONE || unit_must_go(p, unit))
+                return wait_add(p, unit);
+        wait_take(p, unit);
+        u->seq = 0;
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
+                       uint32_t *ret) {
+        uint32_t shape;
+        int r = shape_get(p, class, name, &shape);
+
+        r = r < 0 ? r : slots_take(&p->unit_slots, ret);
+        r = r < 0 ? r : grow(&p->units, &p->units_allocated, *ret + 1, sizeof *p->units);
+        if (r < 0)
+                return r;
+        p->units[*ret] = (PlacedUnit){.name = name,
+                                      .shape = shape,
+                                      .node = PLACEMENT_NONE,
+                                      .home = PLACEMENT_NONE,
+                                      .queue = PLACEMENT_NONE,
+                                      .follows = PLACEMENT_NONE,
+                                      .followed = PLACEMENT_NONE,
+                                      .role = (uint16_t) role,
+                                      .priority = priority};
+        p->roles[role].n_units++;
+        return 0;
+}
+
+void placement_unit_remove(Placement *p, uint32_t unit) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t shape = u->shape;
+
+        wait_take(p, unit);
+        if (unit_leave(p, unit) < 0 || placement_unit_readmit(p, unit, PLACEMENT_NONE) < 0)
+                p->broken = true;
+        placement_unit_unfollow(p, unit);
+        while (u->followed != PLACEMENT_NONE)
+                placement_unit_unfollow(p, p->links[u->followed].unit);
+        p->roles[u->role].n_units--;
+        *u = (PlacedUnit){0};
+        slots_give(&p->unit_slots, unit);
+        shape_unref(p, shape);
+}
+
+int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role, int16_t priority) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t node = u->node, home = u->home, shape, before = u->shape;
+        int r = shape_get(p, class, u->name, &shape);
+
+        wait_take(p, unit);
+        r = r < 0 ? r : unit_leave(p, unit);
+        if (r < 0)
+                return r;
+        p->roles[u->role].n_units--;
+        p->roles[role].n_units++;
+        u->shape = shape;
+        u->role = (uint16_t) role;
+        u->priority = priority;
+        shape_unref(p, before);
+        u->home = home;
+        r = node != PLACEMENT_NONE ? unit_enter(p, unit, node) : 0;
+        return r < 0 ? r : unit_check(p, unit);
+}
+
+int placement_unit_want(Placement *p, uint32_t unit, bool wanted) {
+        PlacedUnit *u = &p->units[unit];
+
+        if (wanted) {
+                u->flags |= UNIT_WANTED;
+                return unit_check(p, unit);
+        }
+        u->flags &= (uint8_t) ~UNIT_WANTED;
+        wait_take(p, unit);
+        u->seq = 0;
+        return unit_leave(p, unit);
+}
+
+int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
+        int r;
+
+        if (p->units[unit].node == node)
+                return unit_check(p, unit);
+        wait_take(p, unit);
+        r = unit_leave(p, unit);
+        if (r >= 0 && node != PLACEMENT_NONE)
+                r = unit_enter(p, unit, node);
+        r = r < 0 ? r : unit_check(p, unit);
+        return r < 0 ? r : call_followers(p, unit);
+}
+
+uint32_t placement_unit_node(const Placement *p, uint32_t unit) {
+        return p->units[unit].node;
+}
+
+// ------------------------------------------------------------------------------------------------ followers
+
+// All that are tied to it, itself first. 0: more than there may be.
+static uint32_t tied(const Placement *p, uint32_t unit, uint32_t found[PLACEMENT_FOLLOWS_MAX]) {
+        uint32_t n = 1;
+
+        found[0] = unit;
+        for (uint32_t i = 0; i < n; i++)
+                for (int way = 0; way < 2; way++) {
+                        const PlacedUnit *u = &p->units[found[i]];
+
+                        for (uint32_t l = way ? u->follows : u->followed, other; l != PLACEMENT_NONE;
+                             l = way ? p->links[l].next_of_unit : p->links[l].next_of_target) {
+                                uint32_t k = 0;
+
+                                other = way ? p->links[l].target : p->links[l].unit;
+                                while (k < n && found[k] != other)
+                                        k++;
+                                if (k == PLACEMENT_FOLLOWS_MAX)
+                                        return 0;
+                                if (k == n)
+                                        found[n++] = other;
+                        }
+                }
+        return n;
+}
+
+static bool leads_to(const Placement *p, uint32_t from, uint32_t to) {
+        if (from == to)
+                return true;
+        for (uint32_t l = p->units[from].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit)
+                if (leads_to(p, p->links[l].target, to))
+                        return true;
+        return false;
+}
+
+int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
+        uint32_t a[PLACEMENT_FOLLOWS_MAX], b[PLACEMENT_FOLLOWS_MAX], link, n_a, n_b;
+        int r;
+
+        if (leads_to(p, target, unit))
+                return -ELOOP;
+        n_a = tied(p, unit, a);
+        n_b = tied(p, target, b);
+        if (n_a + n_b > PLACEMENT_FOLLOWS_MAX)
+                return -E2BIG;
+        r = slots_take(&p->link_slots, &link);
+        r = r < 0 ? r : grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);
+        if (r < 0)
+                return r;
+        p->links[link] = (Link){.unit = unit,
+                                .target = target,
+                                .next_of_unit = p->units[unit].follows,
+                                .next_of_target = p->units[target].followed};
+        p->units[unit].follows = p->units[target].followed = link;
+        r = wait_again(p, unit);
+        r = r < 0 ? r : wait_again(p, target);
+        return r < 0 ? r : unit_check(p, unit);
+}
+
+void placement_unit_unfollow(Placement *p, uint32_t unit) {
+        PlacedUnit *u = &p->units[unit];
+
+        while (u->follows != PLACEMENT_NONE) {
+                uint32_t link = u->follows, *at = &p->units[p->links[link].target].followed;
+
+                u->follows = p->links[link].next_of_unit;
+                while (*at != link)
+                        at = &p->links[*at].next_of_target;
+                *at = p->links[link].next_of_target;
+                if (wait_again(p, p->links[link].target) < 0)
+                        p->broken = true;
+                slots_give(&p->link_slots, link);
+        }
+        if (wait_again(p, unit) < 0)
+                p->broken = true;
+}
+
+// ------------------------------------------------------------------------------------------------
+// exclusions
+
+int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) {
+        int r = counts_set(&p->excluded, unit, node, 1);
+
+        r = r < 0 ? r : grow(&p->timed, &p->timed_allocated, p->n_timed + 1, sizeof *p->timed);
+        if (r < 0)
+                return r;
+        p->timed[p->n_timed++] = (Excluded){unit, node, until_us};
+        p->units[unit].flags |= UNIT_EXCLUDED;
+        r = wait_again(p, unit);
+        return r < 0 ? r : unit_check(p, unit);
+}
+
+int placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
+        uint32_t kept = 0;
+        bool more = false;
+
+        if (!(p->units[unit].flags & UNIT_EXCLUDED))
+                return 0;
+        for (uint32_t i = 0; i < p->n_timed; i++) {
+                Excluded e = p->timed[i];
+                bool gone = e.unit == unit && (node == PLACEMENT_NONE || e.node == node);
+
+                if (gone && counts_set(&p->excluded, unit, e.node, 0) < 0)
+                        return -ENOMEM;
+                if (gone)
+                        continue;
+                more |= e.unit == unit;
+                p->timed[kept++] = e;
+        }
+        p->n_timed = kept;
+        if (!more)
+                p->units[unit].flags &= (uint8_t) ~UNIT_EXCLUDED;
+        return wait_again(p, unit);
+}
+
+// ------------------------------------------------------------------------------------------------ roles
+
+static void promises(Placement *p) {
+        memset(p->promised, 0, sizeof p->promised);
+        p->promises = false;
+        for (uint32_t i = 0; i < p->role_slots.n; i++)
+                for (unsigned k = 0; p->role_slots.used[i] && k < PLACEMENT_RESOURCES_MAX; k++) {
+                        const Role *r = &p->roles[i];
+
+                        p->promised[k] += MAX_OF(r->settings.guarantee[k] - r->usage[k], 0);
+                        p->promises |= r->settings.guarantee[k] > 0;
+                }
+        queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
+}
+
+void placement_role_set(Placement *p, uint32_t role, const PlacementRole *settings) {
+        Role *r = &p->roles[role];
+
+        r->settings = *settings;
+        r->settings.weight = MAX_OF(settings->weight, 1U);
+        promises(p);
+        queues_unblock(p, r->first_blocked);
+        role_moved(p, role);
+}
+
+int placement_role_add(Placement *p, const PlacementRole *settings, uint32_t *ret) {
+        int r;
+
+        if (p->role_slots.count > UINT16_MAX)
+                return -ENOSPC;
+        r = slots_take(&p->role_slots, ret);
+        r = r < 0 ? r : grow(&p->roles, &p->roles_allocated, *ret + 1, sizeof *p->roles);
+        r = r < 0 ? r : grow(&p->role_heap, &p->role_heap_allocated, p->role_slots.n, sizeof *p->role_heap);
+        if (r < 0)
+                return r;
+        p->roles[*ret] = (Role){.place = PLACEMENT_NONE, .first_blocked = PLACEMENT_NONE};
+        placement_role_set(p, *ret, settings);
+        return 0;
+}
+
+void placement_role_remove(Placement *p, uint32_t role) {
+        assert(p->roles[role].n_units == 0);
+        free(p->roles[role].heap);
+        p->roles[role] = (Role){0};
+        slots_give(&p->role_slots, role);
+        promises(p);
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Why a node does not take a unit. Nothing is kept for this: the rules are looked at again, in an order in
+// which the reason that will stay the longest comes first.
+#include <errno.h>
+
+#include "buf.h"
+#include "placement-private.h"
+#include "str.h"
+
+static const char *value_text(const Placement *p, uint32_t pair) {
+        return strchr(p->pairs[pair].text + strlen(p->keys[p->pairs[pair].key].name), '=') + 1;
+}
+
+// "has disk=hdd", "has no label disk"
+static int add_has(const Placement *p, const PlacedNode *n, uint32_t key, Buf *text) {
+        int found = 0, r = 0;
+
+        for (uint32_t i = 0; i < n->n_labels && r >= 0; i++)
+                if (p->pairs[n->labels[i]].key == key)
+                        r = buf_printf(text, "%s%s", found++ ? " and " : "has ",
+                                       p->pairs[n->labels[i]].text);
+        return r < 0 || found ? r : buf_printf(text, "has no label %s", p->keys[key].name);
+}
+
+// Keys that begin with '@' are not labels for people: "@pool" is "its pool".
+static char *term_text(const Placement *p, const Term *t, uint32_t node) {
+        const char *key = p->keys[t->key].name, *what = *key == '@' ? "" : "label ";
+        _cleanup_buf_ Buf text = {0};
+        int r;
+
+        key += *key == '@';
+        if (t->op == PLACEMENT_EXISTS || t->op == PLACEMENT_NOT_EXISTS)
+                r = buf_printf(&text, "needs %s%s%s", t->op == PLACEMENT_EXISTS ? "" : "no ", what, key);
+        else
+                r = buf_printf(&text, "needs %s%s%s", what, key, t->op == PLACEMENT_IN ? "=" : "!=");
+        for (uint32_t i = 0; i < t->n_values && r >= 0; i++)
+                r = buf_printf(&text, "%s%s", i ? t->op == PLACEMENT_IN ? " or " : " and " : "",
+                               value_text(p, t->values[i]));
+        r = r < 0 ? r : buf_printf(&text, ", ");
+        r = r < 0 ? r : add_has(p, &p->nodes[node], t->key, &text);
+        return r < 0 ? NULL : buf_take_string(&text);
+}
+
+static const char *state_text(const PlacedNode *n) {
+        static const char *const texts[] = {
+                [PLACEMENT_CLOSED] = "the node takes no new units",
+                [PLACEMENT_DRAIN] = "the node is being drained",
+                [PLACEMENT_LOST] = "the node is lost",
+        };
+
+        return n->state < ELEMENTSOF(texts) ? texts[n->state] : NULL;
+}
+
+static bool listed(const Numbers *l, uint32_t number) {
+        for (uint32_t i = 0; i < l->n; i++)
+                if (l->of[i] == number)
+                        return true;
+        return false;
+}
+
+// The unit there that it conflicts with.
+static uint32_t find_conflict(const Placement *p, uint32_t unit, uint32_t node, uint32_t *ret_glob,
+                              bool *ret_its) {
+        const Selector *s = &p->selectors[p->shapes[p->units[unit].shape].selector];
+
+        for (uint32_t i = p->nodes[node].first_unit; i != PLACEMENT_NONE; i = p->units[i].next) {
+                const Selector *other = &p->selectors[p->shapes[p->units[i].shape].selector];
+
+                for (uint32_t g = 0; g < other->matches.n && i != unit; g++)
+                        if (listed(&s->hates, other->matches.of[g])) {
+                                *ret_glob = other->matches.of[g];
+                                *ret_its = true;
+                                return i;
+                        }
+                for (uint32_t g = 0; g < other->hates.n && i != unit; g++)
+                        if (listed(&s->matches, other->hates.of[g])) {
+                                *ret_glob = other->hates.of[g];
+                                *ret_its = false;
+                                return i;
+                        }
+        }
+        return PLACEMENT_NONE;
+}
+
+static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is) {
+        uint32_t glob, other;
+        bool its;
+
+        other = find_conflict(p, unit, node, &glob, &its);
+        *ret_is = other != PLACEMENT_NONE;
+        if (!*ret_is)
+                return NULL;
+        if (its)
+                return str_printf("conflicts with %s there (Conflicts=%s)", p->units[other].name,
+                                  p->globs[glob].text);
+        return str_printf("%s there conflicts with it (Conflicts=%s)", p->units[other].name,
+                          p->globs[glob].text);
+}
+
+static int amount_text(const Placement *p, unsigned resource, int32_t amount, Buf *text) {
+        if (resource == PLACEMENT_CPU)
+                return buf_printf(text, "%d.%03d cores", amount / 1000, abs(amount % 1000));
+        if (resource == PLACEMENT_MEMORY)
+                return buf_printf(text, "%d MiB of memory", amount);
+        return buf_printf(text, "%d of %s", amount, p->resources[resource]);
+}
+
+// "needs 4.000 cores, 1.500 of 8.000 are free"; NULL and *ret_is false: there is room.
+static char *room_text(const Placement *p, const PlacedHost *h, const PlacementVector *demand,
+                       bool *ret_is) {
+        _cleanup_buf_ Buf text = {0};
+
+        *ret_is = false;
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                if (demand->of[i] <= h->free.of[i] || demand->of[i] == 0)
+                        continue;
+                if (buf_printf(&text, *ret_is ? "; " : "") < 0)
+                        return NULL;
+                *ret_is = true;
+                if (buf_printf(&text, "needs ") < 0 || amount_text(p, i, demand->of[i], &text) < 0 ||
+                    buf_printf(&text, ", free are ") < 0 ||
+                    amount_text(p, i, MAX_OF(h->free.of[i], 0), &text) < 0 ||
+                    buf_printf(&text, " of ") < 0 || amount_text(p, i, h->offers.of[i], &text) < 0)
+                        return NULL;
+        }
+        return *ret_is ? buf_take_string(&text) : NULL;
+}
+
+static const char *target_elsewhere(const Placement *p, const PlacedUnit *u, uint32_t node) {
+        for (uint32_t l = u->follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
+                const PlacedUnit *t = &p->units[p->links[l].target];
+
+                if (t->node != node)
+                        return t->name;
+        }
+        return NULL;
+}
+
+static char *spread_text(const Placement *p, const Class *c, uint32_t node) {
+        const Spread *s = &p->spreads[c->spread];
+        const Group *g = &p->groups[s->group];
+
+        return str_printf("%s has %u of its group there already, another has %u", p->keys[g->key].name,
+                          group_at(g, node_domain(p, node, g->key)), s->min);
+}
+
+// *ret_is: whether there is a reason at all.
+static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is) {
+        const PlacedUnit *u = &p->units[unit];
+        const Class *c = unit_class(p, u);
+        const Selector *base = &p->selectors[c->base];
+        const char *target = target_elsewhere(p, u, node), *state = state_text(&p->nodes[node]);
+        char *text;
+
+        *ret_is = true;
+        for (uint32_t i = 0; i < base->n_terms; i++)
+                if (!term_matches(p, &base->terms[i], node))
+                        return term_text(p, &base->terms[i], node);
+        if (unit_excluded(p, unit, node))
+                return strdup("it failed or was refused there");
+        if (target)
+                return str_printf("is to be where %s is, which is not there", target);
+        if (state)
+                return strdup(state);
+        text = conflict_text(p, unit, node, ret_is);
+        if (*ret_is)
+                return text;
+        text = room_text(p, &p->hosts[p->nodes[node].host], &c->spec.demand, ret_is);
+        if (*ret_is || spread_allows(p, c, node))
+                return text;
+        *ret_is = true;
+        return spread_text(p, c, node);
+}
+
+int placement_why(const Placement *p, uint32_t unit, PlacementRefusal **ret, size_t *ret_n) {
+        PlacementRefusal *refusals = calloc((size_t) p->node_slots.count + 1, sizeof *refusals);
+        size_t n = 0;
+
+        if (!refusals)
+                return -ENOMEM;
+        for (uint32_t node = 0; node < p->node_slots.n; node++) {
+                bool is;
+
+                if (!p->node_slots.used[node] || p->units[unit].node == node)
+                        continue;
+                refusals[n] = (PlacementRefusal){.node = node, .reason = reason(p, unit, node, &is)};
+                if (is && !refusals[n].reason) {
+                        placement_refusals_free(refusals, n);
+                        return -ENOMEM;
+                }
+                n += is;
+        }
+        *ret = refusals;
+        *ret_n = n;
+        return 0;
+}
+
+PlacementRefusal *placement_refusals_free(PlacementRefusal *refusals, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                free(refusals[i].reason);
+        free(refusals);
+        return NULL;
+}
+
+const char *placement_why_not_now(const Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+
+        if (!(u->flags & UNIT_WANTED))
+                return NULL;
+        if (u->node != PLACEMENT_NONE && p->nodes[u->node].state == PLACEMENT_LOST)
+                return p->braked ? "too many nodes are lost at once: nothing moves until some are back"
+                       : u->queue == PLACEMENT_NONE ? "its node is lost; it stays, for now"
+                                                    : NULL;
+        if (u->queue == PLACEMENT_NONE)
+                return NULL;
+        switch ((Blocked) p->queues[u->queue].blocked) {
+        case BLOCKED_LIMIT:
+                return "its role's limit is reached";
+        case BLOCKED_HEADROOM:
+                return "the room that is left is guaranteed to other roles";
+        case BLOCKED_BUDGET:
+                return "enough units are being moved at present";
+        case BLOCKED_FOLLOW:
+                return "a unit that it is to be with is on no node, or they are on different ones";
+        default:
+                return NULL;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ memory
+
+static size_t index_bytes(const Placement *p, const Index *ix) {
+        size_t n = 0;
+
+        if (!ix->on)
+                return 0;
+        for (uint32_t k = 0; k < INDEX_KEYS; k++)
+                n += ix->keys[k].nodes ? p->node_words * sizeof(Word) : 0;
+        return n + INDEX_KEYS * sizeof *ix->keys + p->masks_allocated * sizeof *ix->links +
+               (size_t) (INDEX_KEYS + INDEX_MIDS + INDEX_TOPS) * p->n_words * sizeof(Word);
+}
+
+size_t placement_bytes(const Placement *p) {
+        const Map *maps[] = {&p->classes_by_key, &p->selectors_by_key, &p->shapes_by_key, &p->globs_by_text,
+                             &p->groups_by_name, &p->keys_by_name,     &p->pairs_by_text, &p->queues_by_key};
+        size_t n = sizeof *p;
+
+        for (size_t i = 0; i < ELEMENTSOF(maps); i++)
+                n += maps[i]->n_slots * sizeof(MapSlot);
+        for (int i = 0; i < N_INDEXES; i++)
+                n += index_bytes(p, &p->indexes[i]);
+        n += p->hosts_allocated * sizeof *p->hosts + p->nodes_allocated * sizeof *p->nodes +
+             p->classes_allocated * sizeof *p->classes + p->selectors_allocated * sizeof *p->selectors +
+             p->shapes_allocated * sizeof *p->shapes + p->globs_allocated * sizeof *p->globs +
+             p->groups_allocated * sizeof *p->groups + p->spreads_allocated * sizeof *p->spreads +
+             p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
+             p->units_allocated * sizeof *p->units + p->links_allocated * sizeof *p->links +
+             p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs +
+             p->timed_allocated * sizeof *p->timed + p->decisions_allocated * sizeof *p->decisions;
+        return n;
+}

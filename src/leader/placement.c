@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "placement.h"
+
+#include <errno.h>
+
+#include "placement-private.h"
+
+// ------------------------------------------------------------------------------------------------ hosts
+
+static void add_to_capacity(Placement *p, const PlacedHost *h, int step) {
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++) {
+                p->capacity[i] += step * (int64_t) h->offers.of[i];
+                p->room[i] += step * (int64_t) h->free.of[i];
+        }
+        p->capacity_changed = true;
+}
+
+void host_count(Placement *p, uint32_t host) {
+        PlacedHost *h = &p->hosts[host];
+        bool counts = false;
+
+        for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
+                counts |= p->nodes[n].state != PLACEMENT_LOST;
+        if (counts == h->counted)
+                return;
+        add_to_capacity(p, h, counts ? +1 : -1);
+        h->counted = counts;
+        if (counts)
+                queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
+}
+
+void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offers, uint32_t size) {
+        PlacedHost *h = &p->hosts[host];
+
+        if (h->counted)
+                add_to_capacity(p, h, -1);
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++) {
+                h->free.of[i] += offers->of[i] - h->offers.of[i];
+                h->offers.of[i] = offers->of[i];
+                p->largest[i] = MAX_OF(p->largest[i], offers->of[i]);
+        }
+        h->size = MAX_OF(size, 1U);
+        if (h->counted)
+                add_to_capacity(p, h, +1);
+        for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
+                node_freed(p, n);
+        if (index_put_host(p, host) < 0)
+                p->broken = true;
+        queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
+}
+
+int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret) {
+        int r = slots_take(&p->host_slots, ret);
+
+        r = r < 0 ? r : grow(&p->hosts, &p->hosts_allocated, *ret + 1, sizeof *p->hosts);
+        if (r < 0)
+                return r;
+        p->hosts[*ret] = (PlacedHost){.first_node = PLACEMENT_NONE};
+        placement_host_set(p, *ret, offers, size);
+        return 0;
+}
+
+void placement_host_remove(Placement *p, uint32_t host) {
+        while (p->hosts[host].first_node != PLACEMENT_NONE)
+                if (placement_node_remove(p, p->hosts[host].first_node) < 0)
+                        p->broken = true;
+        numbers_drop(&p->penalised, host);
+        p->hosts[host] = (PlacedHost){0};
+        slots_give(&p->host_slots, host);
+}
+
+int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
+                            uint64_t now_us) {
+        PlacedHost *h = &p->hosts[host];
+        uint32_t before;
+
+        p->now_us = MAX_OF(p->now_us, now_us);
+        before = host_points(h, p->now_us);
+        if (before == 0) {
+                numbers_drop(&p->penalised, host);
+                if (numbers_add(&p->penalised, host) < 0)
+                        return -ENOMEM;
+        }
+        h->points = MIN_OF(before + points, (uint32_t) INDEX_LOADS);
+        h->points_at_us = p->now_us;
+        h->half_us = half_us;
+        return index_put_host(p, host);
+}
+
+// ------------------------------------------------------------------------------------------------ nodes
+
+int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n, uint32_t *ret) {
+        PlacedNode *node;
+        int r = slots_take(&p->node_slots, ret);
+
+        r = r < 0 ? r : grow(&p->nodes, &p->nodes_allocated, *ret + 1, sizeof *p->nodes);
+        r = r < 0 ? r : index_renode(p, *ret + 1);
+        if (r < 0)
+                return r;
+        node = &p->nodes[*ret];
+        *node = (PlacedNode){.host = host,
+                             .next_of_host = p->hosts[host].first_node,
+                             .first_unit = PLACEMENT_NONE,
+                             .state = PLACEMENT_CLOSED,
+                             .due_us = PLACEMENT_NEVER};
+        p->hosts[host].first_node = *ret;
+        host_count(p, host);
+        r = node_set_labels(p, *ret, labels, n);
+        if (r >= 0)
+                selectors_look_again(p, *ret);
+        return r;
+}
+
+static bool is_open(const PlacedNode *n) {
+        return n->state == PLACEMENT_OPEN || n->state == PLACEMENT_SECOND;
+}
+
+static int check_units(Placement *p, uint32_t node) {
+        int r = 0;
+
+        for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE && r >= 0; u = p->units[u].next)
+                r = unit_check(p, u);
+        return r;
+}
+
+// What its units count for in domains depends on its labels.
+static int count_domains(Placement *p, uint32_t node, int step) {
+        int r = 0;
+
+        for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE && r >= 0; u = p->units[u].next) {
+                const Class *c = unit_class(p, &p->units[u]);
+
+                if (c->spread != PLACEMENT_NONE) {
+                        uint32_t group = p->spreads[c->spread].group;
+
+                        r = group_count(p, group, node_domain(p, node, p->groups[group].key), step);
+                }
+        }
+        return r;
+}
+
+int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) {
+        bool open = is_open(&p->nodes[node]);
+        int r = count_domains(p, node, -1);
+
+        r = r < 0 || !open ? r : spreads_of_node(p, node, -1);
+        r = r < 0 ? r : node_set_labels(p, node, labels, n);
+        if (r < 0)
+                return r;
+        selectors_look_again(p, node);
+        r = open ? spreads_of_node(p, node, +1) : 0;
+        r = r < 0 ? r : count_domains(p, node, +1);
+        return r < 0 ? r : check_units(p, node);
+}
+
+// Lost within the brake's window, or since it brakes.
+static uint32_t count_lost(const Placement *p) {
+        uint32_t n = 0;
+
+        for (uint32_t i = 0; i < p->lost.n; i++) {
+                uint64_t at = p->nodes[p->lost.of[i]].lost_at_us;
+
+                n += (at > p->released_at_us || p->released_at_us == 0) &&
+                     (p->braked || at + p->brake.window_us > p->now_us);
+        }
+        return n;
+}
+
+static void set_braked(Placement *p, bool braked) {
+        if (p->braked == braked)
+                return;
+        p->braked = braked;
+        for (uint32_t i = 0; i < p->lost.n; i++) { // who waits needs not, or the other way round
+                p->nodes[p->lost.of[i]].due_us = p->now_us;
+                if (braked && check_units(p, p->lost.of[i]) < 0)
+                        p->broken = true;
+        }
+}
+
+static void weigh_losses(Placement *p) {
+        uint64_t n = count_lost(p);
+
+        set_braked(p, p->brake.permille > 0 && n >= p->brake.nodes &&
+                              n * 1000 > (uint64_t) p->brake.permille * p->node_slots.count);
+}
+
+void placement_set_brake(Placement *p, const PlacementBrake *brake) {
+        p->brake = *brake;
+        weigh_losses(p);
+}
+
+void placement_release_brake(Placement *p) {
+        p->released_at_us = p->now_us;
+        set_braked(p, false);
+}
+
+bool placement_braked(const Placement *p) {
+        return p->braked;
+}
+
+int placement_node_set_state(Placement *p, uint32_t node, PlacementState state, uint64_t now_us) {
+        PlacedNode *n = &p->nodes[node];
+        bool was_open = is_open(n), was_lost = n->state == PLACEMENT_LOST;
+        int r = 0;
+
+        p->now_us = MAX_OF(p->now_us, now_us);
+        if (n->state == state)
+                return 0;
+        n->state = (uint8_t) state;
+        if (was_open != is_open(n))
+                r = spreads_of_node(p, node, was_open ? -1 : +1);
+        r = r < 0 ? r : index_put(p, node);
+        host_count(p, n->host);
+        if (is_open(n))
+                node_freed(p, node);
+        if (was_lost)
+                numbers_drop(&p->lost, node);
+        if (state == PLACEMENT_LOST) {
+                n->lost_at_us = p->now_us;
+                n->due_us = p->now_us; // the next round says more
+                r = r < 0 ? r : numbers_add(&p->lost, node);
+        }
+        if (was_lost || state == PLACEMENT_LOST)
+                weigh_losses(p);
+        if (r < 0 || state == PLACEMENT_LOST)
+                return r;
+        return check_units(p, node);
+}
+
+int placement_node_remove(Placement *p, uint32_t node) {
+        uint32_t host = p->nodes[node].host, *at = &p->hosts[host].first_node, unit;
+        int r = placement_node_set_state(p, node, PLACEMENT_CLOSED, p->now_us);
+
+        while (r >= 0 && (unit = p->nodes[node].first_unit) != PLACEMENT_NONE) {
+                wait_take(p, unit);
+                r = unit_leave(p, unit);
+                p->units[unit].home = PLACEMENT_NONE;
+                r = r < 0 ? r : unit_check(p, unit);
+        }
+        if (r < 0)
+                return r;
+        for (uint32_t s = 0; s < p->selector_slots.n; s++)
+                if (p->selector_slots.used[s])
+                        selector_set(p, s, node, false);
+        while (*at != node)
+                at = &p->nodes[*at].next_of_host;
+        *at = p->nodes[node].next_of_host;
+        host_count(p, host);
+        free(p->nodes[node].labels);
+        p->nodes[node] = (PlacedNode){.freed = p->nodes[node].freed};
+        slots_give(&p->node_slots, node);
+        for (uint32_t i = 0; i < p->n_timed;) {
+                Excluded e = p->timed[i];
+
+                if (e.node != node)
+                        i++;
+                else if ((r = placement_unit_readmit(p, e.unit, node)) < 0)
+                        return r;
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+int placement_resource(Placement *p, const char *name) {
+        for (uint32_t i = 0; i < p->n_resources; i++)
+                if (strcmp(p->resources[i], name) == 0)
+                        return (int) i;
+        if (p->n_resources == PLACEMENT_RESOURCES_MAX)
+                return -ENOSPC;
+        p->resources[p->n_resources] = strdup(name);
+        if (!p->resources[p->n_resources])
+                return -ENOMEM;
+        return (int) p->n_resources++;
+}
+
+int placement_new(Placement **ret) {
+        _cleanup_(placement_freep) Placement *p = calloc(1, sizeof *p);
+
+        if (!p)
+                return -ENOMEM;
+        for (int i = 0; i < N_BLOCKED; i++)
+                p->first_blocked[i] = PLACEMENT_NONE;
+        if (placement_resource(p, "cpu") < 0 || placement_resource(p, "memory") < 0 ||
+            index_restride(p, 1) < 0 || index_start(p, INDEX_LOAD) < 0)
+                return -ENOMEM;
+        *ret = TAKE_PTR(p);
+        return 0;
+}
+
+static void free_numbers(Placement *p) {
+        Numbers *lists[] = {&p->freed, &p->penalised, &p->lost};
+        Slots *slots[] = {&p->host_slots,  &p->node_slots,  &p->class_slots, &p->selector_slots,
+                          &p->shape_slots, &p->glob_slots,  &p->group_slots, &p->spread_slots,
+                          &p->role_slots,  &p->queue_slots, &p->unit_slots,  &p->link_slots};
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++)
+                numbers_done(lists[i]);
+        for (size_t i = 0; i < ELEMENTSOF(slots); i++)
+                slots_done(slots[i]);
+        counts_done(&p->conflicts);
+        counts_done(&p->excluded);
+}
+
+static void free_labels(Placement *p) {
+        for (uint32_t i = 0; i < p->n_keys; i++) {
+                free(p->keys[i].name);
+                free(p->keys[i].domains);
+        }
+        for (uint32_t i = 0; i < p->n_pairs; i++)
+                free(p->pairs[i].text);
+        for (uint32_t i = 0; i < p->nodes_allocated; i++)
+                free(p->nodes[i].labels);
+        for (uint32_t i = 0; i < p->selectors_allocated; i++) {
+                Selector *s = &p->selectors[i];
+
+                for (uint32_t t = 0; t < s->n_terms; t++)
+                        term_done(&s->terms[t]);
+                free(s->terms);
+                free(s->nodes);
+                free(s->key);
+                numbers_done(&s->hates);
+                numbers_done(&s->matches);
+                numbers_done(&s->spreads);
+        }
+}
+
+static void free_classes(Placement *p) {
+        for (uint32_t i = 0; i < p->classes_allocated; i++) {
+                for (uint32_t t = 0; t < PLACEMENT_PREFERENCES_MAX; t++)
+                        term_done(&p->classes[i].prefers[t]);
+                numbers_done(&p->classes[i].globs);
+                free(p->classes[i].key);
+        }
+        for (uint32_t i = 0; i < p->shapes_allocated; i++) {
+                numbers_done(&p->shapes[i].matches);
+                free(p->shapes[i].key);
+        }
+        for (uint32_t i = 0; i < p->globs_allocated; i++) {
+                numbers_done(&p->globs[i].declared);
+                numbers_done(&p->globs[i].matched);
+                free(p->globs[i].text);
+        }
+        for (uint32_t i = 0; i < p->groups_allocated; i++) {
+                numbers_done(&p->groups[i].spreads);
+                free(p->groups[i].counts);
+                free(p->groups[i].name);
+        }
+        for (uint32_t i = 0; i < p->spreads_allocated; i++)
+                free(p->spreads[i].open);
+        for (uint32_t i = 0; i < p->roles_allocated; i++)
+                free(p->roles[i].heap);
+        for (uint32_t i = 0; i < p->queues_allocated; i++)
+                free(p->queues[i].key);
+}
+
+Placement *placement_free(Placement *p) {
+        void *arrays[13];
+        Map *maps[8];
+
+        if (!p)
+                return NULL;
+        free_labels(p);
+        free_classes(p);
+        free_numbers(p);
+        for (int i = 0; i < N_INDEXES; i++)
+                index_done(&p->indexes[i]);
+        memcpy(maps,
+               (Map *[]){&p->classes_by_key, &p->selectors_by_key, &p->shapes_by_key, &p->globs_by_text,
+                         &p->groups_by_name, &p->keys_by_name, &p->pairs_by_text, &p->queues_by_key},
+               sizeof maps);
+        for (size_t i = 0; i < ELEMENTSOF(maps); i++)
+                map_done(maps[i]);
+        memcpy(arrays,
+               (void *[]){p->hosts, p->nodes, p->classes, p->selectors, p->shapes, p->globs, p->groups,
+                          p->spreads, p->roles, p->queues, p->units, p->links, p->keys},
+               sizeof arrays);
+        for (size_t i = 0; i < ELEMENTSOF(arrays); i++)
+                free(arrays[i]);
+        free(p->pairs);
+        free(p->masks);
+        free(p->blocked);
+        free(p->timed);
+        free(p->role_heap);
+        free(p->decisions);
+        for (uint32_t i = 0; i < p->n_resources; i++)
+                free(p->resources[i]);
+        free(p);
+        return NULL;
+}

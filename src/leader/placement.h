@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Where units run. A Placement lives as long as its owner leads: it is told what changed (a host came, a
+// label was set, a unit is wanted) and answers with decisions. Pure: no loop, no I/O, no clock; the same
+// calls in the same order give the same decisions. Time is an argument, in microseconds of a clock that only
+// rises.
+//
+//      host    capacity: how much of each resource it offers. Free = offered - reserved by its units; never
+//              over-committed by a decision, but placement_unit_put() takes what is true as it is
+//      node    a manager on a host; has labels and a state. Units run on nodes, capacity is the host's
+//      class   what the units of one spec demand: labels, resources, spread, conflicts, preferences, policy
+//      unit    of one class, for one role; wanted or not; on a node or not
+//      role    whose it is: weight, guarantee, limit
+//
+//      a node is eligible for a unit if  it is open                           (placement_node_set_state)
+//                                 and    the class's terms all match its labels
+//                                 and    nothing on it conflicts, in either direction
+//                                 and    its host has room for the demand
+//                                 and    a hard spread allows its domain
+//                                 and    the unit is not excluded there
+//      it is chosen     where it was last (home), if that is eligible and the spread leaves it free to
+//              then     the domain with the fewest of its group (spread)
+//              then     the lowest load + weights of the preferences that it does not match
+//              then     the lowest slot (order of placement_node_add)
+//      load             2 per unit, relative to the host's size, + 1024 * the largest reserved share of a
+//                       resource, + penalty points; exact up to 3072, in steps of 64 above.
+//                       Nodes of second choice come after all others
+//      PLACEMENT_BEST_FIT   instead of the lowest load the highest share of CPU or memory, in 1/4096
+//
+// Who goes next: the role with the lowest weighted dominant share, after roles below their guarantee; in a
+// role the highest priority, then first come, first served. A unit that nothing takes blocks only units of
+// its own kind, and is looked at again when something changed that may matter to it.
+//
+// Cost: placing and taking away are O(1) in nodes, units and classes but for the masks (one bit per distinct
+// set of terms). A round looks at what is dirty. New sets of terms, labels and globs look at everything
+// once.
+//
+// Errors: -ENOMEM from any function means that the object missed something: only placement_free() is left.
+// Handles (uint32_t) are small and reused after the remove. Strings are copied except the names of units.
+
+#include <stdbool.h>
+
+#include "macro.h"
+
+enum {
+        PLACEMENT_CPU = 0,    // thousandths of a core
+        PLACEMENT_MEMORY = 1, // MiB
+        PLACEMENT_RESOURCES_MAX = 8,
+        PLACEMENT_TERMS_MAX = 64,
+        PLACEMENT_PREFERENCES_MAX = 3,
+        PLACEMENT_CONFLICTS_MAX = 1024, // distinct globs in the cluster
+        PLACEMENT_FOLLOWS_MAX = 16,     // units that are to be on one node because they follow each other
+        PLACEMENT_SIZE_ONE = 16,        // size of a host that counts as one
+        PLACEMENT_SHARE = 1024,         // load of a host that is reserved altogether
+        PLACEMENT_UNIT_LOAD = 2,        // load of a unit on a host of size one
+};
+#define PLACEMENT_NONE UINT32_MAX  // no node, no unit
+#define PLACEMENT_NEVER UINT64_MAX // no time
+
+typedef struct Placement Placement;
+
+typedef struct PlacementVector {
+        int32_t of[PLACEMENT_RESOURCES_MAX];
+} PlacementVector;
+
+typedef struct PlacementLabel {
+        const char *key, *value;
+} PlacementLabel;
+
+typedef enum PlacementOp {
+        PLACEMENT_IN,
+        PLACEMENT_NOT_IN, // also satisfied by a node without the key
+        PLACEMENT_EXISTS,
+        PLACEMENT_NOT_EXISTS,
+} PlacementOp;
+
+typedef struct PlacementTerm {
+        PlacementOp op;
+        const char *key;
+        const char *const *values; // NULL-terminated; NULL for the last two
+} PlacementTerm;
+
+typedef enum PlacementPolicy {
+        PLACEMENT_LEAST_LOADED,
+        PLACEMENT_BEST_FIT,
+} PlacementPolicy;
+
+typedef struct PlacementSpec {
+        const PlacementTerm *terms; // all must match
+        size_t n_terms;
+        const PlacementTerm *prefers; // at most PLACEMENT_PREFERENCES_MAX
+        uint16_t weights[PLACEMENT_PREFERENCES_MAX];
+        size_t n_prefers;
+        const char *const *conflicts; // globs over unit names, NULL-terminated, or NULL
+        PlacementVector demand;
+        const char *spread;       // key of a label whose values are the domains; NULL: no spread
+        const char *spread_group; // units of one group are spread together
+        bool spread_soft;
+        uint16_t spread_skew; // hard: largest difference between two domains; 0 counts as 1
+        PlacementPolicy policy;
+        uint64_t loss_delay_us; // how long after its node was lost a unit moves; PLACEMENT_NEVER: it stays
+} PlacementSpec;
+
+typedef struct PlacementRole {
+        uint32_t weight;                            // 1..1000000
+        int64_t guarantee[PLACEMENT_RESOURCES_MAX]; // 0: none
+        int64_t limit[PLACEMENT_RESOURCES_MAX];     // negative: none
+} PlacementRole;
+
+typedef enum PlacementState {
+        PLACEMENT_OPEN,
+        PLACEMENT_SECOND, // takes units that no open node takes
+        PLACEMENT_CLOSED, // cordoned, suspect: keeps what it has
+        PLACEMENT_DRAIN,  // what it has moves, within the budget of disruptions
+        PLACEMENT_LOST,   // what it has moves after its delay
+} PlacementState;
+
+typedef enum PlacementKind {
+        PLACEMENT_PLACE,   // from PLACEMENT_NONE or a lost node
+        PLACEMENT_MOVE,    // from a node where it may be running: a disruption
+        PLACEMENT_PREEMPT, // to PLACEMENT_NONE, in favour of `unit_for`; a disruption. It waits for a node
+} PlacementKind;
+
+typedef struct PlacementDecision {
+        PlacementKind kind;
+        uint32_t unit, from, to, unit_for;
+} PlacementDecision;
+
+typedef struct PlacementBudget {
+        size_t decisions;   // at most so many in this round (one bundle of followers may exceed it)
+        size_t disruptions; // of these, moves and preemptions of units that may be running
+} PlacementBudget;
+
+typedef struct PlacementRefusal {
+        uint32_t node;
+        char *reason;
+} PlacementRefusal;
+
+// Never more than a part of the nodes is given up at once: if, within the window, more than `permille` of
+// all nodes and at least `nodes` are lost, no unit moves away from a lost node until enough of them are back
+// or placement_release_brake().
+typedef struct PlacementBrake {
+        uint32_t permille, nodes; // permille 0: no brake
+        uint64_t window_us;
+} PlacementBrake;
+
+int placement_new(Placement **ret) _warn_unused_;
+Placement *placement_free(Placement *p);
+DEFINE_CLEANUP(Placement *, placement_free)
+void placement_set_brake(Placement *p, const PlacementBrake *brake);
+
+// The index of a counted resource, made when first asked for. -ENOSPC: there are PLACEMENT_RESOURCES_MAX.
+int placement_resource(Placement *p, const char *name) _warn_unused_;
+
+int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size,
+                       uint32_t *ret) _warn_unused_;
+void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offers, uint32_t size);
+void placement_host_remove(Placement *p, uint32_t host); // with its nodes
+// A failure there: its load grows by `points` that halve every `half_us`. The node is chosen less, not
+// never.
+int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
+                            uint64_t now_us) _warn_unused_;
+
+// A new node is closed.
+int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n,
+                       uint32_t *ret) _warn_unused_;
+// Units there that the new labels do not admit move, within the budget of disruptions.
+int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) _warn_unused_;
+int placement_node_set_state(Placement *p, uint32_t node, PlacementState state,
+                             uint64_t now_us) _warn_unused_;
+// Its units are on no node any more and wait for another if they are wanted.
+int placement_node_remove(Placement *p, uint32_t node) _warn_unused_;
+
+// A reference to the class with this meaning. -ENOSPC: too many globs. -EINVAL: more terms or preferences
+// than allowed.
+int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) _warn_unused_;
+void placement_class_unref(Placement *p, uint32_t class);
+// Whether its terms admit the node, whatever else there is.
+bool placement_class_admits(const Placement *p, uint32_t class, uint32_t node);
+
+int placement_role_add(Placement *p, const PlacementRole *role, uint32_t *ret) _warn_unused_;
+void placement_role_set(Placement *p, uint32_t role, const PlacementRole *settings);
+void placement_role_remove(Placement *p, uint32_t role); // without units
+// Dominant share of the cluster / weight, as it counts now.
+double placement_role_share(Placement *p, uint32_t role);
+
+// `name` is borrowed until the remove. Not wanted, on no node. Takes a reference to the class.
+int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
+                       uint32_t *ret) _warn_unused_;
+void placement_unit_remove(Placement *p, uint32_t unit);
+// Another class, role or priority. It stays where it is if the new class admits that, else it moves as by a
+// label.
+int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role,
+                          int16_t priority) _warn_unused_;
+// A unit that is not wanted any more leaves its node at once.
+int placement_unit_want(Placement *p, uint32_t unit, bool wanted) _warn_unused_;
+// So it is, whatever is thought of it: it is on this node (or none) and counts there.
+int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) _warn_unused_;
+// It is to be where `target` is, and moves with it. -ELOOP: target follows it; -E2BIG: too many in one
+// bundle.
+int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) _warn_unused_;
+void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
+// Not there, until the given time (PLACEMENT_NEVER: until readmitted). If it is there, it moves.
+int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) _warn_unused_;
+int placement_unit_readmit(Placement *p, uint32_t unit,
+                           uint32_t node) _warn_unused_; // PLACEMENT_NONE: everywhere
+uint32_t placement_unit_node(const Placement *p, uint32_t unit);
+
+// Decides. What is decided counts at once; the array is borrowed until the next call. More may be left
+// to do if a budget was used up.
+int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
+                    const PlacementDecision **ret, size_t *ret_n) _warn_unused_;
+// Decides about one wanted unit on no node, now, as if its turn had come: 0 and *ret_node, or PLACEMENT_NONE
+// there and it waits. Units that it follows or that follow it are not looked at but for where they are.
+int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;
+// These decisions, the last ones, did not come true: everything is again as it was before them.
+int placement_take_back(Placement *p, const PlacementDecision *decisions, size_t n) _warn_unused_;
+// When a round has something to do although nothing changed; PLACEMENT_NEVER: not by itself.
+uint64_t placement_next_due(const Placement *p);
+bool placement_braked(const Placement *p);
+void placement_release_brake(Placement *p); // moves what is to move, until the next loss
+
+// Why each node does not take the unit, one entry per node that does not; a string each. Cost: every node,
+// when asked. *ret NULL and 0 entries if all would.
+int placement_why(const Placement *p, uint32_t unit, PlacementRefusal **ret, size_t *ret_n) _warn_unused_;
+// Why it waits although nodes would take it: its role's limit, others' guarantees, the brake, a unit that it
+// follows. NULL: nothing of that kind. Borrowed, constant.
+const char *placement_why_not_now(const Placement *p, uint32_t unit);
+PlacementRefusal *placement_refusals_free(PlacementRefusal *refusals, size_t n);
+
+// Bytes of memory that it takes altogether.
+size_t placement_bytes(const Placement *p);

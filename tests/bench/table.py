@@ -60,6 +60,14 @@ TARGETS = {
     ("usage-1k", "wall"): ("<= 10", lambda f: f["value"] <= 10),
     ("usage-1k", "loop-lag"): ("<= 2", lambda f: f["value"] <= 2),
     ("usage-1k", "loop-cpu"): ("", None),
+    ("place-simple", "rate"): (">= 1,000,000", lambda f: f["value"] >= 1000000),
+    ("place-constrained", "rate"): (">= 100,000", lambda f: f["value"] >= 100000),
+    ("place-bestfit", "rate"): (">= 200,000", lambda f: f["value"] >= 200000),
+    ("fair-round", "10k-1k"): ("<= 10 ms", lambda f: f["value"] <= 10),
+    ("fair-round", "20k-2k"): ("<= 25 ms", lambda f: f["value"] <= 25),
+    ("mass-loss", "wall"): ("<= 20 ms", lambda f: f["value"] <= 20),
+    ("place-memory", "per-unit"): ("<= 100 B", lambda f: f["value"] <= 100),
+    ("place-memory", "per-node"): ("<= 1,000 B", lambda f: f["value"] <= 1000),
 }
 
 HEAD = ["bench", "metric", "value", "baseline", "ratio", "must reach", "reached"]

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Random clusters and random events, each decision compared with brute force. A failing seed is printed.
+#include "test.h"
+
+#include <stdio.h>
+
+#include "../../lib/brute-placement.h"
+#include "placement.h"
+
+enum { NODES_MAX = 14, SPECS = 14, UNITS_MAX = 60, NAME_MAX_ = 16, LABELS = 3 };
+
+typedef struct World {
+        uint64_t seed;
+        Placement *p;
+        Brute brute;
+        uint32_t role, nodes[NODES_MAX], n_nodes, n_hosts;
+        PlacementLabel labels[NODES_MAX][LABELS];
+        size_t n_labels[NODES_MAX];
+        PlacementTerm terms[SPECS][2], prefers[SPECS][PLACEMENT_PREFERENCES_MAX];
+        PlacementSpec specs[SPECS];
+        uint32_t classes[SPECS];
+        char names[UNITS_MAX][NAME_MAX_];
+        uint32_t handles[UNITS_MAX]; // PLACEMENT_NONE: free
+        uint64_t now_us, trace;
+} World;
+
+static uint64_t next(World *w) { // xorshift64
+        w->seed ^= w->seed << 13;
+        w->seed ^= w->seed >> 7;
+        return w->seed ^= w->seed << 17;
+}
+
+static unsigned roll(World *w, unsigned n) {
+        return (unsigned) (next(w) >> 11) % n;
+}
+
+static const char *const zones[] = {"a", "b", "c"}, *const disks[] = {"ssd", "hdd"};
+static const char *const zone_a_or_b[] = {"a", "b", NULL}, *const ssd[] = {"ssd", NULL},
+                         *const c_only[] = {"c", NULL};
+static const char *const hates_even[] = {"u?[02468].service", NULL}, *const hates_u1[] = {"u1*.service",
+                                                                                          "nobody*", NULL};
+
+static void make_labels(World *w, uint32_t i) {
+        size_t n = 0;
+
+        if (roll(w, 5))
+                w->labels[i][n++] = (PlacementLabel){"zone", zones[roll(w, 3)]};
+        if (roll(w, 3))
+                w->labels[i][n++] = (PlacementLabel){"disk", disks[roll(w, 2)]};
+        w->n_labels[i] = n;
+}
+
+static PlacementTerm make_term(World *w) {
+        switch (roll(w, 5)) {
+        case 0:
+                return (PlacementTerm){PLACEMENT_IN, "zone", zone_a_or_b};
+        case 1:
+                return (PlacementTerm){PLACEMENT_NOT_IN, "zone", c_only};
+        case 2:
+                return (PlacementTerm){PLACEMENT_EXISTS, "disk", NULL};
+        case 3:
+                return (PlacementTerm){PLACEMENT_NOT_EXISTS, "disk", NULL};
+        default:
+                return (PlacementTerm){PLACEMENT_IN, "disk", ssd};
+        }
+}
+
+static void make_spec(World *w, int i) {
+        static const char *const groups[] = {"g1", "g2"};
+        PlacementSpec *s = &w->specs[i];
+
+        *s = (PlacementSpec){.terms = w->terms[i], .prefers = w->prefers[i]};
+        s->demand.of[PLACEMENT_CPU] = (int32_t) roll(w, 4) * 250;
+        s->demand.of[PLACEMENT_MEMORY] = (int32_t) roll(w, 4) * 100;
+        s->demand.of[2] = roll(w, 6) == 0;
+        s->n_terms = roll(w, 3);
+        for (size_t k = 0; k < s->n_terms; k++)
+                w->terms[i][k] = make_term(w);
+        s->n_prefers = roll(w, 3) ? 0 : roll(w, 4);
+        for (size_t k = 0; k < s->n_prefers; k++) {
+                w->prefers[i][k] = make_term(w);
+                s->weights[k] = (uint16_t) (1 + roll(w, 300));
+        }
+        s->conflicts = roll(w, 4) ? NULL : roll(w, 2) ? hates_even : hates_u1;
+        if (roll(w, 3) == 0) {
+                s->spread = roll(w, 2) ? "zone" : "disk";
+                s->spread_group = groups[roll(w, 2)];
+                s->spread_soft = roll(w, 2);
+                s->spread_skew = (uint16_t) roll(w, 3);
+        }
+        s->policy = roll(w, 4) ? PLACEMENT_LEAST_LOADED : PLACEMENT_BEST_FIT;
+}
+
+static void add_host(World *w) {
+        PlacementVector offers = {{(int32_t) (1 + roll(w, 5)) * 1000, (int32_t) (1 + roll(w, 5)) * 300}};
+        uint32_t host, n = 1 + (roll(w, 4) == 0), size = PLACEMENT_SIZE_ONE * (1 + roll(w, 2));
+
+        offers.of[2] = (int32_t) roll(w, 3);
+        assert_int_equal(placement_host_add(w->p, &offers, size, &host), 0);
+        brute_host(&w->brute, host, &offers, size);
+        for (; n > 0 && w->n_nodes < NODES_MAX; n--) {
+                uint32_t i = w->n_nodes;
+
+                make_labels(w, i);
+                assert_int_equal(placement_node_add(w->p, host, w->labels[i], w->n_labels[i], &w->nodes[i]),
+                                 0);
+                assert_int_equal(w->nodes[i], i);
+                brute_node(&w->brute, i, host, w->labels[i], w->n_labels[i]);
+                w->brute.nodes[i].state = PLACEMENT_OPEN;
+                assert_int_equal(placement_node_set_state(w->p, i, PLACEMENT_OPEN, w->now_us), 0);
+                w->n_nodes++;
+        }
+}
+
+static void world_init(World *w, uint64_t seed) {
+        PlacementRole role = {.weight = 1};
+
+        *w = (World){.seed = seed * UINT64_C(0x9e3779b97f4a7c15) | 1};
+        for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
+                role.limit[i] = -1;
+        assert_int_equal(placement_new(&w->p), 0);
+        assert_int_equal(placement_resource(w->p, "gpu"), 2);
+        assert_int_equal(placement_role_add(w->p, &role, &w->role), 0);
+        for (uint32_t n = 2 + roll(w, 8); n > 0; n--)
+                add_host(w);
+        for (int i = 0; i < SPECS; i++) {
+                make_spec(w, i);
+                assert_int_equal(placement_class_get(w->p, &w->specs[i], &w->classes[i]), 0);
+        }
+        for (int i = 0; i < UNITS_MAX; i++) {
+                snprintf(w->names[i], sizeof w->names[i], "u%d.service", i);
+                w->handles[i] = PLACEMENT_NONE;
+        }
+}
+
+static void world_done(World *w) {
+        placement_free(w->p);
+        brute_done(&w->brute);
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+static void add_unit(World *w, int i) {
+        int spec = (int) roll(w, SPECS);
+        uint32_t *u = &w->handles[i];
+
+        assert_int_equal(placement_unit_add(w->p, w->names[i], w->classes[spec], w->role, 0, u), 0);
+        assert_int_equal(placement_unit_want(w->p, *u, true), 0);
+        brute_unit(&w->brute, *u, w->names[i], &w->specs[spec]);
+}
+
+static void remove_unit(World *w, int i) {
+        placement_unit_remove(w->p, w->handles[i]);
+        brute_drop(&w->brute, w->handles[i]);
+        w->handles[i] = PLACEMENT_NONE;
+}
+
+static void toggle_unit(World *w, int i) {
+        BruteUnit *u = &w->brute.units[w->handles[i]];
+
+        u->wanted = !u->wanted;
+        assert_int_equal(placement_unit_want(w->p, w->handles[i], u->wanted), 0);
+        if (!u->wanted)
+                brute_put(&w->brute, w->handles[i], PLACEMENT_NONE);
+}
+
+static void change_node(World *w) {
+        uint32_t i = roll(w, w->n_nodes);
+
+        if (roll(w, 3) == 0) {
+                make_labels(w, i);
+                brute_node(&w->brute, i, w->brute.nodes[i].host, w->labels[i], w->n_labels[i]);
+                assert_int_equal(placement_node_label(w->p, i, w->labels[i], w->n_labels[i]), 0);
+                return;
+        }
+        w->brute.nodes[i].state = (PlacementState) roll(w, 3) ? PLACEMENT_OPEN : (PlacementState) roll(w, 5);
+        assert_int_equal(placement_node_set_state(w->p, i, w->brute.nodes[i].state, w->now_us), 0);
+}
+
+static void happen(World *w) {
+        int i = (int) roll(w, UNITS_MAX);
+
+        if (roll(w, 8) == 0)
+                change_node(w);
+        else if (w->handles[i] == PLACEMENT_NONE)
+                add_unit(w, i);
+        else if (roll(w, 3) == 0)
+                remove_unit(w, i);
+        else
+                toggle_unit(w, i);
+}
+
+// ------------------------------------------------------------------------------------------------ rules
+
+static bool must_go(const Brute *b, uint32_t unit) {
+        const BruteUnit *u = &b->units[unit];
+        const BruteNode *n = &b->nodes[u->node];
+
+        if (n->state == PLACEMENT_LOST)
+                return true;
+        return n->state == PLACEMENT_DRAIN || !brute_admits(b, u->spec, u->node) ||
+               brute_conflict(b, unit, u->node);
+}
+
+static void check_decision(World *w, const PlacementDecision *d) {
+        const BruteUnit *u = &w->brute.units[d->unit];
+        uint32_t expected = brute_choose(&w->brute, d->unit);
+
+        assert_true(u->wanted);
+        assert_int_equal(d->from, u->node);
+        assert_true(u->node == PLACEMENT_NONE || must_go(&w->brute, d->unit));
+        if (d->to != expected)
+                fail_msg("%s goes to %u, brute force says %u", u->name, d->to, expected);
+        brute_put(&w->brute, d->unit, d->to);
+        w->trace = (w->trace ^ d->unit ^ (uint64_t) d->to << 20) * UINT64_C(0x100000001b3);
+}
+
+static void check_who_is_left(const World *w) {
+        for (int i = 0; i < UNITS_MAX; i++) {
+                uint32_t unit = w->handles[i];
+                const BruteUnit *u = &w->brute.units[unit];
+                PlacementRefusal *refusals;
+                size_t n;
+
+                if (unit == PLACEMENT_NONE || !u->wanted ||
+                    (u->node != PLACEMENT_NONE && !must_go(&w->brute, unit)))
+                        continue;
+                if (brute_choose(&w->brute, unit) != PLACEMENT_NONE)
+                        fail_msg("%s could go to %u", u->name, brute_choose(&w->brute, unit));
+                assert_int_equal(placement_why(w->p, unit, &refusals, &n),
+                                 0); // and each node has its reason
+                assert_int_equal(n, w->n_nodes - (u->node != PLACEMENT_NONE));
+                placement_refusals_free(refusals, n);
+        }
+}
+
+static void settle(World *w) {
+        const PlacementBudget plenty = {.decisions = 1000, .disruptions = 1000};
+        const PlacementDecision *decisions;
+        size_t n;
+
+        assert_int_equal(placement_round(w->p, w->now_us, &plenty, &decisions, &n), 0);
+        for (size_t i = 0; i < n; i++)
+                check_decision(w, &decisions[i]);
+        check_who_is_left(w);
+}
+
+static uint64_t live(uint64_t seed) {
+        World w;
+        uint64_t trace;
+
+        print_message("seed %llu\n", (unsigned long long) seed);
+        world_init(&w, seed);
+        for (int step = 0; step < 150; step++) {
+                for (unsigned n = 1 + roll(&w, 4); n > 0; n--)
+                        happen(&w);
+                w.now_us += roll(&w, 1000);
+                settle(&w);
+        }
+        trace = w.trace;
+        world_done(&w);
+        return trace;
+}
+
+static void each_decision_is_that_of_brute_force_and_nobody_is_left_who_could_run(void **state) {
+        for (uint64_t seed = 1; seed <= 25; seed++)
+                live(seed);
+}
+
+static void the_same_events_give_the_same_decisions(void **state) {
+        for (uint64_t seed = 100; seed < 105; seed++)
+                assert_true(live(seed) == live(seed));
+}
+
+// ------------------------------------------------------------------------------------------------ from
+// scratch
+
+// Another one that is told the outcome, not the way there.
+static void world_again(const World *w, World *again) {
+        World copy = *w;
+
+        *again = copy;
+        assert_int_equal(placement_new(&again->p), 0);
+        assert_int_equal(placement_resource(again->p, "gpu"), 2);
+        assert_int_equal(placement_role_add(again->p, &(PlacementRole){.weight = 1, .limit = {-1, -1, -1}},
+                                            &again->role),
+                         0);
+        again->brute = (Brute){0};
+        for (uint32_t i = 0; i < w->n_nodes; i++) {
+                const BruteNode *n = &w->brute.nodes[i];
+                const BruteHost *h = &w->brute.hosts[n->host];
+                uint32_t host = n->host, node;
+
+                if (i == 0 || w->brute.nodes[i - 1].host != n->host)
+                        assert_int_equal(placement_host_add(again->p, &h->offers, h->size, &host), 0);
+                assert_int_equal(host, n->host);
+                assert_int_equal(placement_node_add(again->p, host, w->labels[i], w->n_labels[i], &node), 0);
+                assert_int_equal(placement_node_set_state(again->p, node, n->state, w->now_us), 0);
+        }
+        for (int i = 0; i < SPECS; i++)
+                assert_int_equal(placement_class_get(again->p, &w->specs[i], &again->classes[i]), 0);
+        for (int i = 0; i < UNITS_MAX; i++) {
+                const BruteUnit *u = &w->brute.units[w->handles[i]];
+
+                if (w->handles[i] == PLACEMENT_NONE)
+                        continue;
+                assert_int_equal(placement_unit_add(again->p, w->names[i],
+                                                    again->classes[u->spec - w->specs], again->role, 0,
+                                                    &again->handles[i]),
+                                 0);
+                assert_int_equal(placement_unit_put(again->p, again->handles[i], u->node), 0);
+                if (u->wanted)
+                        assert_int_equal(placement_unit_want(again->p, again->handles[i], true), 0);
+        }
+}
+
+static uint32_t add_and_place(Placement *p, const char *name, uint32_t class, uint32_t role, uint32_t *ret) {
+        const PlacementBudget one = {.decisions = 1};
+        const PlacementDecision *d;
+        size_t n;
+
+        assert_int_equal(placement_unit_add(p, name, class, role, 0, ret), 0);
+        assert_int_equal(placement_unit_want(p, *ret, true), 0);
+        assert_int_equal(placement_round(p, 0, &one, &d, &n), 0);
+        return placement_unit_node(p, *ret);
+}
+
+static void what_grew_step_by_step_decides_like_what_was_told_all_at_once(void **state) {
+        for (uint64_t seed = 200; seed < 215; seed++) {
+                World w, again;
+
+                world_init(&w, seed);
+                for (int step = 0; step < 100; step++) {
+                        happen(&w);
+                        settle(&w);
+                }
+                for (int i = 0; i < UNITS_MAX; i++) // who waits would go first, in another order
+                        if (w.handles[i] != PLACEMENT_NONE && w.brute.units[w.handles[i]].wanted &&
+                            (w.brute.units[w.handles[i]].node == PLACEMENT_NONE ||
+                             must_go(&w.brute, w.handles[i])))
+                                remove_unit(&w, i);
+                settle(&w);
+                world_again(&w, &again);
+                for (int i = 0; i < SPECS; i++) {
+                        uint32_t u;
+
+                        assert_int_equal(
+                                add_and_place(w.p, "new.service", w.classes[i], w.role, &u),
+                                add_and_place(again.p, "new.service", again.classes[i], again.role, &u));
+                }
+                world_done(&w);
+                world_done(&again);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ the
+// budget
+
+static void no_more_is_disturbed_than_the_budget_allows(void **state) {
+        for (uint64_t seed = 300; seed < 310; seed++) {
+                const PlacementDecision *d;
+                World w;
+                size_t n;
+
+                world_init(&w, seed);
+                for (int i = 0; i < UNITS_MAX; i++)
+                        add_unit(&w, i);
+                settle(&w);
+                for (uint32_t i = 0; i < w.n_nodes; i += 2) {
+                        w.brute.nodes[i].state = PLACEMENT_DRAIN;
+                        assert_int_equal(placement_node_set_state(w.p, i, PLACEMENT_DRAIN, 0), 0);
+                }
+                do {
+                        PlacementBudget budget = {.decisions = 1 + roll(&w, 50),
+                                                  .disruptions = 1 + roll(&w, 4)};
+                        size_t disruptions = 0;
+
+                        assert_int_equal(placement_round(w.p, 0, &budget, &d, &n), 0);
+                        for (size_t i = 0; i < n; i++) {
+                                disruptions += d[i].kind != PLACEMENT_PLACE;
+                                check_decision(&w, &d[i]);
+                        }
+                        assert_true(disruptions <= budget.disruptions);
+                        assert_true(n <= budget.decisions);
+                } while (n > 0);
+                check_who_is_left(&w);
+                world_done(&w);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(each_decision_is_that_of_brute_force_and_nobody_is_left_who_could_run),
+                cmocka_unit_test(the_same_events_give_the_same_decisions),
+                cmocka_unit_test(what_grew_step_by_step_decides_like_what_was_told_all_at_once),
+                cmocka_unit_test(no_more_is_disturbed_than_the_budget_allows),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

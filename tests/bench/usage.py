@@ -3,10 +3,13 @@
 """usage-1k: what it takes to read the resource use of 1,000 units
 
 One node with 1,000 active units, watched as by `argosyctl top --local`. `wall` is one reading as argosyd itself measures it, from
-the choice of the units to the last row; `loop-lag` is the longest turn of argosyd's loop while a round of readings went on, and
+the choice of the units to the last row; `loop-lag` is the longest turn of argosyd's loop while a round of readings went on (beside
+it, the same time with nobody watching: what the machine adds), and
 `loop-cpu` the CPU time of that thread per reading, which is the same without whatever else the machine does.
 The first reading, which opens all files, is left out and told by itself.
 """
+
+import time
 
 from bench import PROGRAMS, emit, main, say
 from measure import all_counters, thread_cpu_ms
@@ -23,9 +26,11 @@ def run(bench, rounds):
     bench.ctl(f"start load@{{1..{COUNT}}}", timeout=300)
     bench.assert_active("load@*", COUNT)
     pid = node.argosyd_pid_outside()
-    walls, lags, loop, first = [], [], [], []
+    walls, lags, idle, loop, first = [], [], [], [], []
     for number in range(rounds):
         all_counters(node)  # from here on
+        time.sleep(READINGS * INTERVAL_MS / 1000)
+        idle.append(all_counters(node)["turn_max_us"] / 1000)
         before = thread_cpu_ms(pid)
         output = node.run(f"{PROGRAMS}/watch-usage /run/argosy/argosy.sock {READINGS} {INTERVAL_MS}")
         loop.append((thread_cpu_ms(pid) - before) / READINGS)
@@ -37,7 +42,7 @@ def run(bench, rounds):
         walls += [float(ms) for ms, _ in readings[1:]]
     say(f"the first reading, which opens all files: {first[0]:.3f} ms")
     emit("usage-1k", "wall", "ms", walls)
-    emit("usage-1k", "loop-lag", "ms", lags)
+    emit("usage-1k", "loop-lag", "ms", lags, idle)
     emit("usage-1k", "loop-cpu", "ms", loop)
     bench.ctl(f"destroy load@{{1..{COUNT}}}", timeout=300)
 

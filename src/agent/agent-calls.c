@@ -181,7 +181,8 @@ static const char *why_not(const AgentUnit *u) {
         if (u->error)
                 return u->error;
         if (u->node->stopping)
-                return "the machine is shutting down";
+                return u->node->uid == JOURNAL_SYSTEM ? "the machine is shutting down"
+                                                      : "its user's systemd is shutting down";
         if (u->drift && u->held.interrupted)
                 return "its start was cancelled on this node; `argosyctl start` runs it again";
         if (u->drift)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 #include "str.h"
 #include "unit-file.h"
 
-enum { CONFIG_FILE_MAX = 1024 * 1024, CONFIG_LABELS_MAX = 64 };
+enum { CONFIG_NAME_MAX = 63, CONFIG_FILE_MAX = 1024 * 1024, CONFIG_LABELS_MAX = 64 };
 
 typedef enum KeyType { KEY_NAME, KEY_ADDRESS, KEY_NUMBER, KEY_ODD, KEY_SPAN, KEY_LABELS } KeyType;
 
@@ -332,7 +333,20 @@ static int load_main_file(const ConfigSource *source, Config *c) {
         return last && !is_masked(last) ? load_file(last, source->user_name, c) : 0;
 }
 
-// The users of one machine are hosts of different names. A user's name that does not fit is not used.
+// The users of one machine are hosts of different names, so it is the host's part of a long name that is
+// cut. A user's name that does not fit at all gives way to the uid.
+static int default_user_name(const char *host, const char *user_name, char **ret) {
+        char uid[16];
+        int room;
+
+        snprintf(uid, sizeof(uid), "%u", (unsigned) getuid());
+        if (!label_is_valid(user_name) || strchr(user_name, '/') || strlen(user_name) > CONFIG_NAME_MAX / 2)
+                user_name = uid;
+        room = CONFIG_NAME_MAX - 1 - (int) strlen(user_name);
+        *ret = str_printf("%.*s-%s", room, host, user_name);
+        return *ret ? 0 : -ENOMEM;
+}
+
 static int default_name(Config *c, const char *user_name) {
         char host[256] = "";
 
@@ -341,12 +355,10 @@ static int default_name(Config *c, const char *user_name) {
         if (gethostname(host, sizeof(host) - 1) < 0 || !*host)
                 strcpy(host, "localhost");
         free(c->name);
-        if (!user_name)
-                c->name = strdup(host);
-        else if (label_is_valid(user_name) && !strchr(user_name, '/'))
-                c->name = str_printf("%s-%s", host, user_name);
-        else
-                c->name = str_printf("%s-%u", host, (unsigned) getuid());
+        c->name = NULL;
+        if (user_name)
+                return default_user_name(host, user_name, &c->name);
+        c->name = strdup(host);
         return c->name ? 0 : -ENOMEM;
 }
 

@@ -19,6 +19,9 @@ def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):
     n1.run("DEBIAN_FRONTEND=noninteractive dpkg --install /root/argosy.deb")
     assert n1.run("systemctl is-active argosyd.service argosyd.socket argosy.target").split() == ["active"] * 3
     assert "argosy" in n1.run("stat -c %G /run/argosy/argosy.sock")
+    users_own = "/usr/lib/systemd/user/argosyd.service"
+    assert "argosyd --user" in n1.run(f"cat {users_own}")
+    assert n1.run("find /etc/systemd/user -name 'argosyd*'") == "", "it is enabled for every user"
     c.start("web.service", SLEEPER)
     run = c.invocation("web.service")
 
@@ -28,6 +31,7 @@ def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):
 
     n1.run("dpkg --purge argosy")
     assert n1.exec(["systemctl", "is-active", "argosyd.service"]).status != 0
+    assert n1.exec(["test", "-e", users_own]).status != 0
     assert n1.exec(["test", "-e", "/var/lib/argosy/peers"]).status != 0
 
 

@@ -111,6 +111,13 @@ static void a_user_s_daemon_has_its_name_and_no_fixed_port(void **state) {
         snprintf(expected, sizeof(expected), "%s-%u", host, (unsigned) getuid());
         assert_string_equal(c.name, expected);
         config_done(&c);
+        assert_int_equal(load(*state, "a-name-of-thirty-one-characters", &c), 0);
+        assert_true(strlen(c.name) <= 63); // longer names cannot join
+        assert_non_null(strstr(c.name, "-a-name-of-thirty-one-characters"));
+        config_done(&c);
+        assert_int_equal(load(*state, "a-name-of-more-than-thirty-one-characters", &c), 0);
+        assert_string_equal(c.name, expected);
+        config_done(&c);
         put(*state, "/etc/argosy/argosy.conf", "[Node]\nName=x\nPort=77\nPort=\n");
         assert_int_equal(load(*state, "ann", &c), 0);
         assert_string_equal(c.name, "x");

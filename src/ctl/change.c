@@ -32,6 +32,7 @@ typedef struct ChangeVerb {
         bool files;       // unit files on this disk may belong to its names
         bool templates;   // a glob also means templates
         bool waits;
+        bool plans; // says what would happen, and does nothing
 } ChangeVerb;
 
 typedef struct Change {
@@ -72,11 +73,13 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
                 c->n_failed++;
         if (ctl->opt.json != JSON_OFF)
                 json_result(&c->json, u);
-        if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE))
+        if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
                 return;
         progress_clear(ctl, &c->progress);
         if (u->status != 0)
                 ctl_fail(ctl, "%s %s: %s", c->verb->name, u->name, status_text(u->status, u->message));
+        else if (ctl->opt.json == JSON_OFF && c->verb->plans)
+                fprintf(ctl->out, "%s: %s\n", u->name, u->message);
         else if (ctl->opt.json == JSON_OFF)
                 fprintf(ctl->out, "%s: %s%s%s\n", u->name, c->verb->past, *u->node ? " on " : "", u->node);
 }
@@ -84,7 +87,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
 static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
         if (*u->message || u->n_refusals > 0)
                 progress_clear(c->ctl, &c->progress);
-        if (u->status == 0 && *u->message)
+        if (u->status == 0 && *u->message && !c->verb->plans)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
         if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
                 ctl_refusals(c->ctl, c->ctl->err, u->refusals, u->n_refusals);
@@ -335,6 +338,7 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.n_names = n_names;
         change.files = files;
         change.replace = c->ctl->opt.given & OPT_REPLACE;
+        change.dry_run = c->verb->plans;
         c->status = 0;
         c->answered = false;
         code = send_change(c, &change);
@@ -379,11 +383,11 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         return code;
 }
 
-#define CHANGE_VERB(word, upper, past, files, templates, waits)                            \
-        int verb_##word(Ctl *ctl, char **args, size_t n) {                                 \
-                static const ChangeVerb v = {                                              \
-                        ARGOSY__VERB__VERB_##upper, #word, past, files, templates, waits}; \
-                return run_change(ctl, &v, args, n);                                       \
+#define CHANGE_VERB(word, upper, past, files, templates, waits)                                   \
+        int verb_##word(Ctl *ctl, char **args, size_t n) {                                        \
+                static const ChangeVerb v = {                                                     \
+                        ARGOSY__VERB__VERB_##upper, #word, past, files, templates, waits, false}; \
+                return run_change(ctl, &v, args, n);                                              \
         }
 
 CHANGE_VERB(submit, SUBMIT, "submitted", true, true, false)
@@ -393,10 +397,18 @@ CHANGE_VERB(restart, RESTART, "restarted", false, false, true)
 CHANGE_VERB(unload, UNLOAD, "unloaded", false, false, true)
 CHANGE_VERB(destroy, DESTROY, "destroyed", false, true, true)
 
+// What `start` would do.
+int verb_plan(Ctl *ctl, char **args, size_t n) {
+        static const ChangeVerb v = {ARGOSY__VERB__VERB_START, "plan", "planned", true, false, false, true};
+
+        return run_change(ctl, &v, args, n);
+}
+
 // The units of this host, stopped by its own daemon without the cluster: for the time when there is no
 // leader.
 static int stop_local(Ctl *ctl, char **args, size_t n) {
-        static const ChangeVerb verb = {ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, false};
+        static const ChangeVerb verb = {
+                ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, false, false};
         Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Change c = {
@@ -426,7 +438,7 @@ static int stop_local(Ctl *ctl, char **args, size_t n) {
 }
 
 int verb_stop(Ctl *ctl, char **args, size_t n) {
-        static const ChangeVerb v = {ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, true};
+        static const ChangeVerb v = {ARGOSY__VERB__VERB_STOP, "stop", "stopped", false, false, true, false};
 
         return ctl->opt.given & OPT_LOCAL ? stop_local(ctl, args, n) : run_change(ctl, &v, args, n);
 }

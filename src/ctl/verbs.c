@@ -14,6 +14,8 @@ const Verb verbs[] = {
         CHANGE("stop", OPT_WAITING | OPT_LOCAL, verb_stop, "Stop units; they stay on their nodes"),
         CHANGE("restart", OPT_WAITING, verb_restart, "Stop and start units again"),
         CHANGE("unload", OPT_WAITING, verb_unload, "Stop units and take them off their nodes"),
+        CHANGE("plan", OPT_REPLACE | OPT_JSON | OPT_FULL, verb_plan,
+               "Say what `start` would do, and do nothing"),
         CHANGE("destroy", OPT_WAITING, verb_destroy, "Stop units and forget them"),
 
         {"status", NULL, "UNIT...", GROUP_SEE, OPT_NO_PAGER | OPT_FULL | OPT_LINES | OPT_JSON, 1, ARGS_MAX,

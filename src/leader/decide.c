@@ -8,9 +8,11 @@
 // touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "dry-run.h"
 #include "host-record.h"
 #include "leader-private.h"
 #include "log.h"
+#include "message.h"
 #include "request.h"
 #include "response.h"
 
@@ -244,10 +246,33 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
         }
 }
 
+static const ChangeOps change_ops = {
+        .place = on_place, .may_stay = on_may_stay, .find_activator = on_find_activator};
+
+// With a placer of its own, since what that one places counts for the rest of the batch.
+static int describe_change(Leader *l, Ticket *t) {
+        _cleanup_response_ Argosy__Response *response = NULL;
+        Decision alone = {.leader = l};
+        void *batch = NULL;
+        int r;
+
+        r = change_plan(l->state, t->request->change, &alone.batch, &change_ops, &alone, &response);
+        if (r >= 0)
+                r = message_unpack(&argosy__log_batch__descriptor, alone.batch.packed.data,
+                                   alone.batch.packed.len, &batch);
+        if (r >= 0)
+                r = dry_run_describe(l->state, batch, response, node_name, l);
+        message_free(batch);
+        draft_done(&alone.batch);
+        placer_free(alone.placer);
+        if (r < 0)
+                return r;
+        ticket_settle(t, TAKE_PTR(response));
+        return 0;
+}
+
 // 1: in the batch; 0: answered; -EBUSY: next batch.
 static int plan_change(Decision *d, Ticket *t) {
-        static const ChangeOps ops = {
-                .place = on_place, .may_stay = on_may_stay, .find_activator = on_find_activator};
         Leader *l = d->leader;
         const Argosy__Request__Change *change = t->request->change;
         DraftMark mark = draft_mark(&d->batch);
@@ -256,12 +281,14 @@ static int plan_change(Decision *d, Ticket *t) {
         bool repeated;
         int r;
 
+        if (change->dry_run)
+                return describe_change(l, t);
         if (draft_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
         repeated = cluster_state_was_applied(l->state, change->id.data, &revision);
         if (!repeated)
                 forget_refusals(l, change);
-        r = change_plan(l->state, change, &d->batch, &ops, d, &response);
+        r = change_plan(l->state, change, &d->batch, &change_ops, d, &response);
         if (r < 0)
                 return r;
         if (repeated) {

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Owners close nodes, empty them and label them."""
 
+import json
+
 from lib import QUICK, SLEEPER, Cluster, eventually, main
 
 STUBBORN = "[Service]\nExecStart=/bin/sh -c 'trap \"sleep 1; exit 0\" TERM; sleep infinity & wait'\nKillMode=mixed\n"
@@ -109,6 +111,21 @@ def test_labels_set_at_run_time_outlive_a_membership(c: Cluster):
     eventually(lambda: node_row(c, "n3")["labels"].get("rack") == "r7")
     c.ctl("label n3 rack-")
     assert "rack" not in node_row(c, "n3")["labels"]
+
+
+def test_a_plan_says_what_start_then_does_and_why_says_why_not(c: Cluster):
+    c.submit("w@.service", SLEEPER)
+    planned = {row["unit"]: row["node"] for row in c.json("plan w@{1..3}")}
+    assert c.known() == {"w@.service"}, "a plan stored something"
+    c.ctl("start w@{1..3}")
+    assert {unit: [node] for unit, node in planned.items()} == c.active("w@*")
+    assert "would start" in c.ctl("plan w@4") and "is started already" in c.ctl("plan w@1")
+    assert c.ctl_result("why 'w@*'").status == 0
+    c.ctl("cordon n1 n2 n3 --reason=closed")
+    c.ctl_fails("start w@5")
+    c.ctl_fails("why w@5", status=3, saying=("w@5.service: no node takes it at present", "n2: the node is cordoned: closed"))
+    [told] = json.loads(c.ctl_result("why w@5 --json=short").out)
+    assert len(told["refusals"]) == 3 and not told["as_wanted"]
 
 
 def test_nonsense_is_refused(c: Cluster):

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a dry run says is what the real one does, and it does nothing.
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define OTHER "[Service]\nExecStart=/bin/sleep 2000\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static const Argosy__Response__UnitResult *plan(const char *name, const char *content, bool replace) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
+        unsigned batches = g.batches;
+        uint8_t id[16] = {7};
+        RigAnswer *a;
+
+        change.id = (ProtobufCBinaryData){sizeof(id), id};
+        change.verb = START;
+        change.names = (char **) &name;
+        change.n_names = 1;
+        change.replace = replace;
+        change.dry_run = true;
+        if (content) {
+                file.name = file.path = (char *) name;
+                file.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+                change.files = &files;
+                change.n_files = 1;
+        }
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(g.batches, batches); // nothing was stored
+        assert_int_equal(a->responses[0]->change->n_units, 1);
+        return a->responses[0]->change->units[0];
+}
+
+static void assert_plan(const char *name, const char *content, bool replace, const char *message) {
+        assert_string_equal(plan(name, content, replace)->message, message);
+}
+
+static void what_it_says_comes_true(void **state) {
+        assert_plan("web.service", SERVICE, false, "would start on n1");
+        assert_plan("web.service", SERVICE, false, "would start on n1"); // asking changes nothing
+        assert_null(rig_record(&g, "web.service"));
+        assert_string_equal(rig_change(&g, START, "web.service", SERVICE)->node, "n1");
+        assert_plan("web.service", NULL, false, "is started already on n1");
+        assert_plan("web.service", OTHER, true, "would stop and start again with the new file on n1");
+        assert_plan("db.service", SERVICE, false, "would start on n2");
+        rig_change(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL);
+        assert_plan("web.service", NULL, false, "would start on n1");
+}
+
+static void a_unit_that_has_to_move_is_told_to(void **state) {
+        rig_host_set_labels(&g, 3, "disk", "ssd");
+        rig_settle(&g);
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", true,
+                    "would stop where it is and start on n3");
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+        assert_non_null(rig_unit_on(&g, 1, "web.service"));
+}
+
+static void what_cannot_be_has_its_reasons(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        r = plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", false);
+        assert_int_equal(r->status, ENOSPC);
+        assert_int_equal(r->n_refusals, 3);
+        assert_int_equal(plan("bad.service", "[X-Argosy]\nNonsense=1\n", false)->status, EINVAL);
+        assert_int_equal(plan("none.service", NULL, false)->status, ENOENT);
+        rig_host_set_labels(&g, 3, "disk", "ssd");
+        rig_settle(&g);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_plan("web.service", SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n", false,
+                    "would wait for a node");
+}
+
+static void a_finished_oneshot_would_run_again(void **state) {
+        rig_change(&g, START, "job.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n");
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "job.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
+        rig_settle(&g);
+        assert_plan("job.service", NULL, false, "has finished and would run again on n1");
+}
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(what_it_says_comes_true),
+                RIG_TEST(a_unit_that_has_to_move_is_told_to),
+                RIG_TEST(what_cannot_be_has_its_reasons),
+                RIG_TEST(a_finished_oneshot_would_run_again),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

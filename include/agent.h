@@ -85,6 +85,7 @@ void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
 // The labels of the configuration have changed: told to the leader with a new Attach. Copied.
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
+// Of all its managers together.
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 
 // ---- managers of users and containers (names: manager-name.h), each a node of its own

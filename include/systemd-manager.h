@@ -179,3 +179,15 @@ typedef struct SystemdStats {
         uint64_t connects;
 } SystemdStats;
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret);
+
+// The same as a table, for those who show them.
+enum { SYSTEMD_COUNTERS = sizeof(SystemdStats) / sizeof(uint64_t) };
+typedef struct SystemdCounter {
+        const char *name;
+        size_t offset;
+        const char *help;
+} SystemdCounter;
+extern const SystemdCounter systemd_counters[SYSTEMD_COUNTERS];
+uint64_t systemd_counter(const SystemdStats *stats, size_t i);
+// Of several managers; of durations the longest.
+void systemd_stats_add(SystemdStats *sum, const SystemdStats *more);

@@ -142,8 +142,14 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
 
 void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
         *ret = (SystemdStats){};
-        if (a->system)
-                systemd_manager_stats(a->system->systemd, ret);
+        agent_foreach_node(node, a) {
+                SystemdStats one;
+
+                if (!node->systemd)
+                        continue;
+                systemd_manager_stats(node->systemd, &one);
+                systemd_stats_add(ret, &one);
+        }
 }
 
 bool agent_is_stopping(const Agent *a) {

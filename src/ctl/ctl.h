@@ -128,6 +128,7 @@ int verb_maintenance(Ctl *ctl, char **args, size_t n);
 int verb_label(Ctl *ctl, char **args, size_t n);
 int verb_plan(Ctl *ctl, char **args, size_t n);
 int verb_why(Ctl *ctl, char **args, size_t n);
+int verb_counters(Ctl *ctl, char **args, size_t n);
 int verb_version(Ctl *ctl, char **args, size_t n);
 int verb_help(Ctl *ctl, char **args, size_t n);
 int verb_complete(Ctl *ctl, char **args, size_t n);

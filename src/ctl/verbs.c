@@ -65,6 +65,8 @@ const Verb verbs[] = {
         {"cluster recover", NULL, "", GROUP_CLUSTER, OPT_YES, 0, 0, verb_cluster_recover,
          "Offline, most voters gone for good: go on with this host's log"},
 
+        {"counters", NULL, "", GROUP_OTHER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_counters,
+         "Print what this host's argosyd has counted"},
         {"version", NULL, "", GROUP_OTHER, OPT_JSON, 0, 0, verb_version,
          "Print the versions of argosyctl and argosyd"},
         {"help", NULL, "[VERB]", GROUP_OTHER, 0, 0, 2, verb_help, "Print this help, or that of a verb"},

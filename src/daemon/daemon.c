@@ -19,8 +19,10 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "buf.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "counters.h"
 #include "daemon.h"
 #include "fileio.h"
 #include "join-server.h"
@@ -264,17 +266,15 @@ static void on_hangup(uv_signal_t *signal, int number) {
 // For people who wonder, and for the benchmarks: one line of counters in the journal.
 static void on_usr1(uv_signal_t *signal, int number) {
         Daemon *d = signal->data;
-        SystemdStats stats = {};
+        _cleanup_buf_ Buf line = {};
+        Counter counters[COUNTERS];
 
-        agent_systemd_stats(d->agent, &stats);
-        log_info("Counters: calls=%llu signals=%llu resyncs=%llu resync_us=%llu checks=%llu "
-                 "discrepancies=%llu jobs=%llu "
-                 "turn_max_us=%llu slow_turns=%llu",
-                 (unsigned long long) stats.calls, (unsigned long long) stats.signals,
-                 (unsigned long long) stats.resyncs, (unsigned long long) stats.resync_us,
-                 (unsigned long long) stats.check_rounds, (unsigned long long) stats.discrepancies,
-                 (unsigned long long) stats.jobs, (unsigned long long) d->turn_max_us,
-                 (unsigned long long) d->turns_over_10ms);
+        daemon_counters(d, counters);
+        for (size_t i = 0; i < COUNTERS; i++)
+                if (buf_printf(&line, " %s=%llu", counters[i].name, (unsigned long long) counters[i].value) <
+                    0)
+                        return;
+        log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
         d->turn_max_us = 0;
 }
 

@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "counters.h"
 #include "daemon.h"
 #include "join.h"
 #include "leader.h"
@@ -168,6 +169,7 @@ void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *res
 static bool is_local(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_VERSION:
+        case ARGOSY__REQUEST__WHAT_COUNTERS:
         case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
         case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
@@ -206,6 +208,28 @@ static void answer_version(Route *route) {
         route_respond(route, &response);
 }
 
+static void answer_counters(Route *route) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__Counter rows[COUNTERS], *pointers[COUNTERS];
+        Counter values[COUNTERS];
+
+        daemon_counters(route->router->daemon, values);
+        for (size_t i = 0; i < COUNTERS; i++) {
+                argosy__response__counter__init(&rows[i]);
+                rows[i].name = (char *) values[i].name;
+                rows[i].help = (char *) values[i].help;
+                rows[i].value = values[i].value;
+                pointers[i] = &rows[i];
+        }
+        counters.rows = pointers;
+        counters.n_rows = COUNTERS;
+        response.final = true;
+        response.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        response.counters = &counters;
+        route_respond(route, &response);
+}
+
 static void answer_local_units(Route *route) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
@@ -222,6 +246,9 @@ static void dispatch_local(Route *route) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_VERSION:
                 answer_version(route);
+                return;
+        case ARGOSY__REQUEST__WHAT_COUNTERS:
+                answer_counters(route);
                 return;
         case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
                 answer_local_units(route);

@@ -695,6 +695,46 @@ static void status_of_an_unknown_unit_exits_4(void **state) {
         assert_string_equal(o.err, "argosyctl: a.service: no such unit\n");
 }
 
+// ---- counters
+
+static void counters_of_two(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__Counter rows[2] = {ARGOSY__RESPONSE__COUNTER__INIT,
+                                             ARGOSY__RESPONSE__COUNTER__INIT},
+                                  *pointers[] = {&rows[0], &rows[1]};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_COUNTERS);
+        done(q);
+        rows[0].name = (char *) "calls";
+        rows[0].value = 12345678901;
+        rows[0].help = (char *) "calls made";
+        rows[1].name = (char *) "discrepancies";
+        rows[1].help = (char *) "changes found";
+        counters.rows = pointers;
+        counters.n_rows = 2;
+        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        r.counters = &counters;
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void counters_are_shown_for_people_and_programs(void **state) {
+        _cleanup_outcome_ Outcome o = run(counters_of_two, "counters"),
+                                  j = run(counters_of_two, "counters --json=short");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "COUNTER       VALUE       WHAT\n"
+                                   "calls         12345678901 calls made\n"
+                                   "discrepancies 0           changes found\n");
+        assert_int_equal(j.code, 0);
+        assert_string_equal(j.out, "{\"calls\":12345678901,\"discrepancies\":0}\n");
+}
+
 // ---- trouble
 
 static void without_a_daemon_the_path_is_named(void **state) {
@@ -928,6 +968,7 @@ int main(void) {
                 cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
                 cmocka_unit_test(a_pattern_means_the_units_that_there_are),
                 cmocka_unit_test(status_of_an_unknown_unit_exits_4),
+                cmocka_unit_test(counters_are_shown_for_people_and_programs),
                 cmocka_unit_test(without_a_daemon_the_path_is_named),
                 cmocka_unit_test(usage_errors_exit_2),
                 cmocka_unit_test(bad_names_never_reach_the_daemon),

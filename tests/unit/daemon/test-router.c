@@ -6,6 +6,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "counters.h"
 #include "daemon.h"
 #include "join.h"
 #include "leader.h"
@@ -87,6 +88,10 @@ void agent_cancel(Agent *a, uint64_t cancel) {
 
 void agent_local_units(Agent *a, Argosy__Response *ret) {
         w.local++;
+}
+
+void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
+        abort();
 }
 
 void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata) {

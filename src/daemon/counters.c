@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "counters.h"
+#include "agent.h"
+#include "daemon.h"
+
+void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
+        SystemdStats stats = {};
+
+        if (d->agent)
+                agent_systemd_stats(d->agent, &stats);
+        for (size_t i = 0; i < SYSTEMD_COUNTERS; i++)
+                ret[i] = (Counter){systemd_counters[i].name, systemd_counters[i].help,
+                                   systemd_counter(&stats, i)};
+        ret[SYSTEMD_COUNTERS] = (Counter){
+                "turn_max_us", "longest turn of the loop, in microseconds, since SIGUSR1", d->turn_max_us};
+        ret[SYSTEMD_COUNTERS + 1] =
+                (Counter){"slow_turns", "turns of the loop of more than 10 ms", d->turns_over_10ms};
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the daemon has counted since it was started: for people (SIGUSR1, `argosyctl counters`) and
+// benchmarks. Counting costs an addition where something happens anyway; nothing is sent or written until
+// somebody asks.
+
+#include "systemd-manager.h"
+
+typedef struct Daemon Daemon;
+
+enum { COUNTERS = SYSTEMD_COUNTERS + 2 };
+
+typedef struct Counter {
+        const char *name, *help;
+        uint64_t value;
+} Counter;
+
+void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]);

@@ -55,7 +55,7 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) 
                 if (!node || node->number == records[i]->node)
                         continue;
                 node->number = records[i]->node;
-                node->reason_news |= node->reason != NULL;
+                node->reason_news |= node != a->system;
                 // The leader gave it a new number, so it knows nothing of what is held there.
                 if (node != a->system && node->units.count > 0 && a->attached)
                         a->attach_wanted = true;
@@ -191,6 +191,8 @@ void agent_node_close(AgentNode *node) {
         list_unlink(&node->in_agent);
         if (a->system == node)
                 a->system = NULL;
+        if (node->detached)
+                TAKE_PTR(node->detached)(-ECANCELED, node->detached_data);
         agent_reach_close(node);
         agent_writer_close(node);
         if (node->written)

@@ -174,7 +174,7 @@ static void note_new_run(AgentNode *node) {
 
                 if (!u->has_held)
                         continue;
-                u->file_present = u->parsed = false;
+                u->file_present = u->files_removed = u->parsed = false;
                 u->half_written = true;
                 if (!u->held.done && !u->held.failed) {
                         u->held.target = ARGOSY__TARGET__TARGET_INACTIVE;

@@ -40,7 +40,17 @@ static const Field of_nodes[] = {
         {"host-id", NULL, "HOST-ID", FIELD_STRING, AT(NodeRow, host_id), false, false},
         {"machine-id", NULL, "MACHINE-ID", FIELD_STRING, AT(NodeRow, machine_id), false, false},
         {"mode", NULL, "MODE", FIELD_STRING, AT(NodeRow, mode), false, false},
+        {"reason", NULL, "REASON", FIELD_STRING, AT(NodeRow, reason), false, true},
         {"mode-reason", NULL, "MODE-REASON", FIELD_STRING, AT(NodeRow, mode_reason), false, true},
+};
+
+static const Field of_managers[] = {
+        {"manager", NULL, "MANAGER", FIELD_STRING, AT(ManagerRow, manager), true, true},
+        {"node", NULL, "NODE", FIELD_STRING, AT(ManagerRow, node), true, true},
+        {"state", NULL, "STATE", FIELD_STRING, AT(ManagerRow, state), true, false},
+        {"units", NULL, "UNITS", FIELD_U32, AT(ManagerRow, units), true, false},
+        {"origin", NULL, "ORIGIN", FIELD_STRING, AT(ManagerRow, origin), true, false},
+        {"reason", NULL, "REASON", FIELD_STRING, AT(ManagerRow, reason), true, true},
 };
 
 static const Field of_top[] = {
@@ -97,6 +107,15 @@ static Colour top_colour(const Field *f, const void *row) {
 }
 
 const FieldList top_fields = {"top", of_top, ELEMENTSOF(of_top), top_colour};
+static Colour manager_colour(const Field *f, const void *row) {
+        const Argosy__Response__ManagerRow *m = row;
+
+        if (f->offset != AT(ManagerRow, state))
+                return COLOUR_NONE;
+        return streq(m->state, "online") ? COLOUR_GREEN : COLOUR_YELLOW;
+}
+
+const FieldList manager_fields = {"manager list", of_managers, ELEMENTSOF(of_managers), manager_colour};
 const FieldList unit_fields = {"list-units", of_units, ELEMENTSOF(of_units), unit_colour};
 const FieldList unit_file_fields = {"list-unit-files", of_unit_files, ELEMENTSOF(of_unit_files),
                                     unit_file_colour};

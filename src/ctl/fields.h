@@ -39,7 +39,7 @@ typedef struct FieldList {
         Colour (*colour)(const Field *f, const void *row);
 } FieldList;
 
-extern const FieldList unit_fields, unit_file_fields, node_fields, top_fields;
+extern const FieldList unit_fields, unit_file_fields, node_fields, manager_fields, top_fields;
 
 enum { FIELDS_MAX = 16, HASH_SHOWN = 7 };
 

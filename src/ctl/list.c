@@ -102,6 +102,10 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 for (size_t i = 0; i < r->nodes->n_rows && e == 0; i++)
                         e = add_row(ctl, l, r->nodes->rows[i]);
                 break;
+        case ARGOSY__RESPONSE__WHAT_MANAGERS:
+                for (size_t i = 0; i < r->managers->n_rows && e == 0; i++)
+                        e = add_row(ctl, l, r->managers->rows[i]);
+                break;
         default:
                 break;
         }
@@ -209,6 +213,15 @@ int verb_list_unit_files(Ctl *ctl, char **args, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
         request.list_unit_files = &list;
         return run_list(ctl, &unit_file_fields, "unit file", &request);
+}
+
+int verb_manager_list(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ManagerList list = ARGOSY__REQUEST__MANAGER_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_LIST;
+        request.manager_list = &list;
+        return run_list(ctl, &manager_fields, "manager", &request);
 }
 
 int verb_list_nodes(Ctl *ctl, char **args, size_t n) {

@@ -47,6 +47,11 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 else
                         return bad(why, info->name, value, "one of short, pretty and off");
                 return 0;
+        case OPT_LEADER:
+                if (!parse_u64(value, INT32_MAX, &n) || n < 2)
+                        return bad(why, info->name, value, "a process");
+                o->leader = (uint32_t) n;
+                return 0;
         case OPT_LINES:
                 if (!parse_u64(value, LINES_MAX, &n))
                         return bad(why, info->name, value, "a number of lines");

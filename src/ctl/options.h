@@ -28,6 +28,7 @@ typedef struct CtlOptions {
         unsigned lines;
         const char *node;      // NULL: not given
         uint32_t ttl_sec;      // 0: the daemon's default
+        uint32_t leader; // 0: not given
         uint32_t deadline_sec; // 0: none
         const char *reason;    // NULL: none
         unsigned iterations;   // 0: not given

@@ -40,6 +40,7 @@ typedef enum Option {
         OPT_STATE = 1 << 21,
         OPT_DEADLINE = 1 << 22,
         OPT_REASON = 1 << 23,
+        OPT_LEADER = 1 << 25,
         OPT_ITERATIONS = 1 << 27,
         OPT_DELAY = 1 << 28,
         OPT_BATCH = 1 << 29,

@@ -13,12 +13,21 @@
 #include "fileio.h"
 #include "ini-reader.h"
 #include "log.h"
+#include "manager-name.h"
 #include "str.h"
 #include "unit-file.h"
 
 enum { CONFIG_NAME_MAX = 63, CONFIG_FILE_MAX = 1024 * 1024, CONFIG_LABELS_MAX = 64 };
 
-typedef enum KeyType { KEY_NAME, KEY_ADDRESS, KEY_NUMBER, KEY_ODD, KEY_SPAN, KEY_LABELS } KeyType;
+typedef enum KeyType {
+        KEY_NAME,
+        KEY_ADDRESS,
+        KEY_NUMBER,
+        KEY_ODD,
+        KEY_SPAN,
+        KEY_LABELS,
+        KEY_MANAGERS
+} KeyType;
 
 // The one table of all keys. Defaults are written as people would write them.
 static const struct ConfigKey {
@@ -38,6 +47,8 @@ static const struct ConfigKey {
          "TCP port for everything between hosts; 0: a free one, closed until others may come", "0"},
         {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0,
          "k=v ..., matched by MachineMetadata= of units"},
+        {"Node", "Managers", KEY_MANAGERS, offsetof(Config, managers), "", 0, 0,
+         "user@UID container@NAME ...: systemd managers of this host that are nodes too"},
         {"Node", "CheckSec", KEY_SPAN, offsetof(Config, check_us), "10min", USEC_PER_SEC,
          24 * 3600 * USEC_PER_SEC, "in so long all units are looked at once for signals that systemd lost"},
         {"Cluster", "LeaseSec", KEY_SPAN, offsetof(Config, lease_us), "5", 500 * USEC_PER_MSEC,
@@ -55,6 +66,14 @@ static const struct ConfigKey {
          "3 errors ... 6 information, 7 debugging"},
 };
 
+static void managers_clear(Config *c) {
+        for (size_t i = 0; i < c->n_managers; i++)
+                free(c->managers[i]);
+        free(c->managers);
+        c->managers = NULL;
+        c->n_managers = 0;
+}
+
 static void labels_clear(Config *c) {
         for (size_t i = 0; i < c->n_labels; i++)
                 argosy__label__free_unpacked(c->labels[i], NULL);
@@ -65,6 +84,7 @@ static void labels_clear(Config *c) {
 
 void config_done(Config *c) {
         labels_clear(c);
+        managers_clear(c);
         free(c->name);
         free(c->address);
         *c = (Config){};
@@ -133,6 +153,46 @@ static int assign_labels(Config *c, const char *value) {
         return bad;
 }
 
+static bool has_manager(const Config *c, const char *word) {
+        for (size_t i = 0; i < c->n_managers; i++)
+                if (streq(c->managers[i], word))
+                        return true;
+        return false;
+}
+
+// "user@1000 container@web"; several lines accumulate, an empty one resets. 1: a word is none.
+static int assign_managers(Config *c, const char *value) {
+        _cleanup_free_ char *copy = strdup(value);
+        char *save = NULL;
+        int bad = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        if (!*value)
+                managers_clear(c);
+        for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+                ManagerKind kind = manager_name_kind(word);
+                char **grown;
+
+                if ((kind != MANAGER_USER && kind != MANAGER_CONTAINER) ||
+                    c->n_managers >= MANAGERS_PER_HOST) {
+                        bad = 1;
+                        continue;
+                }
+                if (has_manager(c, word))
+                        continue;
+                grown = reallocarray(c->managers, c->n_managers + 1, sizeof(*grown));
+                if (!grown)
+                        return -ENOMEM;
+                c->managers = grown;
+                grown[c->n_managers] = strdup(word);
+                if (!grown[c->n_managers])
+                        return -ENOMEM;
+                c->n_managers++;
+        }
+        return bad;
+}
+
 static bool address_is_numeric(const char *s) {
         struct in6_addr any;
 
@@ -172,6 +232,8 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
                 return 0;
         case KEY_LABELS:
                 return assign_labels(c, value);
+        case KEY_MANAGERS:
+                return assign_managers(c, value);
         }
         return 1;
 }
@@ -189,7 +251,7 @@ static int assign(Config *c, bool user, const char *path, const IniLine *line) {
 
                 if (!streq(k->section, line->section) || !streq(k->key, line->key))
                         continue;
-                r = *value || k->type == KEY_LABELS ? assign_key(c, k, value)
+                r = *value || k->type >= KEY_LABELS ? assign_key(c, k, value)
                                                     : assign_key(c, k, fallback_of(k, user));
                 if (r > 0)
                         log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key,

@@ -20,6 +20,8 @@ typedef struct Config {
         uint64_t port; // 0: a free one that is found once, see port.h
         Argosy__Label **labels;
         size_t n_labels;
+        char **managers; // of users and containers, to be served too
+        size_t n_managers;
         uint64_t check_us;
         uint64_t mass_loss_percent;
         uint64_t lease_us, election_us, heartbeat_us;

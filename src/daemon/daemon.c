@@ -29,6 +29,7 @@
 #include "join.h"
 #include "local-api.h"
 #include "log.h"
+#include "managers.h"
 #include "mesh.h"
 #include "message.h"
 #include "paths.h"
@@ -238,7 +239,7 @@ static int load_config(const Daemon *d, Config *ret) {
 
 static void on_hangup(uv_signal_t *signal, int number) {
         Daemon *d = signal->data;
-        Config next;
+        Config next, before;
         int r;
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) clock_monotonic_us());
@@ -252,8 +253,10 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 }
                 if (next.port != d->config.port || next.election_us != d->config.election_us)
                         log_notice("Port= and ElectionTimeoutSec= change with the next restart of argosyd.");
-                config_done(&d->config);
+                before = d->config;
                 d->config = next;
+                managers_on_config(d, before.managers, before.n_managers);
+                config_done(&before);
                 log_set_level((int) d->config.log_level);
                 agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
                                  d->config.n_labels);
@@ -514,6 +517,8 @@ static int start(Daemon *d, char **ret_why) {
         if (r >= 0)
                 r = open_agent(d, ret_why);
         if (r >= 0)
+                managers_open(d);
+        if (r >= 0)
                 r = daemon_mesh_open(d);
         if (r >= 0 && d->peers->raft_id > 0)
                 r = daemon_log_open(d, d->peers->raft_id == 1 && d->peers->host == 1, ret_why);
@@ -566,6 +571,7 @@ int daemon_run(const RunOptions *options, char **argv) {
         d->user_name = options->user_name;
         d->port_fd = -1;
         d->socket_fd = -1;
+        list_init(&d->detaching);
         d->log_dir = str_printf("%s/log", d->paths->state_dir);
         d->leader_seen_us = clock_boot_us();
         r = d->log_dir ? load_config(d, &d->config) : -ENOMEM;

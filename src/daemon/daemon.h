@@ -12,6 +12,7 @@
 //   port.c           the TCP port: which, and whether it is open
 //   join.c           this host joins another cluster, or leaves
 //   join-server.c    a stranger asks to join
+//   managers.c       managers of users and containers that are nodes too
 //   renew.c          the certificate
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include "argosy.pb-c.h"
 #include "config.h"
 #include "identity.h"
+#include "list.h"
 #include "store.h"
 #include "uvx.h"
 
@@ -77,6 +79,7 @@ struct Daemon {
         uint32_t known_leader;   // host number, 0: nobody
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
+        ListNode detaching; // managers.c: who waits for a manager to be detached
         Join *joining; // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;

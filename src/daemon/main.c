@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "log.h"
+#include "manager-helper.h"
 #include "run.h"
 #include "str.h"
 #include "uvx.h"
@@ -124,6 +125,8 @@ int main(int argc, char **argv) {
         Arguments arguments = {};
         int r;
 
+        if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
+                return manager_helper_main(argc - 2, argv + 2);
         setenv("UV_THREADPOOL_SIZE", "4", 0);
         signal(SIGPIPE, SIG_IGN);
         if (!read_arguments(argc, argv, &arguments))

@@ -19,6 +19,7 @@
 #include "join.h"
 #include "leader.h"
 #include "list.h"
+#include "managers.h"
 #include "map.h"
 #include "mesh.h"
 #include "message.h"
@@ -174,6 +175,9 @@ static bool is_local(const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
         case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
         case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE:
+        case ARGOSY__REQUEST__WHAT_MANAGER_ATTACH:
+        case ARGOSY__REQUEST__WHAT_MANAGER_DETACH:
+        case ARGOSY__REQUEST__WHAT_MANAGER_LIST:
                 return true;
         case ARGOSY__REQUEST__WHAT_TOP:
                 return q->top->local;
@@ -256,6 +260,12 @@ static void dispatch_local(Route *route) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
                 route->place = ROUTE_LOCAL;
                 join_start(d, q->cluster_join, on_answer, route);
+                return;
+        case ARGOSY__REQUEST__WHAT_MANAGER_ATTACH:
+        case ARGOSY__REQUEST__WHAT_MANAGER_DETACH:
+        case ARGOSY__REQUEST__WHAT_MANAGER_LIST:
+                route->place = ROUTE_LOCAL;
+                managers_request(d, q, on_answer, route);
                 return;
         case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE: // by force; else router_submit() made a ClusterRemove of
                                                   // it
@@ -522,6 +532,7 @@ void router_cancel(Route *route) {
         case ROUTE_LOCAL:
                 if (!route->cancel) {
                         join_abandon(d, route);
+                        managers_abandon(d, route);
                         break;
                 }
                 agent_cancel(d->agent, route->cancel);

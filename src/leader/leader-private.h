@@ -46,6 +46,7 @@ enum {
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
         SITES_PER_NODE_MAX = 50000,   // units that one node may claim to hold
+        REASON_MAX = 512,             // bytes of why a manager cannot be used
         ORDERS_CHUNK_BYTES = 4 * 1024 * 1024,
 };
 

@@ -82,7 +82,8 @@ static void node_free(Leader *l, Node *n) {
         free(n);
 }
 
-// A host in session is told of its new nodes before anything is ordered there.
+// A host in session is told of its new nodes before anything is ordered there; it says then whether they can
+// be used.
 static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) {
         Node *n = calloc(1, sizeof(*n));
 
@@ -91,10 +92,12 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         n->number = number;
         n->host = h;
         n->manager = strdup(manager);
+        n->reason = streq(manager, "system") ? NULL : strdup("it has not been reached yet");
         list_init(&n->placed);
         list_init(&n->sites);
         if (!n->manager || map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
                 free(n->manager);
+                free(n->reason);
                 free(n);
                 return NULL;
         }

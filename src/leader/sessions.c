@@ -327,7 +327,7 @@ static void note_reason(Leader *l, Node *n, const char *reason) {
         if (streq(n->reason ?: "", reason))
                 return;
         free(n->reason);
-        n->reason = *reason ? strdup(reason) : NULL;
+        n->reason = *reason ? strndup(reason, REASON_MAX) : NULL;
         l->retry_homeless = l->waits_all = true;
         leader_mark(l);
 }

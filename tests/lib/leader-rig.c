@@ -323,9 +323,12 @@ static bool is_fenced(RigHost *h, uint64_t term, uint64_t index) {
 }
 
 static void learn_nodes(RigHost *h, Argosy__NodeRecord *const *nodes, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (h->manager && streq(nodes[i]->manager, h->manager))
-                        h->manager_node = nodes[i]->node;
+        for (size_t i = 0; i < n; i++) {
+                if (!h->manager || !streq(nodes[i]->manager, h->manager))
+                        continue;
+                h->reason_due = h->manager_node != nodes[i]->node;
+                h->manager_node = nodes[i]->node;
+        }
 }
 
 static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
@@ -484,6 +487,19 @@ static void attach(RigHost *h) {
         free(reports);
 }
 
+static void say_reason(RigHost *h) {
+        Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
+        Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *reports = &node;
+
+        node.manager = (char *) h->manager;
+        if (h->reason)
+                node.reason = (char *) h->reason;
+        m.nodes = &reports;
+        m.n_nodes = 1;
+        h->reason_due = false;
+        say(h, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
+}
+
 static bool host_turn(RigHost *h) {
         Argosy__ToHost **inbox;
         bool busy = h->n_inbox > 0;
@@ -516,6 +532,8 @@ static bool host_turn(RigHost *h) {
                 message_free(inbox[i]);
         }
         free(inbox);
+        if (h->reason_due)
+                say_reason(h);
         map_foreach (slot, &h->units) {
                 RigUnit *u = slot->value;
                 Argosy__UnitReport r;
@@ -617,16 +635,9 @@ void rig_host_set_manager(Rig *g, uint32_t host, const char *manager) {
 
 void rig_host_say_reason(Rig *g, uint32_t host, const char *reason) {
         RigHost *h = rig_host(g, host);
-        Argosy__ToVoter__NodeReports m = ARGOSY__TO_VOTER__NODE_REPORTS__INIT;
-        Argosy__NodeReport node = ARGOSY__NODE_REPORT__INIT, *reports = &node;
 
         h->reason = reason;
-        node.manager = (char *) h->manager;
-        if (reason)
-                node.reason = (char *) reason;
-        m.nodes = &reports;
-        m.n_nodes = 1;
-        say(h, ARGOSY__TO_VOTER__MSG_NODE_REPORTS, &m);
+        say_reason(h);
         rig_settle(g);
 }
 

@@ -40,6 +40,7 @@ typedef struct RigHost {
         bool refuses;          // every name belongs to somebody else here
         const char *manager;   // that it has besides "system", told with the next Attach; NULL: none
         const char *reason;    // why that one cannot be used; NULL: it can
+        bool reason_due;       // it was told the number, and says whether the manager can be used
         uint32_t manager_node; // its number, once the leader told it
         uint64_t seq, index, term;
         unsigned welcomes;

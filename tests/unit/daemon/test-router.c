@@ -10,6 +10,7 @@
 #include "daemon.h"
 #include "join.h"
 #include "leader.h"
+#include "managers.h"
 #include "mesh.h"
 #include "router.h"
 
@@ -96,6 +97,14 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
 
 void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone done, void *userdata) {
         abort();
+}
+
+void managers_request(Daemon *d, const Argosy__Request *request,
+                      void (*done)(const Argosy__Response *response, void *userdata), void *userdata) {
+        fail_msg("nobody asked for managers");
+}
+
+void managers_abandon(Daemon *d, void *userdata) {
 }
 
 void join_abandon(Daemon *d, void *userdata) {

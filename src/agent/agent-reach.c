@@ -38,10 +38,6 @@ static const uint64_t reach_first_us = 100 * USEC_PER_MSEC, reach_slow_us = 10 *
 void agent_node_set_reason(AgentNode *node, const char *reason) {
         if (streq(node->reason ?: "", reason ?: ""))
                 return;
-        if (reason)
-                log_notice("Manager %s cannot be used: %s", node->manager, reason);
-        else
-                log_info("Manager %s can be used.", node->manager);
         free(node->reason);
         node->reason = reason ? strdup(reason) : NULL;
         node->reason_news = true;
@@ -92,6 +88,8 @@ void agent_node_reports_drain(Agent *a) {
 static void failed(AgentNode *node, const char *reason) {
         uint64_t pause_us = MIN_OF(reach_first_us << MIN_OF(node->reach_failures, 10U), reach_slow_us);
 
+        if (!streq(node->reason ?: "", reason))
+                log_notice("Manager %s cannot be used: %s", node->manager, reason);
         node->reach_failures++;
         node->reach_retry_us = clock_boot_us() + pause_us;
         agent_node_set_reason(node, reason);
@@ -293,6 +291,10 @@ void agent_reach_on_unit(Agent *a, const char *name) {
 
 void agent_reach_synced(AgentNode *node) {
         node->reach_failures = 0;
+        if (node->detaching)
+                return;
+        if (node->reason)
+                log_info("Manager %s can be used.", node->manager);
         agent_node_set_reason(node, NULL);
 }
 

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One argosyd serves the managers of users and containers too, each as a node of its own; none of them can harm anybody else."""
+
+from lib import ONE_SHOT, SLEEPER, Cluster, eventually, main, stays
+
+FOR_USERS = SLEEPER + "[X-Argosy]\nManager=user@*\n"
+FOR_WEB = SLEEPER + "[X-Argosy]\nManager=container@web\n"
+
+# The nodes have neither logind nor PAM's module of systemd.
+USER_UNIT = "[Service]\nPAMName=\nEnvironment=XDG_RUNTIME_DIR=/run/user/%i\n"
+RUNTIME_DIR_UNIT = """[Service]
+ExecStart=
+ExecStart=/bin/install -d -m 700 -o %i -g %i /run/user/%i
+ExecStop=
+ExecStop=/bin/rm -rf /run/user/%i
+"""
+
+# What systemd-nspawn does, as far as it matters here: namespaces, a /run and a control group of its own.
+CONTAINER_UNIT = """[Service]
+ExecStart=/usr/bin/unshare --mount --pid --cgroup --ipc --uts --fork --kill-child --mount-proc /root/container
+Delegate=yes
+KillMode=control-group
+KillSignal=SIGKILL
+"""
+CONTAINER = """#!/bin/sh
+mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && mount -t cgroup2 none /sys/fs/cgroup
+export container=test
+exec /lib/systemd/systemd --unit=inside.target
+"""
+INSIDE_TARGET = "[Unit]\nDefaultDependencies=no\n"
+
+
+def prepare_users(node):
+    node.write("/etc/systemd/system/user@.service.d/test.conf", USER_UNIT)
+    node.write("/etc/systemd/system/user-runtime-dir@.service.d/test.conf", RUNTIME_DIR_UNIT)
+    node.run("systemctl daemon-reload")
+    for uid in (1001, 1002):
+        node.run(f"id u{uid} >/dev/null 2>&1 || useradd -m -u {uid} u{uid}")
+        node.run(f"systemctl restart user-runtime-dir@{uid} user@{uid}")
+
+
+def prepare_container(node):
+    """Returns the pid of its init."""
+    node.write("/root/container", CONTAINER)
+    node.write("/etc/systemd/system/box.service", CONTAINER_UNIT)
+    node.write("/etc/systemd/system/inside.target", INSIDE_TARGET)
+    node.run("chmod +x /root/container; systemctl daemon-reload; systemctl restart box")
+    main_pid = node.run("systemctl show --property=MainPID --value box").strip()
+    pid = eventually(lambda: node.run(f"cat /proc/{main_pid}/task/{main_pid}/children").split()[0])
+    eventually(lambda: node.run(f"test -S /proc/{pid}/root/run/systemd/private && echo there"))
+    node.run("mkdir -p /run/systemd/machines")
+    node.write("/run/systemd/machines/web", f"# as systemd-machined writes it\nNAME=web\nLEADER={pid}\n")
+    return int(pid)
+
+
+def user_run(node, uid, command):
+    return node.run(f"setpriv --reuid {uid} --regid {uid} --clear-groups env XDG_RUNTIME_DIR=/run/user/{uid} {command}")
+
+
+def user_active(node, uid, unit):
+    return user_run(node, uid, f"sh -c 'systemctl --user is-active {unit}; true'").strip() == "active"
+
+
+def state(c, node):
+    return c.node_states()[node]
+
+
+def attach(c, node, *managers):
+    for manager in managers:
+        c.ctl(f"manager attach {manager}", on=node)
+        name = f"{node.name}/{manager.removeprefix('container@')}"
+        eventually(lambda: state(c, name) == "online", what=f"{name} online")
+
+
+def detach_all(c, node):
+    for row in c.json("manager list", on=node):
+        if row["origin"] == "attached":
+            c.ctl(f"manager detach {row['manager']}", on=node)
+
+
+def shown(c, unit):
+    return {row["node"]: row["active"] for row in c.rows(unit)}
+
+
+def test_units_run_in_managers_of_users_and_containers(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    pid = prepare_container(node)
+    attach(c, node, "user@1001", "user@1002", "container@web")
+    c.start("mine@{1..4}", FOR_USERS)
+    c.start("inside", FOR_WEB)
+    c.start("plain", SLEEPER)
+    assert {row["node"] for row in c.rows("mine@*")} == {"n1/user@1001", "n1/user@1002"}
+    assert shown(c, "inside.service") == {"n1/web": "active"}
+    assert shown(c, "plain.service").keys() <= {"n1", "n2"}
+    for row in c.rows("mine@*"):
+        assert user_active(node, row["node"].partition("@")[2], row["unit"]), row
+    assert node.run(f"nsenter -t {pid} -m -p systemctl is-active inside.service").strip() == "active"
+    owner = node.run("stat -c %U /run/user/1001/systemd/user/mine@.service /run/user/1002/systemd/user/mine@.service").split()
+    assert owner == ["u1001", "u1002"], owner
+    # A restart of argosyd disturbs nothing, and it finds everything again.
+    before = node.run("pgrep -x sleep").split()
+    node.run("systemctl restart argosyd")
+    eventually(lambda: state(c, "n1/user@1001") == state(c, "n1/web") == "online")
+    eventually(lambda: set(shown(c, "mine@*").values()) == {"active"} and shown(c, "inside.service") == {"n1/web": "active"})
+    assert node.run("pgrep -x sleep").split() == before
+    c.ctl("stop inside 'mine@1'")
+    assert shown(c, "inside.service") == {"n1/web": "inactive"}
+    # Detaching takes away what is there, and nothing else.
+    c.ctl("manager detach container@web user@1001", on=node)
+    assert "mine@" not in node.run("ls /run/user/1001/systemd/user")
+    assert node.run("ls -A /run/argosy/managers").split() == ["user@1002"]
+    eventually(lambda: {row["node"] for row in c.rows("mine@*")} == {"n1/user@1002"})
+    assert shown(c, "plain.service").keys() <= {"n1", "n2"}
+    detach_all(c, node)
+    eventually(lambda: "n1/user@1002" not in c.node_states())
+    node.run("systemctl stop box")
+
+
+def test_a_user_who_logs_out_and_in_again_gets_his_units_back(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    attach(c, node, "user@1001")
+    c.start("mine", FOR_USERS)
+    c.start("done", ONE_SHOT.replace("/root/runs", "/tmp/runs") + "[X-Argosy]\nManager=user@1001\n")
+    node.run("systemctl stop user@1001 user-runtime-dir@1001")
+    eventually(lambda: state(c, "n1/user@1001") == "offline")
+    assert shown(c, "mine.service") == {"n1/user@1001": "unknown"}
+    [row] = [row for row in c.json("list-nodes") if row["node"] == "n1/user@1001"]
+    assert "not running" in row["reason"], row
+    c.ctl_fails("start mine", saying="not running")
+    assert state(c, "n1") == "online"
+    node.run("systemctl start user@1001")
+    eventually(lambda: state(c, "n1/user@1001") == "online")
+    eventually(lambda: user_active(node, 1001, "mine.service"))
+    assert node.run("wc -l </tmp/runs").strip() == "1", "a one-shot ran again"
+    # The same when the machine is switched off and on.
+    node.kill()
+    node.boot()
+    eventually(lambda: state(c, "n1") == "online", within=30)
+    assert [row["manager"] for row in c.json("manager list", on=node)] == ["system", "user@1001"]
+    node.run("systemctl start user@1001")
+    eventually(lambda: user_active(node, 1001, "mine.service"), within=20)
+    c.ctl("destroy mine done")
+    detach_all(c, node)
+
+
+def test_a_hostile_user_harms_nobody_else(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    attach(c, node, "user@1001", "user@1002")
+    node.run("rm -rf /etc/argosy-bait; mkdir -m 777 /etc/argosy-bait")
+    # Directory, then file, then drop-in directory are links to somewhere else; what root could write there stays unwritten.
+    user_run(node, 1001, "rm -rf /run/user/1001/systemd/user")
+    user_run(node, 1001, "ln -s /etc/argosy-bait /run/user/1001/systemd/user")
+    c.ctl_fails("start " + submit(c, "trap", 1001), saying="cannot write its file in /run/user/1001")
+    user_run(node, 1001, "rm /run/user/1001/systemd/user")
+    user_run(node, 1001, "mkdir -p /run/user/1001/systemd/user")
+    user_run(node, 1001, "ln -s /etc/argosy-bait/file /run/user/1001/systemd/user/link.service")
+    c.ctl_fails("start " + submit(c, "link", 1001), saying="belongs to somebody else")
+    user_run(node, 1001, "mkfifo /run/user/1001/systemd/user/fifo.service")
+    c.ctl_fails("start " + submit(c, "fifo", 1001), saying="belongs to somebody else")
+    assert node.run("ls -A /etc/argosy-bait") == ""
+    # The socket leads to the system's manager, or to another user's: nobody talks to it.
+    user_run(node, 1001, "mv /run/user/1001/systemd/private /run/user/1001/systemd/kept")
+    user_run(node, 1001, "ln -s /run/systemd/private /run/user/1001/systemd/private")
+    node.run("systemctl restart argosyd")
+    eventually(lambda: state(c, "n1/user@1001") == "offline" and state(c, "n1") == "online")
+    user_run(node, 1001, "rm /run/user/1001/systemd/private")
+    user_run(node, 1001, "mv /run/user/1001/systemd/kept /run/user/1001/systemd/private")
+    eventually(lambda: state(c, "n1/user@1001") == "online", within=20)
+    # A manager that is stopped in the middle holds up nobody.
+    node.run("systemctl kill --signal=STOP --kill-whom=main user@1001")
+    c.start("good", SLEEPER + "[X-Argosy]\nManager=user@1002\n")
+    c.start("plain", SLEEPER)
+    node.run("systemctl kill --signal=CONT --kill-whom=main user@1001")
+    # One that crashes takes its own units along, and comes back.
+    node.run("systemctl kill --signal=KILL --kill-whom=all user@1001")
+    eventually(lambda: state(c, "n1/user@1001") == "offline")
+    assert shown(c, "good.service") == {"n1/user@1002": "active"}
+    node.run("systemctl reset-failed; systemctl restart user@1001")
+    eventually(lambda: state(c, "n1/user@1001") == "online")
+    c.ctl("destroy trap link fifo good plain")
+    detach_all(c, node)
+
+
+def submit(c, name, uid):
+    c.submit(f"{name}.service", SLEEPER + f"[X-Argosy]\nManager=user@{uid}\n")
+    return name
+
+
+def test_the_configuration_attaches_too(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    node.write("/etc/argosy/argosy.conf.d/60-managers.conf", "[Node]\nManagers=user@1001 user@1002\n")
+    node.run("systemctl reload argosyd")
+    eventually(lambda: state(c, "n1/user@1001") == state(c, "n1/user@1002") == "online")
+    c.ctl_fails("manager detach user@1001", on=node, saying="argosy.conf")
+    c.ctl_fails("manager attach user@1001", on=node, saying="attached already")
+    c.ctl_fails("manager attach user@nobody-of-that-name", on=node, status=2, saying="no user")
+    node.run("rm /etc/argosy/argosy.conf.d/60-managers.conf; systemctl reload argosyd")
+    eventually(lambda: c.node_states().keys() == {"n1", "n2"})
+    stays(lambda: c.node_states().keys() == {"n1", "n2"}, during=0.3)
+
+
+main(nodes=2, conf=["Cluster.LeaseSec=2", "Cluster.HeartbeatSec=0.4"])

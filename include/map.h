@@ -12,10 +12,9 @@
 #include "macro.h"
 
 typedef struct MapSlot {
-        uint64_t hash;
         const void *key; // NULL: free slot
-        size_t key_len;
         void *value;
+        uint32_t key_len, hash; // hash: its lower half
 } MapSlot;
 
 typedef struct Map {

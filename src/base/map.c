@@ -81,7 +81,7 @@ void map_done_with(Map *m, void (*free_value)(void *value)) {
 }
 
 // The slot that holds the key, or the free slot where it belongs. The map must have a free slot.
-static MapSlot *probe(const Map *m, uint64_t hash, const void *key, size_t key_len) {
+static MapSlot *probe(const Map *m, uint32_t hash, const void *key, size_t key_len) {
         for (size_t i = hash & (m->n_slots - 1);; i = (i + 1) & (m->n_slots - 1)) {
                 MapSlot *s = &m->slots[i];
 
@@ -109,15 +109,16 @@ static int grow(Map *m) {
 void *map_find(const Map *m, const void *key, size_t key_len) {
         if (m->count == 0)
                 return NULL;
-        return probe(m, map_hash(key, key_len), key, key_len)->value; // a free slot's value is NULL
+        return probe(m, (uint32_t) map_hash(key, key_len), key, key_len)
+                ->value; // a free slot's value is NULL
 }
 
 int map_add(Map *m, const void *key, size_t key_len, void *value) {
-        uint64_t hash = map_hash(key, key_len);
+        uint32_t hash = (uint32_t) map_hash(key, key_len);
         MapSlot *s;
         int r;
 
-        assert(value && key);
+        assert(value && key && key_len <= UINT32_MAX);
         if (m->count + 1 > m->n_slots / 4 * 3) {
                 r = grow(m);
                 if (r < 0)
@@ -126,7 +127,7 @@ int map_add(Map *m, const void *key, size_t key_len, void *value) {
         s = probe(m, hash, key, key_len);
         if (s->key)
                 return -EEXIST;
-        *s = (MapSlot){.hash = hash, .key = key, .key_len = key_len, .value = value};
+        *s = (MapSlot){.hash = hash, .key = key, .key_len = (uint32_t) key_len, .value = value};
         m->count++;
         return 0;
 }
@@ -138,7 +139,7 @@ void *map_take(Map *m, const void *key, size_t key_len) {
 
         if (m->count == 0)
                 return NULL;
-        s = probe(m, map_hash(key, key_len), key, key_len);
+        s = probe(m, (uint32_t) map_hash(key, key_len), key, key_len);
         if (!s->key)
                 return NULL;
         value = s->value;

@@ -207,6 +207,9 @@ int message_read_changes(sd_bus_message *message, UnitFacts *ret) {
                 r = read(message, property, ret);
                 if (r < 0)
                         return r;
+                if (ret->has &
+                    UNIT_FACT_RESULT) // all that a type's message has for us; it stands near the front
+                        return 0;
                 r = sd_bus_message_exit_container(message);
                 if (r < 0)
                         return r;

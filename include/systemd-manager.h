@@ -32,10 +32,11 @@ enum {
         SYSTEMD_JOBS_MAX = 8, // jobs in flight; a slot is free again at the unit's first transition or after
                               // SYSTEMD_JOB_SLOT_MS
         SYSTEMD_JOB_SLOT_MS = 100,
-        SYSTEMD_UNFINISHED_MAX = 256, // jobs whose end we still wait for
-        SYSTEMD_READ_BUDGET = 32,     // messages per turn of the loop
-        SYSTEMD_CHECK_CHUNK = 100,    // names per ListUnitsByNames
-        SYSTEMD_QUERIES_MAX = 64,     // questions about single units in flight
+        SYSTEMD_UNFINISHED_MAX = 256,    // starts whose end we still wait for, and as many stops
+        SYSTEMD_UNFINISHED_OF_ONE = 192, // of these, of one request
+        SYSTEMD_READ_BUDGET = 32,        // messages per turn of the loop
+        SYSTEMD_CHECK_CHUNK = 100,       // names per ListUnitsByNames
+        SYSTEMD_QUERIES_MAX = 64,        // questions about single units in flight
         SYSTEMD_ROWS_PER_TURN =
                 1000,            // rows of a ListUnits reply taken in per turn of the loop, about 1 us each
         SYSTEMD_SETTLE_MS = 100, // how long the end of a job waits for its unit's change before it asks
@@ -128,6 +129,10 @@ typedef void (*SystemdJobDone)(const char *name, SystemdJobKind kind, SystemdJob
                                const char *error, void *userdata);
 int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
                         void *userdata);
+// The same for a job that belongs to a request: requests (any numbers) take turns, and so do starts and
+// stops. Jobs of one unit keep their order; a STOP ends a start that is still queued as CANCELED.
+int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind kind, const char *name,
+                           SystemdJobDone done, void *userdata);
 
 // Makes systemd read the files of these units, in chunks of SYSTEMD_CHECK_CHUNK. `each` fires once per name:
 // its load state and, unless that is LOADED, systemd's reason. Asked again after a lost connection;

@@ -71,6 +71,7 @@ typedef struct AgentUnit {
 
         bool has_wanted;
         PlanWanted wanted;
+        uint64_t request;   // number of the message that the order came with: those take turns
         bool from_template; // of the order
         AgentSpec *spec;    // of the order, NULL without one or with a removal
 
@@ -201,6 +202,7 @@ typedef struct Agent {
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
         bool refusal_logged;    // of this leader
         uint64_t n_refused;     // messages older than the fence
+        uint64_t n_obeyed;      // messages that were taken over
 
         Map calls; // number -> Call
         ListNode calls_list, remote_calls;

@@ -312,7 +312,7 @@ static void call_systemd(AgentUnit *u) {
         else if (u->busy == PLAN_RELOAD)
                 r = agent_reload(u, call);
         else
-                r = systemd_manager_job(m, kinds[u->busy], u->name, agent_on_job_done, call);
+                r = systemd_manager_job_of(m, u->request, kinds[u->busy], u->name, agent_on_job_done, call);
         if (r < 0) {
                 free(call);
                 agent_step_done(u, strerror(-r));

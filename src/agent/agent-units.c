@@ -286,6 +286,7 @@ static void want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool f
         u->spec = spec;
         u->wanted = *wanted;
         u->has_wanted = true;
+        u->request = a->n_obeyed;
         u->from_template = from_template;
         u->gone = false;
         agent_together_ordered(u);
@@ -417,6 +418,7 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 void agent_obey(Agent *a, const Argosy__ToHost *m) {
         if (a->clearing)
                 return;
+        a->n_obeyed++;
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME) {
                 if (m->welcome->seq == a->attach_seq)
                         obey_welcome(a, m->welcome);

@@ -87,7 +87,8 @@ static void take_row(SystemdManager *m, const UnitRow *row) {
 
         if (!w || !w->known || !w->runtime.loaded)
                 return;
-        if (row_differs(&w->runtime, row) || (m->n_active > 0 && manager_jobs_miss(m, w->name, row->job)))
+        if (row_differs(&w->runtime, row) ||
+            (!list_is_empty(&m->jobs_active) && manager_jobs_miss(m, w->name, row->job)))
                 manager_suspect(m, w);
         if (manager_apply(m, w, &row->facts))
                 manager_want(m, w, manager_wants_of_loaded(w));

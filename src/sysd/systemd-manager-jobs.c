@@ -8,6 +8,11 @@
 // A slot is free again at the unit's first change, after SYSTEMD_JOB_SLOT_MS, or when the job ends, so that
 // one slow start does not stall the others; SYSTEMD_UNFINISHED_MAX bounds those that still run.
 //
+// Requests take turns (fair-queue.h), and so do starts and stops: a thousand starts delay the stop of
+// somebody else by a job or two, and never use up all of SYSTEMD_UNFINISHED_MAX. The order of jobs for one
+// unit stays: a stop cancels a start that is still queued, as systemd would, and whatever else comes for a
+// unit lines up behind what is queued for it.
+//
 // systemd may send the end of a job before the change of its unit. The job then waits until what we know of
 // the unit can be its end (job_is_settled()); if nothing comes for SYSTEMD_SETTLE_MS the unit is asked. So
 // nobody is told "started" while the cache says otherwise.
@@ -29,29 +34,19 @@ static const char *const job_methods[] = {
         [SYSTEMD_RESET_FAILED] = "ResetFailedUnit",
 };
 
-static void job_free(Job *j) {
-        list_unlink(&j->link);
-        free(j->error);
-        free(j);
+// It is not queued any more.
+static void forget_queued(SystemdManager *m, const Job *j) {
+        if (map_find_str(&m->jobs_queued, j->name) == j)
+                map_take_str(&m->jobs_queued, j->name);
 }
 
-int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
-                        void *userdata) {
-        size_t len = strlen(name);
-        Job *j;
-
-        if (m->closing != OPEN)
-                return -ESHUTDOWN;
-        if (len > UNIT_NAME_MAX)
-                return -EINVAL;
-        j = calloc(1, sizeof(*j) + len + 1);
-        if (!j)
-                return -ENOMEM;
-        *j = (Job){.manager = m, .kind = kind, .state = JOB_QUEUED, .done = done, .userdata = userdata};
-        memcpy(j->name, name, len);
-        list_append(&m->jobs_queued, &j->link);
-        drain_mark(&m->drain);
-        return 0;
+static void job_free(Job *j) {
+        list_unlink(&j->link);
+        forget_queued(j->manager, j);
+        if (j->fair.group)
+                fair_queue_end(j->queue, &j->fair);
+        free(j->error);
+        free(j);
 }
 
 static void release_slot(SystemdManager *m, Job *j) {
@@ -65,13 +60,64 @@ static void release_slot(SystemdManager *m, Job *j) {
 static void finish(SystemdManager *m, Job *j, SystemdJobResult result, const char *error) {
         release_slot(m, j);
         m->n_settling -= j->state == JOB_SETTLING;
-        m->n_active -= j->state != JOB_QUEUED;
+        forget_queued(m, j);
+        fair_queue_end(j->queue, &j->fair);
         j->state = JOB_FINISHED;
         j->result = result;
         if (error && *error && !j->error)
                 j->error = strdup(error);
         list_unlink(&j->link);
         list_append(&m->jobs_finished, &j->link);
+}
+
+static bool is_start(SystemdJobKind kind) {
+        return kind == SYSTEMD_START || kind == SYSTEMD_RESTART;
+}
+
+static int enqueue(SystemdManager *m, Job *j, uint64_t request) {
+        Job *other = map_find_str(&m->jobs_queued, j->name);
+        int r;
+
+        if (other && is_start(other->kind) && j->kind == SYSTEMD_STOP) {
+                finish(m, other, SYSTEMD_JOB_CANCELED, NULL);
+                other = NULL;
+        }
+        j->queue = other ? other->queue : is_start(j->kind) ? &m->starts : &m->stops;
+        r = fair_queue_add(j->queue, other ? fair_item_group(&other->fair) : request, &j->fair);
+        if (r < 0)
+                return r;
+        if (other)
+                forget_queued(m, other);
+        return map_add_str(&m->jobs_queued, j->name, j);
+}
+
+int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind kind, const char *name,
+                           SystemdJobDone done, void *userdata) {
+        size_t len = strlen(name);
+        Job *j;
+        int r;
+
+        if (m->closing != OPEN)
+                return -ESHUTDOWN;
+        if (len > UNIT_NAME_MAX)
+                return -EINVAL;
+        j = calloc(1, sizeof(*j) + len + 1);
+        if (!j)
+                return -ENOMEM;
+        *j = (Job){.manager = m, .kind = kind, .state = JOB_QUEUED, .done = done, .userdata = userdata};
+        memcpy(j->name, name, len);
+        r = enqueue(m, j, request);
+        if (r < 0) {
+                job_free(j);
+                return r;
+        }
+        drain_mark(&m->drain);
+        return 0;
+}
+
+int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
+                        void *userdata) {
+        return systemd_manager_job_of(m, 0, kind, name, done, userdata);
 }
 
 // systemd says that the job has ended.
@@ -188,19 +234,28 @@ static int send_job(SystemdManager *m, Job *j, sd_bus_message *call) {
         j->state = JOB_SENT;
         j->slot = true;
         j->deadline_ms = uv_now(m->loop) + SYSTEMD_JOB_SLOT_MS;
-        m->n_active++;
         m->n_slots++;
         m->stats.jobs++;
-        list_unlink(&j->link);
+        forget_queued(m, j);
+        fair_queue_take(j->queue, &j->fair);
         list_append(&m->jobs_active, &j->link);
         manager_arm_tick(m, j->deadline_ms);
         return 0;
 }
 
+// Starts and stops alternate while there are both.
+static Job *next_job(SystemdManager *m) {
+        FairItem *start = fair_queue_next(&m->starts), *stop = fair_queue_next(&m->stops),
+                 *item = (m->stops_turn && stop) || !start ? stop : start;
+
+        m->stops_turn = item == start;
+        return item ? CONTAINER_OF(item, Job, fair) : NULL;
+}
+
 void manager_pump_jobs(SystemdManager *m) {
-        while (m->n_slots < SYSTEMD_JOBS_MAX && m->n_active < SYSTEMD_UNFINISHED_MAX &&
-               !list_is_empty(&m->jobs_queued)) {
-                Job *j = CONTAINER_OF(m->jobs_queued.next, Job, link);
+        Job *j;
+
+        while (m->n_slots < SYSTEMD_JOBS_MAX && (j = next_job(m))) {
                 sd_bus_message *call;
                 int r = new_job_call(m, j, &call);
 
@@ -359,6 +414,14 @@ void manager_jobs_tell(SystemdManager *m) {
         list_splice(&m->jobs_finished, &now);
 }
 
+static void abandon_queued(SystemdManager *m, FairQueue *q) {
+        FairItem *item;
+
+        while ((item = fair_queue_any(q)))
+                finish(m, CONTAINER_OF(item, Job, fair), SYSTEMD_JOB_LOST,
+                       "the connection to systemd was closed");
+}
+
 static void abandon(SystemdManager *m, ListNode *list) {
         while (!list_is_empty(list)) {
                 Job *j = CONTAINER_OF(list->next, Job, link);
@@ -377,5 +440,7 @@ static void abandon(SystemdManager *m, ListNode *list) {
 void manager_jobs_abandon(SystemdManager *m) {
         abandon(m, &m->jobs_finished);
         abandon(m, &m->jobs_active);
-        abandon(m, &m->jobs_queued);
+        abandon_queued(m, &m->starts);
+        abandon_queued(m, &m->stops);
+        abandon(m, &m->jobs_finished);
 }

@@ -22,6 +22,7 @@
 //   BusLink          one connection
 
 #include "bus-link.h"
+#include "fair-queue.h"
 #include "list.h"
 #include "map.h"
 #include "systemd-manager.h"
@@ -74,7 +75,9 @@ typedef enum JobState {
 } JobState;
 
 typedef struct Job {
-        ListNode link; // in jobs_queued, jobs_active or jobs_finished
+        ListNode link; // in jobs_active or jobs_finished
+        FairItem fair; // in `queue` until it is finished
+        FairQueue *queue;
         SystemdManager *manager;
         SystemdJobKind kind;
         JobState state;
@@ -188,8 +191,11 @@ struct SystemdManager {
         char *cgroup_root;
         bool no_cgroups;
 
-        ListNode jobs_queued, jobs_active, jobs_finished;
-        unsigned n_active, n_slots, n_settling;
+        FairQueue starts, stops; // starts and restarts; stops and resets
+        bool stops_turn;
+        Map jobs_queued; // the newest queued Job by unit
+        ListNode jobs_active, jobs_finished;
+        unsigned n_slots, n_settling;
 
         ListNode loads_waiting, loads_sent, loads_finished;
         unsigned n_load_calls;

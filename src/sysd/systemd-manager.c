@@ -403,6 +403,9 @@ void manager_arm_tick(SystemdManager *m, uint64_t deadline_ms) {
 
 static void manager_free(SystemdManager *m) {
         map_done_with(&m->units, free);
+        map_done(&m->jobs_queued);
+        fair_queue_done(&m->starts);
+        fair_queue_done(&m->stops);
         free(m->socket_path);
         manager_walk_free(m->walk);
         free(m->cgroup_root);
@@ -437,7 +440,6 @@ static void init_lists(SystemdManager *m) {
                 &m->later,
                 &m->suspects,
                 &m->queries,
-                &m->jobs_queued,
                 &m->jobs_active,
                 &m->jobs_finished,
                 &m->loads_waiting,
@@ -453,6 +455,8 @@ static void init_lists(SystemdManager *m) {
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 list_init(lists[i]);
+        fair_queue_init(&m->starts, SYSTEMD_UNFINISHED_MAX, SYSTEMD_UNFINISHED_OF_ONE);
+        fair_queue_init(&m->stops, SYSTEMD_UNFINISHED_MAX, SYSTEMD_UNFINISHED_OF_ONE);
 }
 
 static int init_timer(SystemdManager *m, uv_timer_t *timer) {

@@ -473,6 +473,11 @@ static Job *job_new(SystemdManager *m, JobKind kind, const char *name, void *use
         return j;
 }
 
+int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind kind, const char *name,
+                           SystemdJobDone done, void *userdata) {
+        return systemd_manager_job(m, kind, name, done, userdata);
+}
+
 int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
                         void *userdata) {
         if (!m->connected)

@@ -423,21 +423,90 @@ static void the_first_change_of_a_unit_frees_its_slot(void **state) {
         fake_systemd_cut(fake);
 }
 
-static void unfinished_jobs_have_a_limit(void **state) {
-        open_synced();
-        for (int i = 0; i < SYSTEMD_UNFINISHED_MAX + 10; i++) {
-                char name[32];
+static void job_of(uint64_t request, SystemdJobKind kind, const char *name) {
+        assert_int_equal(systemd_manager_job_of(manager, request, kind, name, on_job, NULL), 0);
+}
 
+static void unfinished_jobs_have_a_limit(void **state) {
+        enum { N = SYSTEMD_UNFINISHED_OF_ONE + 10 };
+        char name[32];
+
+        open_synced();
+        for (int i = 0; i < 2 * N; i++) {
                 snprintf(name, sizeof(name), "slow%d.service", i);
                 fake_systemd_add(fake, name, FAKE_HANGS);
                 systemd_manager_watch(manager, name);
-                job(SYSTEMD_START, name);
+                if (i < N)
+                        job_of(1, SYSTEMD_START, name);
+        }
+        loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_UNFINISHED_OF_ONE);
+        settle_down();
+        assert_int_equal(fake_systemd_jobs_peak(fake), SYSTEMD_UNFINISHED_OF_ONE);
+        for (int i = N; i < 2 * N; i++) { // somebody else has the rest
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                job_of(2, SYSTEMD_START, name);
         }
         loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_UNFINISHED_MAX);
         settle_down();
         assert_int_equal(fake_systemd_jobs_peak(fake), SYSTEMD_UNFINISHED_MAX);
-        fake_systemd_finish(fake, "slow0.service", "done");
-        loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_UNFINISHED_MAX + 1);
+        job_of(1, SYSTEMD_STOP, "slow0.service"); // starts that hang are no reason not to stop them
+        loop_until(fake_systemd_calls(fake, "StopUnit") == 1);
+        fake_systemd_finish(fake, "slow1.service", "done");
+        loop_until(fake_systemd_calls(fake, "StartUnit") >= SYSTEMD_UNFINISHED_MAX + 1);
+}
+
+static void a_request_of_many_delays_another_by_a_few_jobs(void **state) {
+        enum { N = 500 };
+        unsigned before;
+
+        fake_systemd_add(fake, "other.service", FAKE_RUNS);
+        fake_systemd_add(fake, "one-more.service", FAKE_RUNS);
+        open_synced();
+        job_of(1, SYSTEMD_START, "other.service");
+        loop_until(n_jobs_done == 1);
+        for (int i = 0; i < N; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "many%d.service", i);
+                fake_systemd_add(fake, name, FAKE_RUNS);
+                systemd_manager_watch(manager, name);
+                job_of(2, SYSTEMD_START, name);
+        }
+        loop_until(n_jobs_done >= 50);
+        before = fake_systemd_calls(fake, "StartUnit");
+        job_of(3, SYSTEMD_STOP, "other.service");
+        job_of(4, SYSTEMD_START, "one-more.service");
+        loop_until(fake_systemd_active(fake, "one-more.service") &&
+                   !fake_systemd_active(fake, "other.service"));
+        assert_true(fake_systemd_calls(fake, "StartUnit") - before <= 2 * SYSTEMD_JOBS_MAX + 2);
+        loop_until(n_jobs_done == N + 3);
+}
+
+static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
+        open_synced();
+        for (int i = 0; i < SYSTEMD_JOBS_MAX; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                fake_systemd_add(fake, name, FAKE_HANGS);
+                job_of(1, SYSTEMD_START, name);
+        }
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_JOBS_MAX);
+        forget_told();
+        job_of(1, SYSTEMD_START, "a.service");
+        job_of(2, SYSTEMD_STOP, "a.service");
+        loop_until(n_jobs_done == 2);
+        expect("start a.service: canceled\n"
+               "stop a.service: done\n");
+        assert_int_equal(fake_systemd_calls(fake, "StartUnit"), SYSTEMD_JOBS_MAX);
+        job_of(3, SYSTEMD_RESET_FAILED,
+               "a.service"); // what follows a queued job of the unit stays behind it
+        job_of(4, SYSTEMD_START, "a.service");
+        loop_until(n_jobs_done == 4);
+        expect("reset-failed a.service: done\n"
+               "start a.service: done\n");
+        fake_systemd_cut(fake);
 }
 
 static void jobs_survive_a_lost_connection(void **state) {
@@ -929,6 +998,8 @@ int main(void) {
                 T(few_jobs_are_in_flight_and_slow_ones_hold_nobody_up),
                 T(the_first_change_of_a_unit_frees_its_slot),
                 T(unfinished_jobs_have_a_limit),
+                T(a_request_of_many_delays_another_by_a_few_jobs),
+                T(a_stop_cancels_a_start_that_is_still_queued),
                 T(jobs_survive_a_lost_connection),
                 T(queued_jobs_wait_for_the_connection),
                 T(changes_missed_while_disconnected_are_found),

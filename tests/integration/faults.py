@@ -214,8 +214,10 @@ def test_what_systemctl_does_is_shown(c: Cluster):
     c.start("plain", WORKER)
     for command, shown in BY_HAND:
         node.run(command.format(unit="plain.service"))
-        views.agree()
-        assert c.shown("plain") == shown, f"after {command}: {c.shown('plain')}"
+        if LONG:
+            views.agree()
+        eventually(lambda: c.shown("plain") == shown, what=f"{shown} after {command}")
+    views.agree()
     assert runs(node, "w@*") == before
 
 
@@ -223,10 +225,8 @@ def test_units_come_and_go_by_other_hands(c: Cluster):
     node, before, views = crew(c, "spare.service", "pin.timer")
     c.submit("spare.service", WORKER)
     c.ctl("load spare")
-    for _ in range(3):
+    for _ in range(3 if LONG else 1):
         node.run("systemctl show --property=Id spare.service")  # systemd loads and drops it
-        views.agree()
-        assert c.shown("spare") == "loaded inactive dead"
         node.run("systemd-run --quiet --on-active=1h --unit=pin --timer-property=Unit=spare.service true || "
                  "systemd-run --quiet --on-active=1h --unit=spare")  # a timer keeps it in memory
         views.agree()

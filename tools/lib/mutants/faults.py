@@ -307,6 +307,14 @@ FAULTS = [
           "if (installed && !in->stale)",
           "if (installed)",
           "agent/plan: new_content_needs_a_unit_that_left_memory"),
+    Fault("old-file-left-behind", "src/agent/plan.c",
+          "else if (!in->files_removed)",
+          "else if (in->file_present)",
+          "agent/plan: what_is_not_wanted_leaves_no_trace"),
+    Fault("removed-but-startable", "src/agent/agent-files.c",
+          "u->stale = rt && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&",
+          "u->stale = false &&",
+          "agent/agent: what_is_pinned_cannot_be_started_after_its_removal"),
 
     # ---- leader: decisions, leases, answers
     Fault("no-barrier-before-welcome", "src/leader/sessions.c",

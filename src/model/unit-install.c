@@ -57,6 +57,13 @@ static bool has_aliases(const char *suffix) {
         return true;
 }
 
+static bool is_same_instance(const char *a, const char *b) {
+        size_t a_len, b_len;
+        const char *x = unit_name_instance(a, &a_len), *y = unit_name_instance(b, &b_len);
+
+        return a_len == b_len && memcmp(x, y, a_len) == 0;
+}
+
 // NULL: nothing speaks against it.
 static const char *why_no_alias(const char *alias, const char *name) {
         const char *suffix = unit_name_suffix(name);
@@ -67,7 +74,11 @@ static const char *why_no_alias(const char *alias, const char *name) {
                 return "an alias is of the same type as the unit";
         if (unit_name_is_reserved(alias))
                 return "this name belongs to the system";
-        return NULL;
+        if ((unit_name_kind(alias, NULL) == UNIT_NAME_PLAIN) !=
+            (unit_name_kind(name, NULL) == UNIT_NAME_PLAIN))
+                return "an instance is called by the name of an instance, as in Alias=NAME@%i.service, and "
+                       "only that";
+        return is_same_instance(alias, name) ? NULL : "it is an alias of another instance";
 }
 
 static int check(UnitInstallKind kind, const char *word, const char *name, const char **ret_why) {

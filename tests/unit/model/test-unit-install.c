@@ -84,6 +84,10 @@ static void what_cannot_work_is_refused_with_its_line(void **state) {
         assert_refused("[Install]\nAlias=data2.mount\n", "data.mount", "one name only");
         assert_refused("[Install]\nAlias=dbus-org.example.service\n", "web.service",
                        "belongs to the system");
+        assert_refused("[Install]\nAlias=www.service\n", "web@1.service", "the name of an instance");
+        assert_refused("[Install]\nAlias=www.service\n", "web@.service", "the name of an instance");
+        assert_refused("[Install]\nAlias=www@1.service\n", "web.service", "the name of an instance");
+        assert_refused("[Install]\nAlias=www@1.service\n", "web@2.service", "alias of another instance");
         assert_refused("[Install]\nWantedBy=x%i\n", "web@1.service", "WantedBy=x1: ");
 }
 

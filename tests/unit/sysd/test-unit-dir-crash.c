@@ -117,8 +117,10 @@ static void apply(UnitDir *d, bool after) {
                         items[n++] = item_of(&units[i], content);
         }
         unit_dir_apply(d, items, n);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
+                buf_done(&items[i].touched);
                 assert_int_equal(items[i].error, 0);
+        }
 }
 
 static UnitDir *open_dir(void) {

@@ -53,6 +53,7 @@ static int write_one(const char *name, const char *content, bool from_template, 
         UnitDirItem item = item_of(name, content, from_template, slice);
 
         unit_dir_apply(d, &item, 1);
+        buf_done(&item.touched);
         return item.error;
 }
 
@@ -60,6 +61,7 @@ static int remove_one(const char *name) {
         UnitDirItem item = {.name = name, .remove = true};
 
         unit_dir_apply(d, &item, 1);
+        buf_done(&item.touched);
         return item.error;
 }
 

@@ -61,6 +61,9 @@ typedef struct AgentConfig { // everything is copied
         const char *cgroup_root; // below which the manager's units have their control groups; NULL: found by
                                  // the manager's own
         const char *const *helper; // see HelperConfig.command; not copied
+        // NULL, or instead of a helper that connects: a connected socket of that manager, or negative errno.
+        int (*open_manager)(const char *manager, void *userdata);
+        void *open_manager_data;
         const char *host_name, *address;
         uint16_t port;
         const Argosy__Label *const *labels;

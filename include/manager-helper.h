@@ -32,6 +32,10 @@ enum {
 // The whole life of a helper; argv: MODE MANAGER LEADER, the link is descriptor 0. Returns an exit status.
 int manager_helper_main(int argc, char **argv);
 
+// What `write` does once it has become somebody: in BASE/systemd/BELOW, which must be the owner's, requests
+// until the link is closed. Returns an exit status.
+int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs);
+
 // ---- argosyd's side
 
 typedef struct HelperLink HelperLink;
@@ -54,6 +58,7 @@ typedef struct HelperConfig {
         const char *manager; // user@UID or container@NAME
         pid_t leader;        // of the container
         bool connect;        // else write
+        unsigned answer_ms;  // 0: HELPER_ANSWER_MS
 } HelperConfig;
 
 // No callback fires before return. Everything is copied.

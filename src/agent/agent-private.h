@@ -168,7 +168,9 @@ typedef struct Agent {
         AgentOps ops;
         void *userdata;
         char *state_dir, *runtime_dir, *host_name, *address;
-        const char *const *helper; // see HelperConfig.command
+        const char *const *helper;                                // see HelperConfig.command
+        int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
+        void *open_manager_data;
         uint16_t port;
         Argosy__Label **labels; // packed copies
         size_t n_labels;

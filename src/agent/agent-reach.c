@@ -212,18 +212,21 @@ static void drop_connector(AgentNode *node) {
                 helper_link_close(connector);
 }
 
+static void take_socket(AgentNode *node, int fd) {
+        node->socket_wanted = false;
+        note_run(node, fd);
+        (void) systemd_manager_take_socket(node->systemd, fd); // if not, it asks again
+}
+
 static void on_connected(const Argosy__HelperReply *reply, int fd, void *userdata) {
         AgentNode *node = userdata;
         _cleanup_free_ char *why = str_printable(reply->why, AGENT_ERROR_MAX);
 
         drop_connector(node);
-        if (fd < 0) {
+        if (fd >= 0)
+                take_socket(node, fd);
+        else
                 failed(node, why && *why ? why : "its private socket does not lead to its systemd");
-                return;
-        }
-        node->socket_wanted = false;
-        note_run(node, fd);
-        (void) systemd_manager_take_socket(node->systemd, fd); // if not, it asks again
 }
 
 static void on_connector_ended(int error, void *userdata) {
@@ -253,6 +256,15 @@ static int start(AgentNode *node) {
         return r;
 }
 
+static void reach_directly(AgentNode *node) {
+        int fd = node->agent->open_manager(node->manager, node->agent->open_manager_data);
+
+        if (fd < 0)
+                failed(node, strerror(-fd));
+        else
+                take_socket(node, fd);
+}
+
 void agent_reach(AgentNode *node) {
         const char *missing;
 
@@ -260,7 +272,9 @@ void agent_reach(AgentNode *node) {
             clock_boot_us() < node->reach_retry_us)
                 return;
         missing = is_missing(node);
-        if (missing) {
+        if (node->agent->open_manager) {
+                reach_directly(node);
+        } else if (missing) {
                 node->reach_failures = 10; // slowly: what tells us of its return does not wait for it
                 failed(node, missing);
         } else if (start(node) < 0)
@@ -270,8 +284,10 @@ void agent_reach(AgentNode *node) {
 int agent_reach_open(void *userdata) {
         AgentNode *node = userdata;
 
+        // The socket is taken only after this has returned: by the wake timer.
         node->socket_wanted = true;
-        agent_reach(node);
+        node->reach_retry_us = MAX_OF(node->reach_retry_us, UINT64_C(1));
+        drain_mark(&node->agent->drain);
         return -EINPROGRESS;
 }
 

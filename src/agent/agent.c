@@ -142,7 +142,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
 
 void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
         *ret = (SystemdStats){};
-        agent_foreach_node(node, a) {
+        agent_foreach_node (node, a) {
                 SystemdStats one;
 
                 if (!node->systemd)
@@ -211,6 +211,8 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->n_labels = config->n_labels;
         a->port = config->port;
         a->helper = config->helper;
+        a->open_manager = config->open_manager;
+        a->open_manager_data = config->open_manager_data;
         r = fence_load(config->state_dir, &a->fence);
         if (r == -EBADMSG)
                 return agent_complain(

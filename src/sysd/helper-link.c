@@ -26,7 +26,7 @@ struct HelperLink {
         int fd;
         Buf in, out;
         int passed_fd; // came and was not given away yet; -1: none
-        unsigned n_unanswered;
+        unsigned n_unanswered, answer_ms;
         bool connect, ended, closing, exited;
         char *manager;
         pid_t leader;
@@ -204,7 +204,7 @@ static void want(HelperLink *l) {
 // One read and one write per turn: whoever talks without end takes nobody's time but his own.
 static void on_poll(uv_poll_t *poll, int status, int events) {
         HelperLink *l = poll->data;
-        ssize_t n = status < 0 ? uvx_errno(status) : 0;
+        ssize_t n = status < 0 ? -ECONNRESET : 0; // libuv makes EBADF of POLLERR
         int r = 0;
 
         if (n >= 0 && l->out.len > 0)
@@ -236,7 +236,7 @@ int helper_link_send(HelperLink *l, const Argosy__HelperRequest *request) {
         if (r < 0)
                 return r;
         if (l->n_unanswered++ == 0)
-                uv_timer_start(&l->timer, on_timer, HELPER_ANSWER_MS, 0);
+                uv_timer_start(&l->timer, on_timer, l->answer_ms, 0);
         want(l);
         return 0;
 }
@@ -279,7 +279,7 @@ static void init_handles(HelperLink *l, uv_loop_t *loop) {
         uv_timer_init(loop, &l->timer);
         l->poll.data = l->timer.data = l->process.data = l;
         l->n_handles = LINK_HANDLES;
-        uv_timer_start(&l->timer, on_timer, HELPER_ANSWER_MS, 0);
+        uv_timer_start(&l->timer, on_timer, l->answer_ms, 0);
         if (l->connect)
                 l->n_unanswered = 1;
         want(l);
@@ -293,6 +293,7 @@ int helper_link_new(const HelperConfig *config, const HelperOps *ops, void *user
                 return -ENOMEM;
         *l = (HelperLink){.passed_fd = -1,
                           .connect = config->connect,
+                          .answer_ms = config->answer_ms ?: HELPER_ANSWER_MS,
                           .leader = config->leader,
                           .manager = strdup(config->manager),
                           .ops = *ops,

@@ -220,9 +220,10 @@ static int answer(UnitDir *d, const Argosy__HelperRequest *q) {
         return r;
 }
 
-static int serve_write(const ManagerPaths *paths, const char *base, const char *below, uid_t owner) {
+int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs) {
         const char *const names[] = {"systemd", below, NULL};
         _cleanup_(unit_dir_freep) UnitDir *d = NULL;
+        _cleanup_free_ char *path = str_printf("%s/systemd/%s", base, below);
         _cleanup_buf_ Buf in = {};
         Argosy__HelperRequest *q = NULL;
         char what[128];
@@ -231,7 +232,7 @@ static int serve_write(const ManagerPaths *paths, const char *base, const char *
         snprintf(what, sizeof(what), "cannot open %s/systemd/%s without following links", base, below);
         if (fd < 0)
                 return say_failure(fd, what);
-        r = unit_dir_new_at(fd, paths->unit_dir, (const char *const *) paths->search_dirs, &d);
+        r = unit_dir_new_at(fd, path ?: "", search_dirs, &d);
         if (r < 0)
                 return say_failure(r, what);
         while ((r = read_request(&in, &q)) > 0) {
@@ -271,7 +272,9 @@ static int serve_user(uid_t uid, bool connecting) {
                 r = paths_of_user(uid, runtime_dir, home, &paths);
         if (r < 0)
                 return say_failure(r, "cannot become the user");
-        r = connecting ? serve_connect(&paths) : serve_write(&paths, runtime_dir, "user", uid);
+        r = connecting ? serve_connect(&paths)
+                       : manager_helper_write(runtime_dir, "user", uid,
+                                              (const char *const *) paths.search_dirs);
         manager_paths_done(&paths);
         return r;
 }
@@ -285,7 +288,8 @@ static int serve_container(pid_t leader, bool connecting) {
                 r = manager_paths_init_system(&paths);
         if (r < 0)
                 return say_failure(r, "cannot enter the container");
-        r = connecting ? serve_connect(&paths) : serve_write(&paths, "/run", "system", 0);
+        r = connecting ? serve_connect(&paths)
+                       : manager_helper_write("/run", "system", 0, (const char *const *) paths.search_dirs);
         manager_paths_done(&paths);
         return r;
 }

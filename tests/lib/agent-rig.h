@@ -30,7 +30,7 @@ typedef struct World {
         bool closed, cut, attached, stopping, cleared;
         Map seen;
         Argosy__ToVoter *attach, *goodbye; // the newest ones
-        unsigned n_attaches, n_beats, n_report_messages;
+        unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
         uint64_t last_beat;
         Argosy__ToVoter *call_reply;
         // what the next orders carry
@@ -94,6 +94,9 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
                 w.n_report_messages++;
                 for (size_t i = 0; i < m->reports->n_reports; i++)
                         note_report(m->reports->reports[i]);
+                break;
+        case ARGOSY__TO_VOTER__MSG_NODE_REPORTS:
+                w.n_node_reports++;
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 keep(&w.call_reply, m);

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Many managers in one agent: fake systemds on socketpairs, and the real helper for their unit files, in
+// directories of the test.
+#include "agent-rig.h"
+
+#include <dirent.h>
+
+#include "fake-systemd.h"
+#include "manager-helper.h"
+#include "manager-name.h"
+
+enum { MANY = 80, UID_BASE = 1000, NODE_BASE = 100 };
+
+typedef struct Other { // a manager that is not the system's
+        char name[MANAGER_NAME_MAX];
+        FakeSystemd *systemd;
+        bool down;
+} Other;
+
+static FakeSystemd *systemd; // the system's
+static Other others[MANY];
+static size_t n_others;
+static const char *helper[] = {"/proc/self/exe", "--helper", NULL, NULL};
+static int detached; // how often, or the error
+static unsigned n_detached;
+
+static Other *other(const char *name) {
+        for (size_t i = 0; i < n_others; i++)
+                if (streq(others[i].name, name))
+                        return &others[i];
+        return NULL;
+}
+
+static int open_other(const char *name, void *userdata) {
+        Other *o = other(name);
+
+        return !o || o->down ? -ECONNREFUSED : fake_systemd_open(o->systemd);
+}
+
+static void others_up(void) {
+        _cleanup_free_ char *why = NULL;
+        const char *foreign[] = {w.foreign_dir, NULL};
+        AgentConfig config = {.loop = &test_loop,
+                              .state_dir = w.dir,
+                              .runtime_dir = w.dir,
+                              .unit_dir = w.unit_dir,
+                              .foreign_dirs = foreign,
+                              .systemd = w.systemd,
+                              .helper = helper,
+                              .open_manager = open_other,
+                              .host_name = "one",
+                              .address = "192.0.2.1",
+                              .port = HOST_PORT};
+
+        if (agent_new(&config, &ops, NULL, &w.agent, &why) < 0)
+                fail_msg("%s", why);
+}
+
+static int world_up(void **state) {
+        rig_up();
+        systemd = fake_systemd_new(&test_loop, w.unit_dir);
+        w.systemd.open_socket = fake_systemd_open;
+        w.systemd.open_userdata = systemd;
+        helper[2] = w.dir;
+        n_others = 0;
+        n_detached = 0;
+        others_up();
+        return 0;
+}
+
+static int world_down(void **state) {
+        if (w.agent)
+                agent_down();
+        fake_systemd_free(systemd);
+        for (size_t i = 0; i < n_others; i++)
+                fake_systemd_free(others[i].systemd);
+        return rig_down();
+}
+
+static void dir_of(const char *name, char ret[static 512]) {
+        snprintf(ret, 512, "%s/%s/systemd/user", w.dir, name);
+}
+
+// A manager with its unit directory; not attached yet.
+static Other *add_other(unsigned i) {
+        Other *o = &others[n_others++];
+        char path[512];
+
+        *o = (Other){};
+        snprintf(o->name, sizeof(o->name), "user@%u", UID_BASE + i);
+        snprintf(path, sizeof(path), "%s/%s", w.dir, o->name);
+        assert_int_equal(mkdir(path, 0700), 0);
+        dir_of(o->name, path);
+        o->systemd = fake_systemd_new(&test_loop, path);
+        return o;
+}
+
+static void attach(const Other *o) {
+        _cleanup_free_ char *why = NULL;
+
+        if (agent_manager_attach(w.agent, o->name, 0, &why) < 0)
+                fail_msg("%s", why);
+}
+
+static const char *state_of(const char *name) {
+        AgentManagerInfo infos[MANY + 1];
+        size_t n = agent_managers(w.agent, infos, ELEMENTSOF(infos));
+
+        for (size_t i = 0; i < n; i++)
+                if (streq(infos[i].manager, name))
+                        return infos[i].state;
+        return "none";
+}
+
+static bool all_online(void) {
+        for (size_t i = 0; i < n_others; i++)
+                if (!streq(state_of(others[i].name), "online"))
+                        return false;
+        return true;
+}
+
+// ---- the leader's side: number NODE_BASE + i for others[i]
+
+static void welcome_all(Argosy__UnitOrder **orders, size_t n, Argosy__Spec **specs, size_t n_specs) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__NodeRecord records[MANY + 1], *pointers[MANY + 1];
+
+        for (size_t i = 0; i <= n_others; i++) {
+                argosy__node_record__init(&records[i]);
+                records[i].node = i < n_others ? (uint32_t) (NODE_BASE + i) : NODE;
+                records[i].manager = i < n_others ? others[i].name : (char *) "system";
+                pointers[i] = &records[i];
+        }
+        welcome.seq = w.attach->attach->seq;
+        welcome.generation = w.generation;
+        welcome.term = w.term;
+        welcome.index = w.index++;
+        welcome.lease_ms = 60000;
+        welcome.beat_ms = 1000;
+        welcome.nodes = pointers;
+        welcome.n_nodes = n_others + 1;
+        welcome.orders = orders;
+        welcome.n_orders = n;
+        welcome.specs = specs;
+        welcome.n_specs = n_specs;
+        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
+        m.welcome = &welcome;
+        agent_on_message(w.agent, &m);
+}
+
+typedef struct Everywhere { // one unit in each manager
+        char names[MANY][64];
+        Argosy__UnitOrder orders[MANY], *pointers[MANY];
+        Argosy__Spec spec, *specs;
+        Hash hash;
+} Everywhere;
+
+// `format` gets the number of the manager.
+static void fill_everywhere(Everywhere *e, const char *format, uint64_t revision, const char *content) {
+        *e = (Everywhere){.spec = ARGOSY__SPEC__INIT, .specs = &e->spec};
+        e->hash = hash_of(content, strlen(content));
+        e->spec.hash = (ProtobufCBinaryData){HASH_SIZE, e->hash.bytes};
+        e->spec.content = (ProtobufCBinaryData){strlen(content), (uint8_t *) content};
+        for (size_t i = 0; i < n_others; i++) {
+                argosy__unit_order__init(&e->orders[i]);
+                snprintf(e->names[i], sizeof(e->names[i]), format, (int) i);
+                e->orders[i].node = (uint32_t) (NODE_BASE + i);
+                e->orders[i].name = e->names[i];
+                e->orders[i].spec = e->spec.hash;
+                e->orders[i].target = ARGOSY__TARGET__TARGET_LAUNCHED;
+                e->orders[i].revision = e->orders[i].start_rev = revision;
+                e->pointers[i] = &e->orders[i];
+        }
+}
+
+static void order_everywhere(const char *format, uint64_t revision, const char *content) {
+        static Everywhere e;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
+
+        fill_everywhere(&e, format, revision, content);
+        o.generation = w.generation;
+        o.term = w.term;
+        o.index = w.index++;
+        o.orders = e.pointers;
+        o.n_orders = n_others;
+        o.specs = &e.specs;
+        o.n_specs = 1;
+        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
+        m.orders = &o;
+        agent_on_message(w.agent, &m);
+}
+
+static void meet(void) {
+        unsigned before = w.n_attaches;
+
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches > before);
+        welcome_all(NULL, 0, NULL, 0);
+        loop_until(w.attached);
+}
+
+static bool runs_on(const Other *o, const char *name) {
+        const char *active = fake_systemd_active(o->systemd, name);
+
+        return active && streq(active, "active");
+}
+
+static bool other_has_file(const Other *o, const char *name) {
+        char dir[512];
+        _cleanup_free_ char *path = NULL;
+
+        dir_of(o->name, dir);
+        path = str_printf("%s/%s", dir, name);
+        return access(path, F_OK) == 0;
+}
+
+static void on_detached(int error, void *userdata) {
+        detached = error;
+        n_detached++;
+}
+
+static void detach(const Other *o, bool force) {
+        unsigned before = n_detached;
+
+        assert_int_equal(agent_manager_detach(w.agent, o->name, force, on_detached, NULL), 0);
+        loop_until(n_detached > before);
+        assert_int_equal(detached, 0);
+}
+
+static size_t n_fds(void) {
+        DIR *d = opendir("/proc/self/fd");
+        size_t n = 0;
+
+        while (readdir(d))
+                n++;
+        closedir(d);
+        return n;
+}
+
+// ---- tests
+
+static void eighty_managers_run_their_units_in_one_agent(void **state) {
+        for (unsigned i = 0; i < MANY; i++)
+                attach(add_other(i));
+        loop_until(all_online());
+        meet();
+        assert_int_equal(w.attach->attach->n_managers, MANY + 1);
+        order_everywhere("u%i.service", 5, web);
+        for (int i = 0; i < MANY; i++) {
+                char name[64];
+
+                snprintf(name, sizeof(name), "u%i.service", i);
+                loop_until(answered(name, 5));
+                assert_string_equal(report_of(name)->error, "");
+                assert_int_equal(report_of(name)->node, NODE_BASE + i);
+                assert_true(runs_on(&others[i], name));
+                assert_true(other_has_file(&others[i], name));
+                assert_false(has_file(name));
+        }
+        detach(&others[7], false);
+        assert_null(fake_systemd_active(others[7].systemd, "u7.service"));
+        assert_false(other_has_file(&others[7], "u7.service"));
+        assert_string_equal(state_of(others[7].name), "none");
+        assert_true(runs_on(&others[8], "u8.service"));
+}
+
+static void attaching_and_detaching_leaves_nothing_behind(void **state) {
+        Other *o = add_other(0);
+        size_t before = 0;
+
+        for (int round = 0; round < 200; round++) {
+                attach(o);
+                loop_until(all_online());
+                detach(o, round % 2);
+                for (int i = 0; i < 3; i++) // handles close in the next turns
+                        uv_run(&test_loop, UV_RUN_NOWAIT);
+                fake_systemd_cut(o->systemd);
+                if (round == 10)
+                        before = n_fds();
+        }
+        loop_until(n_fds() <= before);
+        assert_int_equal(agent_managers(w.agent, NULL, 0), 1);
+}
+
+static void a_restart_finds_what_managers_hold(void **state) {
+        static Everywhere e;
+        Other *o = add_other(0);
+        unsigned before;
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        order_everywhere("web.service", 5, web);
+        loop_until(answered("web.service", 5));
+        agent_down();
+        others_up();
+        attach(o);
+        loop_until(all_online());
+        before = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches > before);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        fill_everywhere(&e, "web.service", 5, web);
+        argosy__unit_report__free_unpacked(((Seen *) map_find_str(&w.seen, "web.service"))->report, NULL);
+        free(map_take_str(&w.seen, "web.service"));
+        welcome_all(e.pointers, 1, &e.specs, 1);
+        loop_until(answered("web.service", 5) && report_of("web.service")->spec.len == HASH_SIZE);
+        assert_true(runs_on(o, "web.service"));
+        assert_int_equal(fake_systemd_calls(o->systemd, "StartUnit"), 1);
+        assert_int_equal(fake_systemd_calls(o->systemd, "StopUnit"), 0);
+}
+
+static void a_manager_that_is_away_hinders_nobody_and_says_why(void **state) {
+        Other *away = add_other(0), *there = add_other(1);
+
+        away->down = true;
+        attach(away);
+        attach(there);
+        loop_until(streq(state_of(there->name), "online"));
+        meet();
+        loop_until(w.attach->attach->n_nodes == 1);
+        assert_string_equal(w.attach->attach->nodes[0]->manager, away->name);
+        order_everywhere("u%i.service", 5, web);
+        loop_until(answered("u1.service", 5));
+        send_order((Order){.name = "plain.service", .content = web, .revision = 6, .start = 6});
+        loop_until(answered("plain.service", 6));
+        assert_false(answered("u0.service", 5));
+        // It cannot be stopped what does not run: detaching waits for nothing.
+        detach(away, false);
+        assert_true(runs_on(there, "u1.service"));
+}
+
+static void a_manager_that_comes_back_gets_its_units(void **state) {
+        Other *o = add_other(0);
+
+        o->down = true;
+        attach(o);
+        loop_until(streq(state_of(o->name), "offline"));
+        meet();
+        order_everywhere("web.service", 5, web);
+        o->down = false;
+        loop_until(answered("web.service", 5));
+        assert_true(runs_on(o, "web.service"));
+}
+
+// As many signals of one manager as take NOISY_TURNS turns to read, and the system's still has its turn.
+enum { NOISY_TURNS = 1000 };
+
+static void a_manager_that_talks_without_end_delays_nobody(void **state) {
+        Other *loud = add_other(0);
+
+        attach(loud);
+        loop_until(all_online());
+        meet();
+        for (int i = 0; i < NOISY_TURNS * SYSTEMD_READ_BUDGET; i++)
+                fake_systemd_set(loud->systemd, "noise.service", i % 2 ? "active" : "inactive",
+                                 i % 2 ? "running" : "dead", "success");
+        send_order((Order){.name = "plain.service", .content = web, .revision = 6, .start = 6});
+        for (int turns = 0; !answered("plain.service", 6); turns++) {
+                uv_run(&test_loop, UV_RUN_ONCE);
+                if (turns > NOISY_TURNS / 2)
+                        fail_msg("the unit of the system's manager starved");
+        }
+}
+
+static void a_name_of_the_user_s_own_is_refused(void **state) {
+        Other *o = add_other(0);
+        char dir[512];
+        _cleanup_free_ char *path = NULL, *link = NULL;
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        order_everywhere("first.service", 5, web); // makes the directory
+        loop_until(answered("first.service", 5));
+        dir_of(o->name, dir);
+        path = str_printf("%s/mine.service", dir);
+        assert_int_equal(file_replace(AT_FDCWD, path, "[Service]\n", 10, 0644, 0), 0);
+        order_everywhere("mine.service", 6, web);
+        loop_until(report_of("mine.service") && report_of("mine.service")->refused);
+        link = str_printf("%s/link.service", dir);
+        assert_int_equal(symlink("/etc/hostname", link), 0);
+        order_everywhere("link.service", 7, web);
+        loop_until(report_of("link.service") && report_of("link.service")->refused);
+}
+
+static void a_directory_that_is_a_link_is_not_followed(void **state) {
+        Other *o = add_other(0);
+        _cleanup_free_ char *systemd_dir = str_printf("%s/%s/systemd", w.dir, o->name);
+
+        assert_int_equal(symlink(w.foreign_dir, systemd_dir), 0);
+        attach(o);
+        loop_until(all_online());
+        meet();
+        order_everywhere("web.service", 5, web);
+        loop_until(report_of("web.service") && *report_of("web.service")->error);
+        assert_non_null(strstr(report_of("web.service")->error, "cannot write its file"));
+        _cleanup_free_ char *trap = str_printf("%s/user", w.foreign_dir);
+        assert_int_not_equal(access(trap, F_OK), 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
+
+// What the agent executes to have unit files written: DIR MODE MANAGER LEADER.
+static int helper_main(char **argv) {
+        _cleanup_free_ char *base = str_printf("%s/%s", argv[0], argv[2]);
+
+        return base ? manager_helper_write(base, "user", getuid(), NULL) : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                T(eighty_managers_run_their_units_in_one_agent),
+                T(attaching_and_detaching_leaves_nothing_behind),
+                T(a_restart_finds_what_managers_hold),
+                T(a_manager_that_is_away_hinders_nobody_and_says_why),
+                T(a_manager_that_comes_back_gets_its_units),
+                T(a_manager_that_talks_without_end_delays_nobody),
+                T(a_name_of_the_user_s_own_is_refused),
+                T(a_directory_that_is_a_link_is_not_followed),
+        };
+
+        if (argc == 6 && streq(argv[1], "--helper"))
+                return helper_main(argv + 2);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A helper in the hands of its user: whatever it does, argosyd loses no more than that helper.
+#include "loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "manager-helper.h"
+#include "str.h"
+
+enum { PATIENCE_MS = 100, SOMEBODY = 12345 };
+
+// ---- what helpers do
+
+static void say(const void *data, size_t len) {
+        if (write(STDIN_FILENO, data, len) < 0)
+                _exit(EXIT_FAILURE);
+}
+
+static void say_nothing_wrong(int n) { // an empty reply is one
+        static const uint8_t frame[4] = {};
+
+        for (int i = 0; i < n; i++)
+                say(frame, sizeof(frame));
+}
+
+static void pass(int fd) {
+        uint8_t frame[4] = {};
+        union {
+                struct cmsghdr header;
+                char bytes[CMSG_SPACE(sizeof(int))];
+        } control = {};
+        struct iovec iov = {frame, sizeof(frame)};
+        struct msghdr m = {.msg_iov = &iov,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof(control)};
+
+        control.header = (struct cmsghdr){
+                .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+        if (sendmsg(STDIN_FILENO, &m, 0) < 0)
+                _exit(EXIT_FAILURE);
+}
+
+static void pass_socket_of(uid_t uid) {
+        int fds[2];
+
+        if (seteuid(uid) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
+                _exit(EXIT_FAILURE);
+        pass(fds[0]);
+}
+
+static int helper_main(const char *kind) {
+        static const uint8_t huge[] = {0x7f, 0xff, 0xff, 0xff}, nonsense[] = {0, 0, 0, 2, 0xff, 0xff},
+                             good_news[] = {0, 0, 0, 2, 0x08, 0x05}; // error 5, which is none
+
+        if (streq(kind, "silent"))
+                pause();
+        else if (streq(kind, "huge"))
+                say(huge, sizeof(huge));
+        else if (streq(kind, "nonsense"))
+                say(nonsense, sizeof(nonsense));
+        else if (streq(kind, "good-news"))
+                say(good_news, sizeof(good_news));
+        else if (streq(kind, "talkative"))
+                say_nothing_wrong(3);
+        else if (streq(kind, "answers"))
+                say_nothing_wrong(1);
+        else if (streq(kind, "null"))
+                pass(open("/dev/null", O_RDWR));
+        else if (streq(kind, "theirs"))
+                pass_socket_of(getuid() ?: SOMEBODY);
+        else if (streq(kind, "others"))
+                pass_socket_of(0);
+        else
+                return EXIT_FAILURE;
+        pause();
+        return EXIT_SUCCESS;
+}
+
+// ---- what argosyd sees
+
+static struct {
+        HelperLink *link;
+        unsigned n_replies, n_ended, n_closed;
+        int error, fd, reply_error;
+} seen;
+
+static void on_reply(const Argosy__HelperReply *reply, int fd, void *userdata) {
+        seen.n_replies++;
+        seen.fd = fd;
+        seen.reply_error = reply->error;
+}
+
+static void on_ended(int error, void *userdata) {
+        seen.n_ended++;
+        seen.error = error;
+        helper_link_close(seen.link);
+}
+
+static void on_closed(void *userdata) {
+        seen.n_closed++;
+}
+
+static void start(const char *kind, bool connect) {
+        static const HelperOps ops = {.reply = on_reply, .ended = on_ended, .closed = on_closed};
+        const char *command[] = {"/proc/self/exe", "--helper", kind, NULL};
+        char manager[32];
+        HelperConfig config = {.loop = &test_loop,
+                               .command = command,
+                               .manager = manager,
+                               .connect = connect,
+                               .answer_ms = PATIENCE_MS};
+
+        memset(&seen, 0, sizeof(seen));
+        seen.fd = -1;
+        snprintf(manager, sizeof(manager), "user@%u", (unsigned) (getuid() ?: SOMEBODY));
+        assert_int_equal(helper_link_new(&config, &ops, NULL, &seen.link), 0);
+}
+
+static void ask(void) {
+        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
+
+        assert_int_equal(helper_link_send(seen.link, &q), 0);
+}
+
+static void assert_ends(const char *kind, bool connect, int error) {
+        start(kind, connect);
+        if (!connect)
+                ask();
+        loop_until(seen.n_closed);
+        assert_int_equal(seen.n_ended, 1);
+        assert_int_equal(seen.error, error);
+}
+
+static void whoever_does_not_answer_is_ended(void **state) {
+        assert_ends("silent", false, -ETIMEDOUT);
+        assert_ends("silent", true, -ETIMEDOUT);
+        assert_int_equal(seen.n_replies, 0);
+}
+
+static void what_is_no_reply_ends_it(void **state) {
+        assert_ends("huge", false, -EBADMSG);
+        assert_ends("nonsense", false, -EBADMSG);
+        assert_ends("good-news", false, -EBADMSG);
+        assert_ends("talkative", false, -EBADMSG); // nobody asked for the second
+        assert_int_equal(seen.n_replies, 1);
+        assert_ends("ends", false, -ECONNRESET);
+        assert_ends("ends", true, -ECONNRESET);
+}
+
+static void only_a_connection_to_the_manager_s_owner_is_taken(void **state) {
+        static const char *const wrong[] = {"null", "answers", "others"};
+
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++) {
+                if (streq(wrong[i], "others") && getuid() != 0)
+                        continue; // nobody to take it for
+                start(wrong[i], true);
+                loop_until(seen.n_replies);
+                assert_int_equal(seen.fd, -1);
+                assert_int_equal(seen.reply_error, -EPERM);
+                helper_link_close(seen.link);
+                loop_until(seen.n_closed);
+        }
+        start("theirs", true);
+        loop_until(seen.n_replies);
+        assert_true(seen.fd >= 0);
+        close(seen.fd);
+        helper_link_close(seen.link);
+        loop_until(seen.n_closed);
+        assert_int_equal(seen.n_ended, 0);
+}
+
+static void a_request_that_no_frame_takes_is_refused(void **state) {
+        Argosy__HelperRequest q = ARGOSY__HELPER_REQUEST__INIT;
+        ProtobufCBinaryData content = {.len = HELPER_FRAME_MAX};
+
+        content.data = calloc(1, content.len);
+        q.contents = &content;
+        q.n_contents = 1;
+        start("silent", false);
+        assert_int_equal(helper_link_send(seen.link, &q), -EMSGSIZE);
+        helper_link_close(seen.link);
+        loop_until(seen.n_closed);
+        free(content.data);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, loop_setup, loop_teardown)
+
+int main(int argc, char **argv) {
+        const struct CMUnitTest tests[] = {
+                T(whoever_does_not_answer_is_ended),
+                T(what_is_no_reply_ends_it),
+                T(only_a_connection_to_the_manager_s_owner_is_taken),
+                T(a_request_that_no_frame_takes_is_refused),
+        };
+
+        if (argc > 2 && streq(argv[1], "--helper"))
+                return helper_main(argv[2]);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -42,6 +42,18 @@ static bool lost_at_once(const Leader *l, const Host *h) {
         return h->braked || leader_now(l) - h->lost_us < BRAKE_WINDOW_SEC * USEC_PER_SEC;
 }
 
+// A cluster of three or more hosts with a single voter was recovered: by its owner's word the others are
+// gone for good.
+static bool was_recovered(const Leader *l) {
+        const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
+        size_t n, n_voters = 0;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                n_voters += hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
+        return cluster && cluster->generation > 1 && cluster->voters_wanted > 1 && n >= 3 && n_voters == 1;
+}
+
 static BrakeView look(const Leader *l) {
         BrakeView v = {.percent = l->config.mass_loss_percent ?: BRAKE_PERCENT_DEFAULT};
 
@@ -71,7 +83,7 @@ static void mark_the_lost(Leader *l, bool braked) {
 
 void losses_judge(Leader *l) {
         BrakeView v = look(l);
-        bool on = brake_is_on(&v);
+        bool on = brake_is_on(&v) && !was_recovered(l);
 
         l->brake_due = false;
         mark_the_lost(l, on);

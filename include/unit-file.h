@@ -20,6 +20,8 @@
 //      Global=BOOLEAN                  on every machine that fits; not together with MachineID=
 //      Manager=NAME ...                managers that may run it: system, user@UID, container@NAME, or globs
 //                                      over these; any of them. Without it only system managers
+//      NodeLost=, NodeLostDelaySec=, CutOff=, CutOffSec=, RestartElsewhere=    see failing-options.h; not in
+//      [X-Fleet]
 //      X-ConditionMachineID=, X-ConditionMachineMetadata=   [X-Fleet] only, old names of the first two
 //
 // An empty assignment undoes the ones before it. Specifiers in the first two and Manager=: %n (name), %N
@@ -28,6 +30,7 @@
 
 #include <stdbool.h>
 
+#include "failing-options.h"
 #include "unit-name.h"
 
 enum {
@@ -64,6 +67,7 @@ typedef struct UnitFile {
         bool accepts;      // [Socket] Accept=: each connection gets an instance of its own
         char *activates; // Unit= of a timer or path, Service= of a socket, as written; NULL: see unit_file_activates()
         char *default_instance; // [Install] DefaultInstance= of a template, NULL if none
+        FailingOptions failing; // what happens when things go wrong
         char *description; // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.

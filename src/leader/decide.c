@@ -61,10 +61,13 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         UnitOptions *options = NULL;
         Argosy__UnitRecord next = *e->record;
+        uint64_t at_us = failing_moves_at(d->leader, u, e);
         Placement place;
         int r;
 
-        if (unit_braked(d->leader, u)) {
+        if (at_us > leader_now(d->leader))
+                return failing_delay(d->leader, u, at_us);
+        if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e)) {
                 if (!list_is_linked(&u->homeless))
                         list_append(&d->leader->homeless, &u->homeless);
                 unit_touch(d->leader, u);
@@ -217,6 +220,14 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         return n && !host_is_lost(n->host) && !node_is_emptying(n) && node_admits(d->leader, n, options);
 }
 
+static bool on_waits(const char *name, void *userdata) {
+        const Decision *d = userdata;
+        const Unit *u = unit_find(d->leader, name);
+        const UnitEntry *e = cluster_state_find_unit(d->leader->state, name);
+
+        return u && e && failing_moves_at(d->leader, u, e) > leader_now(d->leader);
+}
+
 static const char *on_find_activator(const char *name, bool (*counts)(const char *name, void *userdata),
                                      void *counts_data, void *userdata) {
         Decision *d = userdata;
@@ -247,7 +258,7 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
 }
 
 static const ChangeOps change_ops = {
-        .place = on_place, .may_stay = on_may_stay, .find_activator = on_find_activator};
+        .place = on_place, .may_stay = on_may_stay, .waits = on_waits, .find_activator = on_find_activator};
 
 // With a placer of its own, since what that one places counts for the rest of the batch.
 static int describe_change(Leader *l, Ticket *t) {

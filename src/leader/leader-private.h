@@ -16,6 +16,7 @@
 //   why.c          why a unit is not as it should be
 //   calls.c        verbs that an agent answers (status, journal, top)
 //   losses.c       the brake on moving when many hosts are lost
+//   failing.c      units of lost nodes that do not move at once
 //   nodes.c        cordon, drain, labels
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
@@ -33,6 +34,7 @@
 
 #include "clock.h"
 #include "draft.h"
+#include "due.h"
 #include "leader.h"
 #include "lease.h"
 #include "mates.h"
@@ -126,6 +128,7 @@ struct Unit {
         ListNode moving;   // in Leader.moving: the next batch finds it another node
         ListNode homeless; // in Leader.homeless: no node takes it, or it is stranded on a lost one
         ListNode touched;  // in Leader.touched: waits are to look at it again
+        Due due;           // in Leader.dues: it is put into Leader.moving when its time comes
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any
         bool recorded;
@@ -211,6 +214,7 @@ struct Leader {
         Mates mates; // which recorded unit activates which
         LeaseTable leases;
         ListNode globals, moving, homeless, touched, outcomes, excluded;
+        DueHeap dues;        // Unit.due
         bool retry_homeless; // a node came or changed: somebody may take them now
         bool globals_changed;
         bool braked;      // so many hosts were lost at once that their units stay where they are
@@ -321,6 +325,25 @@ void orders_release(Leader *l, Unit *u);
 void losses_judge(Leader *l);
 // Why a unit of a lost host is not moved. NULL: no such reason.
 const char *unit_braked(const Leader *l, const Unit *u);
+
+// failing.c
+// Valid as long as the unit's spec.
+const FailingOptions *failing_options_of(const UnitEntry *e);
+// Boot time from which a unit may leave its lost node; 0: its node is not lost, UINT64_MAX: not by itself.
+uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
+// It is not moved now, and whoever attaches or is lost is a reason to look again: a drain does not move what
+// says NodeLost=never, unless its deadline is over; and what is to be stopped when cut off is not moved away
+// from a host of which this leader does not know yet whether it is cut off.
+bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e);
+// The unit may run on this site although its host is not heard: it leaves there by CutOff=stop.
+bool failing_may_still_run(const Leader *l, const Site *s);
+// Its host is lost. True: the site is to be kept until that is over.
+bool failing_keep_site(Leader *l, Site *s);
+// It is looked at again then. 0 or -ENOMEM.
+int failing_delay(Leader *l, Unit *u, uint64_t at_us);
+void failing_on_time(Leader *l);
+// Why it has not left its lost node yet; false: no such reason.
+bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);
 
 // nodes.c
 bool node_is_emptying(const Node *n);

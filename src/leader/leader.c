@@ -53,6 +53,7 @@ static void arm_timer(Leader *l) {
         due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->drain_due_us);
+        due = earlier(due, due_next(&l->dues));
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -64,6 +65,7 @@ void leader_on_time(Leader *l) {
         if (!l->leading)
                 return;
         sessions_on_time(l, leader_now(l));
+        failing_on_time(l);
         if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
@@ -501,6 +503,7 @@ static void finish_close(Leader *l) {
         map_done(&l->units);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
+        due_heap_done(&l->dues);
         l->closed(l->closed_data);
         free(l);
 }

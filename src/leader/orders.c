@@ -67,8 +67,9 @@ void orders_globals(Leader *l) {
 }
 
 // Whether another host still runs the unit that this site is to begin. A unit that somebody moves ends on
-// the old node before it begins on the new one; nobody waits for a host that is lost.
-static bool runs_elsewhere(const Site *s) {
+// the old node before it begins on the new one; nobody waits for a host that is lost, unless the unit is to
+// be stopped when cut off.
+static bool runs_elsewhere(const Leader *l, const Site *s) {
         if (s->reported || list_is_linked(&s->unit->global))
                 return false;
         list_foreach (i, &s->unit->sites) {
@@ -76,7 +77,8 @@ static bool runs_elsewhere(const Site *s) {
                 bool down = o->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                             o->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 
-                if (o != s && o->reported && o->node->host->attached && !(o->remove && down))
+                if (o != s && o->reported && !(o->remove && down) &&
+                    (o->node->host->attached || failing_may_still_run(l, o)))
                         return true;
         }
         return false;
@@ -193,7 +195,7 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
 }
 
 static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
-        s->awaits = wanted && runs_elsewhere(s);
+        s->awaits = wanted && runs_elsewhere(l, s);
         return s->awaits ? 0 : bundle_add(l, b, s, wanted, e);
 }
 

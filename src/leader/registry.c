@@ -252,6 +252,7 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->moving);
         list_unlink(&u->homeless);
         list_unlink(&u->touched);
+        due_clear(&l->dues, &u->due);
         unit_forget_exclusions(u, 0);
         map_take_str(&l->units, u->name);
         free(u->name);
@@ -423,6 +424,7 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         unit_unplace(u);
         list_unlink(&u->homeless);
         list_unlink(&u->global);
+        due_clear(&l->dues, &u->due);
         if (placed && r->node)
                 u->node = node_find(l, r->node);
         if (u->node) {

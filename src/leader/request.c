@@ -219,6 +219,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         next->global = false;
         if (next->node && p->ops->may_stay(next->node, options, p->userdata))
                 return 0;
+        if (next->node && p->ops->waits && p->ops->waits(next->name, p->userdata))
+                return 0;
         r = unit_file_activates(file, next->name, &activates);
         if (r < 0)
                 return r;

@@ -45,6 +45,8 @@ typedef struct ChangeOps {
                      ChangePlace *ret, void *userdata);
         // Whether a placed unit may stay: its host is not lost, and admits these options.
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
+        // Whether a unit of a lost host has to wait before it may run elsewhere. NULL: none has.
+        bool (*waits)(const char *name, void *userdata);
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
                                       void *counts_data, void *userdata);

@@ -58,7 +58,8 @@ static void end_session(Leader *l, Host *h) {
 
 // What is seen on a lost host is unknown; what was to leave it anyway is nobody's business any more.
 static void forget_unwanted(Leader *l, Site *s) {
-        if (!unit_wanted_on(l, s->unit, cluster_state_find_unit(l->state, s->unit->name), s->node))
+        if (!unit_wanted_on(l, s->unit, cluster_state_find_unit(l->state, s->unit->name), s->node) &&
+            !failing_keep_site(l, s))
                 site_free(l, s);
         else
                 unit_touch(l, s->unit);

@@ -48,7 +48,8 @@ static const char *text(const char *s) {
 static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
-                        (u->node->reason || (list_is_linked(&u->homeless) && host_is_lost(u->node->host)));
+                        (u->node->reason || (list_is_linked(&u->homeless) && host_is_lost(u->node->host)) ||
+                         failing_moves_at(l, u, e) == UINT64_MAX);
         WaitView v = {
                 .record = e ? e->record : NULL, .stranded = stranded, .hosts_unheard = l->n_unheard > 0};
         _cleanup_free_ WaitSite *sites = NULL;

@@ -55,8 +55,10 @@ static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const 
         ret[0] = 0;
         if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
                 const char *brake = unit_braked(l, u);
+                const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
 
-                snprintf(ret, REASON_SIZE, "%s", brake ?: why);
+                if (!e || !failing_why(l, u, e, ret, REASON_SIZE))
+                        snprintf(ret, REASON_SIZE, "%s", brake ?: why);
         } else if (ends)
                 snprintf(ret, REASON_SIZE, "it waits until it has ended on %s", ends->node->name);
         else if (!s || !s->reported || s->revision < r->start_rev)
@@ -129,6 +131,8 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
 
         if (brake)
                 snprintf(why, sizeof(why), "%s", brake);
+        else if (stuck && node_is_emptying(u->node) && failing_stays(l, u, e))
+                snprintf(why, sizeof(why), "%s is to be emptied, and NodeLost=never", u->node->name);
         else if (stuck)
                 snprintf(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,
                          host_is_lost(u->node->host) ? "lost" : "to be emptied");

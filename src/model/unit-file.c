@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "failing-parser.h"
 #include "ini-reader.h"
 #include "specifier.h"
 #include "str.h"
@@ -21,6 +22,7 @@ typedef struct Parser {
         unsigned global_line; // of the Global= that holds
         bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot;
         unsigned weights; // bit per entry of weight_keys
+        FailingParser failing;
 } Parser;
 
 typedef int (*OptionParser)(Parser *p, bool fleet);
@@ -186,12 +188,17 @@ static const struct {
 };
 
 static int on_own_line(Parser *p, bool fleet) {
+        int r;
+
         if (p->line->kind == INI_GARBAGE)
                 return refuse(p->ret_why, p->path, p->line->line, "this line in [%s] is not KEY=VALUE",
                               p->line->section);
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (streq(p->line->key, options[i].key) && (fleet || !options[i].fleet_only))
                         return options[i].parse(p, fleet);
+        r = fleet ? 1 : failing_on_option(&p->failing, p->path, p->line, p->ret_why);
+        if (r <= 0)
+                return r;
         return refuse(p->ret_why, p->path, p->line->line, "unknown option %.64s= in [%s]", p->line->key,
                       p->line->section);
 }
@@ -301,8 +308,10 @@ static int on_assignment(Parser *p) {
                 return set_text(&p->file->activates, value);
         if (streq(section, "Socket") && streq(key, "Accept"))
                 parse_boolean(value, &p->file->accepts);
-        if (streq(section, "Service"))
+        if (streq(section, "Service")) {
                 on_service(p, key, value);
+                failing_on_service(&p->failing, p->line);
+        }
         if (streq(section, "Service") || streq(section, "Socket") || streq(section, "Mount") ||
             streq(section, "Swap") || streq(section, "Slice"))
                 on_resources(p, key, value);
@@ -342,6 +351,19 @@ static int read_lines(Parser *p, const void *content, size_t len) {
         return r;
 }
 
+static int finish_failing(Parser *p) {
+        UnitFile *f = p->file;
+        bool managers = false;
+        int r;
+
+        for (size_t i = 0; i < f->n_raw; i++)
+                managers |= f->raw[i].kind == RAW_MANAGER;
+        r = failing_finish(&p->failing, p->path, p->has_service, f->global, f->oneshot && !f->remain,
+                           managers, p->ret_why);
+        f->failing = p->failing.options;
+        return r;
+}
+
 // What can only be said when all lines are known.
 static int finish(Parser *p) {
         UnitFile *f = p->file;
@@ -352,6 +374,9 @@ static int finish(Parser *p) {
         f->oneshot =
                 p->has_service && (p->has_type ? p->type_oneshot : !p->has_exec_start && !p->has_bus_name);
         f->has_weights = p->weights != 0;
+        r = finish_failing(p);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < f->n_raw; i++) {
                 bool d;
 
@@ -405,6 +430,7 @@ int unit_file_parse(const char *path, const void *content, size_t len, UnitFile 
         if (!f->description)
                 return -ENOMEM;
         p = (Parser){.file = f, .path = path, .ret_why = ret_why};
+        failing_init(&p.failing);
         r = read_lines(&p, content, len);
         if (r < 0)
                 return r;

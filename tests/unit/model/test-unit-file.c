@@ -208,6 +208,80 @@ static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state)
                 assert_refused(cases[i].text, strlen(cases[i].text), cases[i].why);
 }
 
+static void what_happens_when_things_go_wrong_is_read(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *plain = parse("[Service]\nExecStart=/bin/true\n");
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("[Service]\nExecStart=/x\nExecStop=/a ; /b\nExecStopPost=/c\nTimeoutSec=2min\n"
+                      "TimeoutStopSec=10\n[X-Argosy]\nNodeLost=move\nNodeLostDelaySec=1.5min\n"
+                      "CutOff=stop\nCutOffSec=5\nRestartElsewhere=3\n");
+        _cleanup_(unit_file_freep) UnitFile *undone = parse(
+                "[X-Argosy]\nNodeLost=keep\nNodeLost=\nCutOff=stop\nCutOff=\nCutOffSec=3\nCutOffSec=\n");
+
+        assert_int_equal(plain->failing.node_lost, NODE_LOST_MOVE);
+        assert_int_equal(plain->failing.node_lost_delay_us, 0);
+        assert_false(plain->failing.cut_off_stop);
+        assert_int_equal(plain->failing.restart_elsewhere, 0);
+
+        assert_int_equal(f->failing.node_lost_delay_us, 90000000);
+        assert_true(f->failing.cut_off_stop);
+        assert_int_equal(f->failing.cut_off_sec, 5);
+        assert_true(f->failing.stop_timeout_is_given);
+        assert_int_equal(f->failing.stop_us, 5 * 10000000); // /a, /b, SIGTERM, /c, what is left of it
+        assert_int_equal(f->failing.restart_elsewhere, 3);
+
+        assert_int_equal(undone->failing.node_lost, NODE_LOST_MOVE);
+        assert_false(undone->failing.cut_off_stop);
+        assert_int_equal(undone->failing.cut_off_sec, CUT_OFF_DEFAULT_SEC);
+}
+
+static void a_unit_without_a_stop_timeout_has_systemds(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse(
+                "[Service]\nExecStart=/x\nKillMode=process\nKillMode=mixed\n[X-Argosy]\nCutOff=stop\n");
+
+        assert_false(f->failing.stop_timeout_is_given);
+        assert_int_equal(f->failing.stop_us, 90000000);
+}
+
+static void contradictions_about_what_goes_wrong_are_refused_with_their_line(void **state) {
+        static const struct {
+                const char *text, *why;
+        } cases[] = {
+                {"[X-Argosy]\nNodeLost=maybe\n", ":2: NodeLost=maybe is none of move, keep, never"},
+                {"[X-Fleet]\nNodeLost=keep\n", ":2: unknown option NodeLost="},
+                {"[X-Argosy]\nNodeLostDelaySec=soon\n", ":2: NodeLostDelaySec=soon is not a time span"},
+                {"[X-Argosy]\nNodeLostDelaySec=721h\n", ":2: NodeLostDelaySec=721h is not a time span"},
+                {"[X-Argosy]\nNodeLost=keep\nNodeLostDelaySec=5\n", ":3: NodeLostDelaySec= means nothing"},
+                {"[X-Argosy]\nNodeLostDelaySec=5\nGlobal=yes\n", ":2: NodeLostDelaySec= and Global="},
+                {"[X-Argosy]\nNodeLost=keep\nGlobal=yes\n", ":2: NodeLost= and Global="},
+                {"[X-Argosy]\nCutOff=perhaps\n", ":2: CutOff=perhaps is neither"},
+                {"[X-Argosy]\nCutOffSec=5\n", ":2: CutOffSec= means nothing without CutOff=stop"},
+                {"[X-Argosy]\nCutOff=keep\nCutOffSec=5\n", ":3: CutOffSec= means nothing"},
+                {"[Service]\nExecStart=/x\n[X-Argosy]\nCutOff=stop\nCutOffSec=0.5\n",
+                 ":5: CutOffSec=0.5 is not"},
+                {"[Timer]\nOnBootSec=1\n[X-Argosy]\nCutOff=stop\n", ":4: CutOff=stop is for services"},
+                {"[Service]\nExecStart=/x\n[X-Argosy]\nCutOff=stop\nManager=user@7\n",
+                 ":4: CutOff=stop and Manager="},
+                {"[Service]\nExecStart=/x\nKillMode=none\n[X-Argosy]\nCutOff=stop\n",
+                 ":3: with this KillMode="},
+                {"[Service]\nSendSIGKILL=no\nExecStart=/x\n[X-Argosy]\nCutOff=stop\n",
+                 ":2: with SendSIGKILL=no"},
+                {"[Service]\nExecStart=/x\nTimeoutStopSec=infinity\n[X-Argosy]\nCutOff=stop\n",
+                 ":3: CutOff=stop needs a stop timeout that ends"},
+                {"[Service]\nExecStart=/x\nTimeoutStopSec=0\n[X-Argosy]\nCutOff=stop\n",
+                 ":3: CutOff=stop needs a stop timeout that ends"},
+                {"[X-Argosy]\nRestartElsewhere=-1\n", ":2: RestartElsewhere=-1 is not a number"},
+                {"[X-Argosy]\nRestartElsewhere=101\n", ":2: RestartElsewhere=101 is not a number"},
+                {"[X-Argosy]\nRestartElsewhere=1\nGlobal=yes\n", ":2: RestartElsewhere= and Global="},
+                {"[X-Argosy]\nRestartElsewhere=1\nNodeLost=never\n",
+                 ":3: RestartElsewhere= and NodeLost=never"},
+                {"[Service]\nType=oneshot\nExecStart=/x\n[X-Argosy]\nRestartElsewhere=1\n",
+                 ":5: RestartElsewhere= is for what keeps running"},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++)
+                assert_refused(cases[i].text, strlen(cases[i].text), cases[i].why);
+}
+
 static void label_words_use_a_small_alphabet(void **state) {
         char longest[LABEL_MAX + 2];
 
@@ -325,6 +399,9 @@ int main(void) {
                 cmocka_unit_test(label_words_use_a_small_alphabet),
                 cmocka_unit_test(the_number_of_values_is_limited),
                 cmocka_unit_test(what_is_no_unit_file_is_refused),
+                cmocka_unit_test(what_happens_when_things_go_wrong_is_read),
+                cmocka_unit_test(a_unit_without_a_stop_timeout_has_systemds),
+                cmocka_unit_test(contradictions_about_what_goes_wrong_are_refused_with_their_line),
                 cmocka_unit_test(what_systemd_only_warns_about_passes),
                 cmocka_unit_test(lines_continue_as_in_systemd),
                 cmocka_unit_test(a_continued_last_line_counts),

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a unit file says about what happens when things go wrong. Part of a UnitFile; no specifiers, so it
+// means the same for all names.
+//
+//      [X-Argosy]
+//      NodeLost=move|keep|never        the node is lost: start elsewhere; wait for it; and wait also when it
+//                                      is drained
+//      NodeLostDelaySec=SPAN           how long after the loss it moves; 0
+//      CutOff=keep|stop                the node is cut off from the leader: go on running, or stop
+//      CutOffSec=SPAN                  how long after the end of the lease it stops; 30 s
+//      RestartElsewhere=N              after N failed runs within a decaying window it runs on another node
+//
+// Refused: what cannot be meant (see failing_finish()), and with CutOff=stop settings of [Service] under
+// which nobody can say when it has certainly stopped.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+        NODE_LOST_DELAY_MAX_SEC = 30 * 24 * 3600,
+        CUT_OFF_MAX_SEC = 24 * 3600,
+        CUT_OFF_DEFAULT_SEC = 30,
+        STOP_TIMEOUT_DEFAULT_SEC = 90, // systemd's own; a drop-in says it where the file does not
+        STOP_TIMEOUT_MAX_SEC = 24 * 3600,
+        RESTART_ELSEWHERE_MAX = 100,
+};
+
+typedef enum NodeLost {
+        NODE_LOST_MOVE,
+        NODE_LOST_KEEP,
+        NODE_LOST_NEVER,
+} NodeLost;
+
+typedef struct FailingOptions {
+        NodeLost node_lost;
+        uint64_t node_lost_delay_us;
+        bool cut_off_stop;
+        unsigned cut_off_sec;       // with cut_off_stop
+        bool stop_timeout_is_given; // the file has a TimeoutStopSec= of its own
+        uint64_t stop_us;           // with cut_off_stop: from being told to stop until it is killed, at most
+        unsigned restart_elsewhere; // 0: a failed unit is left alone
+} FailingOptions;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "due.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "macro.h"
+
+static void put(DueHeap *h, size_t place, Due *d) {
+        h->heap[place - 1] = d;
+        d->place = place;
+}
+
+static Due *at(const DueHeap *h, size_t place) {
+        return h->heap[place - 1];
+}
+
+static void rise(DueHeap *h, Due *d) {
+        size_t place = d->place;
+
+        for (; place > 1 && d->at_us < at(h, place / 2)->at_us; place /= 2)
+                put(h, place, at(h, place / 2));
+        put(h, place, d);
+}
+
+static void sink(DueHeap *h, Due *d) {
+        size_t place = d->place;
+
+        for (;;) {
+                size_t child = 2 * place;
+
+                if (child < h->n && at(h, child + 1)->at_us < at(h, child)->at_us)
+                        child++;
+                if (child > h->n || at(h, child)->at_us >= d->at_us)
+                        break;
+                put(h, place, at(h, child));
+                place = child;
+        }
+        put(h, place, d);
+}
+
+void due_heap_done(DueHeap *h) {
+        free(h->heap);
+        *h = (DueHeap){};
+}
+
+static int grow(DueHeap *h) {
+        size_t more = h->allocated ? 2 * h->allocated : 64;
+        Due **heap;
+
+        if (h->n < h->allocated)
+                return 0;
+        heap = realloc(h->heap, more * sizeof(*heap));
+        if (!heap)
+                return -ENOMEM;
+        h->heap = heap;
+        h->allocated = more;
+        return 0;
+}
+
+int due_set(DueHeap *h, Due *d, uint64_t at_us) {
+        if (!d->place) {
+                if (grow(h) < 0)
+                        return -ENOMEM;
+                put(h, ++h->n, d);
+        }
+        d->at_us = at_us;
+        rise(h, d);
+        sink(h, d);
+        return 0;
+}
+
+void due_clear(DueHeap *h, Due *d) {
+        size_t place = d->place;
+        Due *last;
+
+        if (!place)
+                return;
+        d->place = 0;
+        last = at(h, h->n--);
+        if (last == d)
+                return;
+        put(h, place, last);
+        rise(h, last);
+        sink(h, last);
+}
+
+uint64_t due_next(const DueHeap *h) {
+        return h->n ? h->heap[0]->at_us : 0;
+}
+
+Due *due_pop(DueHeap *h, uint64_t now_us) {
+        Due *d = h->n && h->heap[0]->at_us <= now_us ? h->heap[0] : NULL;
+
+        if (d)
+                due_clear(h, d);
+        return d;
+}

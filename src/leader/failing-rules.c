@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "failing-rules.h"
+
+#include "clock.h"
+#include "macro.h"
+
+uint64_t failing_fence_us(const FailingOptions *o, uint64_t lease_us) {
+        uint64_t us;
+
+        if (!o->cut_off_stop)
+                return 0;
+        us = o->cut_off_sec * USEC_PER_SEC + o->stop_us;
+        return us + (lease_us + us) / 1000 + FENCE_MARGIN_MSEC * USEC_PER_MSEC;
+}
+
+// What the owner says now counts more than what the file says for all times.
+static uint64_t wanted_at(const LostView *v) {
+        switch (v->options->node_lost) {
+        case NODE_LOST_NEVER:
+                return v->emptying && v->deadline_over ? v->lost_us : FAILING_NEVER;
+        case NODE_LOST_KEEP:
+                return v->emptying ? v->lost_us : FAILING_NEVER;
+        default:
+                return v->lost_us + (v->emptying ? 0 : v->options->node_lost_delay_us);
+        }
+}
+
+uint64_t failing_move_at(const LostView *v) {
+        uint64_t fenced = v->lost_us + (v->stopped ? 0 : failing_fence_us(v->options, v->lease_us));
+
+        return MAX_OF(wanted_at(v), fenced);
+}

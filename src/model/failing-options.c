@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "failing-parser.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "clock.h"
+#include "str.h"
+#include "unit-options.h"
+
+typedef enum Key {
+        KEY_NODE_LOST,
+        KEY_NODE_LOST_DELAY,
+        KEY_CUT_OFF,
+        KEY_CUT_OFF_SEC,
+        KEY_RESTART_ELSEWHERE,
+} Key;
+
+static const char *const keys[FAILING_KEYS] = {
+        [KEY_NODE_LOST] = "NodeLost",
+        [KEY_NODE_LOST_DELAY] = "NodeLostDelaySec",
+        [KEY_CUT_OFF] = "CutOff",
+        [KEY_CUT_OFF_SEC] = "CutOffSec",
+        [KEY_RESTART_ELSEWHERE] = "RestartElsewhere",
+};
+
+static const FailingOptions defaults = {.cut_off_sec = CUT_OFF_DEFAULT_SEC};
+
+void failing_init(FailingParser *f) {
+        *f = (FailingParser){.options = defaults};
+}
+
+// ------------------------------------------------------------------------------------------------ values
+
+static bool parse_word(const char *value, const char *const *words, size_t n, unsigned *ret) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(value, words[i])) {
+                        *ret = (unsigned) i;
+                        return true;
+                }
+        return false;
+}
+
+static bool parse_span(const char *value, uint64_t max_sec, uint64_t *ret_us) {
+        return parse_span_us(value, ret_us) && *ret_us <= max_sec * USEC_PER_SEC;
+}
+
+static int parse_node_lost(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        static const char *const words[] = {"move", "keep", "never"};
+        unsigned word = o->node_lost;
+
+        if (!parse_word(line->value, words, ELEMENTSOF(words), &word))
+                return refuse(ret_why, path, line->line, "NodeLost=%.64s is none of move, keep, never",
+                              line->value);
+        o->node_lost = word;
+        return 0;
+}
+
+static int parse_delay(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        if (!parse_span(line->value, NODE_LOST_DELAY_MAX_SEC, &o->node_lost_delay_us))
+                return refuse(ret_why, path, line->line,
+                              "NodeLostDelaySec=%.64s is not a time span of at most 30 days, like 90s or "
+                              "5min",
+                              line->value);
+        return 0;
+}
+
+static int parse_cut_off(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        static const char *const words[] = {"keep", "stop"};
+        unsigned word = o->cut_off_stop;
+
+        if (!parse_word(line->value, words, ELEMENTSOF(words), &word))
+                return refuse(ret_why, path, line->line, "CutOff=%.64s is neither keep nor stop",
+                              line->value);
+        o->cut_off_stop = word;
+        return 0;
+}
+
+// Whole seconds, since they name the guard.
+static int parse_cut_off_sec(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        uint64_t us;
+
+        if (!parse_span(line->value, CUT_OFF_MAX_SEC, &us) || us % USEC_PER_SEC)
+                return refuse(ret_why, path, line->line,
+                              "CutOffSec=%.64s is not a time span of whole seconds and at most a day, like "
+                              "30s",
+                              line->value);
+        o->cut_off_sec = (unsigned) (us / USEC_PER_SEC);
+        return 0;
+}
+
+static int parse_elsewhere(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        char *end;
+        unsigned long n = strtoul(line->value, &end, 10);
+
+        if (*line->value < '0' || *line->value > '9' || *end || n > RESTART_ELSEWHERE_MAX)
+                return refuse(ret_why, path, line->line, "RestartElsewhere=%.64s is not a number up to %d",
+                              line->value, RESTART_ELSEWHERE_MAX);
+        o->restart_elsewhere = (unsigned) n;
+        return 0;
+}
+
+static void set_default(FailingOptions *o, Key key) {
+        switch (key) {
+        case KEY_NODE_LOST:
+                o->node_lost = defaults.node_lost;
+                break;
+        case KEY_NODE_LOST_DELAY:
+                o->node_lost_delay_us = defaults.node_lost_delay_us;
+                break;
+        case KEY_CUT_OFF:
+                o->cut_off_stop = defaults.cut_off_stop;
+                break;
+        case KEY_CUT_OFF_SEC:
+                o->cut_off_sec = defaults.cut_off_sec;
+                break;
+        case KEY_RESTART_ELSEWHERE:
+                o->restart_elsewhere = defaults.restart_elsewhere;
+                break;
+        }
+}
+
+int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why) {
+        static int (*const parsers[])(FailingOptions *, const char *, const IniLine *, char **) = {
+                [KEY_NODE_LOST] = parse_node_lost,
+                [KEY_NODE_LOST_DELAY] = parse_delay,
+                [KEY_CUT_OFF] = parse_cut_off,
+                [KEY_CUT_OFF_SEC] = parse_cut_off_sec,
+                [KEY_RESTART_ELSEWHERE] = parse_elsewhere,
+        };
+        unsigned key;
+
+        if (!parse_word(line->key, keys, ELEMENTSOF(keys), &key))
+                return 1;
+        if (!*line->value) {
+                set_default(&f->options, key);
+                f->lines[key] = 0;
+                return 0;
+        }
+        f->lines[key] = line->line;
+        return parsers[key](&f->options, path, line, ret_why);
+}
+
+// ------------------------------------------------------------------------------------------------ systemd's
+
+// "a ; b" is two commands.
+static unsigned count_commands(const char *value, unsigned before) {
+        unsigned n = before + 1;
+
+        if (!*value)
+                return 0;
+        while ((value = strstr(value, " ; "))) {
+                n++;
+                value += 3;
+        }
+        return n;
+}
+
+static bool is_no(const char *value) {
+        static const char *const no[] = {"0", "no", "n", "false", "f", "off"};
+
+        for (size_t i = 0; i < ELEMENTSOF(no); i++)
+                if (strcasecmp(value, no[i]) == 0)
+                        return true;
+        return false;
+}
+
+void failing_on_service(FailingParser *f, const IniLine *line) {
+        const char *key = line->key, *value = line->value;
+
+        if (streq(key, "TimeoutStopSec") || streq(key, "TimeoutSec")) {
+                snprintf(f->timeout, sizeof f->timeout, "%s", value);
+                f->timeout_line = *value ? line->line : 0;
+        } else if (streq(key, "ExecStop"))
+                f->n_stop = count_commands(value, f->n_stop);
+        else if (streq(key, "ExecStopPost"))
+                f->n_post = count_commands(value, f->n_post);
+        else if (streq(key, "SendSIGKILL"))
+                f->no_kill_line = is_no(value) ? line->line : 0;
+        else if (streq(key, "KillMode"))
+                f->kill_mode_line = streq(value, "none") || streq(value, "process") ? line->line : 0;
+}
+
+// ------------------------------------------------------------------------------------------------ the end
+
+// systemd grants the timeout to each command of ExecStop=, then to what SIGTERM ends, then to each command
+// of ExecStopPost= and to what is left of those.
+static int find_stop_time(FailingParser *f, const char *path, char **ret_why) {
+        uint64_t phases = 1 + f->n_stop + (f->n_post ? f->n_post + 1 : 0), us;
+
+        us = STOP_TIMEOUT_DEFAULT_SEC * USEC_PER_SEC;
+        f->options.stop_timeout_is_given = f->timeout_line;
+        if (f->timeout_line && (!parse_span(f->timeout, STOP_TIMEOUT_MAX_SEC, &us) || us == 0))
+                return refuse(
+                        ret_why, path, f->timeout_line,
+                        "CutOff=stop needs a stop timeout that ends, written as one number with a unit "
+                        "and at most a day, not %s",
+                        f->timeout);
+        f->options.stop_us = us * phases;
+        return 0;
+}
+
+static int check_cut_off(FailingParser *f, const char *path, bool service, bool managers, char **ret_why) {
+        unsigned line = f->lines[KEY_CUT_OFF];
+
+        if (!f->options.cut_off_stop)
+                return f->lines[KEY_CUT_OFF_SEC] ? refuse(ret_why, path, f->lines[KEY_CUT_OFF_SEC],
+                                                          "CutOffSec= means nothing without CutOff=stop")
+                                                 : 0;
+        if (!service)
+                return refuse(ret_why, path, line, "CutOff=stop is for services");
+        if (managers)
+                return refuse(ret_why, path, line,
+                              "CutOff=stop and Manager= exclude each other: the guard belongs to the "
+                              "machine's own systemd");
+        if (f->no_kill_line || f->kill_mode_line)
+                return refuse(ret_why, path, MAX_OF(f->no_kill_line, f->kill_mode_line),
+                              "with %s nobody can say when CutOff=stop has stopped all of the unit",
+                              f->no_kill_line ? "SendSIGKILL=no" : "this KillMode=");
+        return find_stop_time(f, path, ret_why);
+}
+
+static int check_node_lost(const FailingParser *f, const char *path, bool global, char **ret_why) {
+        const FailingOptions *o = &f->options;
+        unsigned delay = f->lines[KEY_NODE_LOST_DELAY], elsewhere = f->lines[KEY_RESTART_ELSEWHERE];
+
+        if (global && (f->lines[KEY_NODE_LOST] || delay))
+                return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], delay),
+                              "%s= and Global= exclude each other: a global unit never moves",
+                              delay ? keys[KEY_NODE_LOST_DELAY] : keys[KEY_NODE_LOST]);
+        if (global && o->restart_elsewhere)
+                return refuse(ret_why, path, elsewhere,
+                              "RestartElsewhere= and Global= exclude each other: a global unit never moves");
+        if (o->node_lost != NODE_LOST_MOVE && delay)
+                return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], delay),
+                              "NodeLostDelaySec= means nothing unless NodeLost=move");
+        if (o->node_lost == NODE_LOST_NEVER && o->restart_elsewhere)
+                return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], elsewhere),
+                              "RestartElsewhere= and NodeLost=never exclude each other");
+        return 0;
+}
+
+int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool oneshot,
+                   bool managers, char **ret_why) {
+        int r = check_node_lost(f, path, global, ret_why);
+
+        if (r == 0 && f->options.restart_elsewhere && oneshot)
+                r = refuse(ret_why, path, f->lines[KEY_RESTART_ELSEWHERE],
+                           "RestartElsewhere= is for what keeps running: a failed one-shot has ended for "
+                           "good");
+        return r ?: check_cut_off(f, path, service, managers, ret_why);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Private to the model: FailingOptions while the lines of a file go by.
+
+#include "failing-options.h"
+#include "ini-reader.h"
+#include "macro.h"
+
+enum { FAILING_KEYS = 5 };
+
+typedef struct FailingParser {
+        FailingOptions options;
+        unsigned lines[FAILING_KEYS]; // of the assignment that holds; 0: not set
+        unsigned timeout_line;
+        char timeout[32];                      // TimeoutStopSec= as written, cut short
+        unsigned n_stop;                       // commands of ExecStop=
+        unsigned n_post;                       // of ExecStopPost=
+        unsigned no_kill_line, kill_mode_line; // of what lets processes outlive the stop; 0: nothing does
+} FailingParser;
+
+void failing_init(FailingParser *f);
+// A line of [X-Argosy]. 1: not one of these keys; 0; -EINVAL and *ret_why as refuse(); -ENOMEM.
+int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why);
+// A line of [Service].
+void failing_on_service(FailingParser *f, const IniLine *line);
+// When all lines are known. `service`: there is a [Service] section. 0, -EINVAL, -ENOMEM.
+int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool oneshot,
+                   bool managers, char **ret_why);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// When a unit of a lost node may run elsewhere, and the heap in which it waits until then.
+#include <stdlib.h>
+
+#include "clock.h"
+#include "due.h"
+#include "failing-rules.h"
+#include "macro.h"
+#include "test.h"
+
+#define SEC USEC_PER_SEC
+
+enum { LOST = 1000 };
+
+static uint64_t moves_at(const FailingOptions *o, LostView v) {
+        uint64_t at;
+
+        v.options = o;
+        v.lease_us = 4 * SEC;
+        v.lost_us = LOST * SEC;
+        at = failing_move_at(&v);
+        return at == FAILING_NEVER ? at : (at - v.lost_us) / USEC_PER_MSEC;
+}
+
+static void a_unit_moves_at_once_unless_it_says_otherwise(void **state) {
+        assert_int_equal(moves_at(&(FailingOptions){}, (LostView){}), 0);
+}
+
+static void a_delay_runs_from_the_loss_and_a_drain_ends_it(void **state) {
+        FailingOptions o = {.node_lost_delay_us = 60 * SEC};
+
+        assert_int_equal(moves_at(&o, (LostView){}), 60000);
+        assert_int_equal(moves_at(&o, (LostView){.stopped = true}), 60000);
+        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 0);
+}
+
+static void what_is_kept_moves_only_with_a_drain(void **state) {
+        FailingOptions o = {.node_lost = NODE_LOST_KEEP};
+
+        assert_int_equal(moves_at(&o, (LostView){}), FAILING_NEVER);
+        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 0);
+}
+
+static void what_never_moves_leaves_only_at_a_drains_deadline(void **state) {
+        FailingOptions o = {.node_lost = NODE_LOST_NEVER};
+
+        assert_int_equal(moves_at(&o, (LostView){}), FAILING_NEVER);
+        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), FAILING_NEVER);
+        assert_int_equal(moves_at(&o, (LostView){.emptying = true, .deadline_over = true}), 0);
+}
+
+// 5 s until the guard fires, 10 s until it is killed; (4 + 15) s / 1000 and 2 s of margin.
+static void what_is_stopped_when_cut_off_has_stopped_before_it_starts_elsewhere(void **state) {
+        FailingOptions o = {.cut_off_stop = true, .cut_off_sec = 5, .stop_us = 10 * SEC};
+
+        assert_int_equal(moves_at(&o, (LostView){}), 17019);
+        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 17019); // no matter of wishes
+        assert_int_equal(moves_at(&o, (LostView){.stopped = true}), 0);      // it said so itself
+        o.node_lost_delay_us = 60 * SEC;
+        assert_int_equal(moves_at(&o, (LostView){}), 60000); // the later of the two
+}
+
+static void the_lease_is_over_there_before_it_is_here(void **state) {
+        // The agent counts from when it sent a beat, the leader from when it got it: whatever the way took,
+        // and with clocks that run one part in a thousand apart, the replacement comes later.
+        FailingOptions o = {.cut_off_stop = true, .cut_off_sec = 3600, .stop_us = 90 * SEC};
+        uint64_t lease = 4 * SEC, way, stopped_there, starts_here;
+
+        for (way = 0; way <= 3 * SEC; way += SEC / 2) {
+                uint64_t slow = lease + o.cut_off_sec * SEC + o.stop_us;
+
+                stopped_there = slow + slow / 1000; // counted from the sending of the beat
+                starts_here = way + lease + failing_fence_us(&o, lease);
+                assert_true(starts_here > stopped_there + SEC);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ the heap
+
+static void the_earliest_comes_first_whatever_happens_in_between(void **state) {
+        enum { N = 200, ROUNDS = 20000 };
+        DueHeap h = {};
+        Due items[N] = {};
+        uint64_t now = 1;
+
+        srand(7);
+        for (unsigned i = 0; i < ROUNDS; i++) {
+                Due *d = &items[rand() % N], *popped;
+                uint64_t least = 0;
+
+                switch (rand() % 4) {
+                case 0:
+                case 1:
+                        assert_int_equal(due_set(&h, d, now + (uint64_t) (rand() % 1000)), 0);
+                        break;
+                case 2:
+                        due_clear(&h, d);
+                        assert_int_equal(d->place, 0);
+                        break;
+                default:
+                        now += (uint64_t) (rand() % 20);
+                        while ((popped = due_pop(&h, now)))
+                                assert_true(popped->at_us <= now && !popped->place);
+                }
+                for (size_t k = 0; k < N; k++)
+                        if (items[k].place && (!least || items[k].at_us < least))
+                                least = items[k].at_us;
+                assert_int_equal(due_next(&h), least);
+        }
+        due_heap_done(&h);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_unit_moves_at_once_unless_it_says_otherwise),
+                cmocka_unit_test(a_delay_runs_from_the_loss_and_a_drain_ends_it),
+                cmocka_unit_test(what_is_kept_moves_only_with_a_drain),
+                cmocka_unit_test(what_never_moves_leaves_only_at_a_drains_deadline),
+                cmocka_unit_test(what_is_stopped_when_cut_off_has_stopped_before_it_starts_elsewhere),
+                cmocka_unit_test(the_lease_is_over_there_before_it_is_here),
+                cmocka_unit_test(the_earliest_comes_first_whatever_happens_in_between),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

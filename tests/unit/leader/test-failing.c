@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units that do not leave a lost node at once, or not at all.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define DELAYED SERVICE "[X-Argosy]\nNodeLostDelaySec=60\n"
+#define KEPT SERVICE "[X-Argosy]\nNodeLost=keep\n"
+#define NEVER SERVICE "[X-Argosy]\nNodeLost=never\n"
+#define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
+#define START ARGOSY__VERB__VERB_START
+
+enum { FENCE_MS = 17019 }; // see test-failing-rules.c
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static uint32_t node_of(const char *name) {
+        const Argosy__UnitRecord *r = rig_record(&g, name);
+
+        return r->node;
+}
+
+static void lose(uint32_t host) {
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+}
+
+static void set_mode(uint32_t host, Argosy__NodeMode mode) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%u", host);
+        change.node = name;
+        change.mode = mode;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        (void) rig_ask(&g, &request);
+        rig_settle(&g);
+}
+
+static const char *reason_of(const char *unit) {
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        why.names = (char **) &unit;
+        why.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &why;
+        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+}
+
+// Puts x.service on a host that is not the leader's, and says which.
+static uint32_t start_away(const char *content) {
+        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        assert_int_equal(rig_change(&g, START, "x.service", content)->status, 0);
+        set_mode(1, ARGOSY__NODE_MODE__MODE_OPEN);
+        for (uint32_t h = 2; h <= 3; h++)
+                if (rig_host(&g, h)->node == node_of("x.service"))
+                        return h;
+        fail_msg("x.service is nowhere");
+        return 0;
+}
+
+static void a_delayed_unit_moves_when_its_time_has_come(void **state) {
+        uint32_t h = start_away(DELAYED), node = node_of("x.service");
+
+        lose(h);
+        assert_int_equal(node_of("x.service"), node);
+        assert_non_null(strstr(reason_of("x.service"), "its node is lost; it moves in "));
+        rig_pass_ms(&g, 50000);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, 15000);
+        assert_int_not_equal(node_of("x.service"), node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void a_node_that_is_back_in_time_keeps_its_delayed_units(void **state) {
+        uint32_t h = start_away(DELAYED), node = node_of("x.service");
+
+        lose(h);
+        rig_pass_ms(&g, 30000);
+        rig_host_on(&g, h, true);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(node_of("x.service"), node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void a_second_loss_counts_anew(void **state) {
+        uint32_t h = start_away(DELAYED), node = node_of("x.service");
+
+        lose(h);
+        rig_pass_ms(&g, 30000);
+        rig_host_on(&g, h, false);
+        rig_pass_ms(&g, 5000);
+        lose(h);
+        rig_pass_ms(&g, 45000);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, 20000);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void a_new_leader_counts_anew(void **state) {
+        uint32_t h = start_away(DELAYED), node = node_of("x.service");
+
+        lose(h);
+        rig_pass_ms(&g, 50000);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_pass_ms(&g, 50000);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, 20000);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void a_kept_unit_waits_for_its_node(void **state) {
+        uint32_t h = start_away(KEPT), node = node_of("x.service");
+
+        lose(h);
+        rig_pass_ms(&g, 3600000);
+        assert_int_equal(node_of("x.service"), node);
+        assert_string_equal(reason_of("x.service"),
+                            "its node is lost, and NodeLost=keep: it waits for the node");
+        rig_host_on(&g, h, true);
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void a_start_does_not_move_a_kept_unit(void **state) {
+        uint32_t h = start_away(KEPT), node = node_of("x.service");
+
+        lose(h);
+        rig_change(&g, START, "x.service", NULL);
+        assert_int_equal(node_of("x.service"), node);
+}
+
+static void a_drain_of_the_lost_node_moves_what_is_kept_or_delayed(void **state) {
+        uint32_t h = start_away(KEPT), node = node_of("x.service");
+
+        lose(h);
+        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void what_never_moves_is_stuck_in_a_drain(void **state) {
+        uint32_t h = start_away(NEVER), node = node_of("x.service");
+
+        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_equal(node_of("x.service"), node);
+        assert_non_null(strstr(reason_of("x.service"), "is to be emptied, and NodeLost=never"));
+        lose(h);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(node_of("x.service"), node);
+}
+
+static void a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped(void **state) {
+        uint32_t h = start_away(FENCED), node = node_of("x.service");
+
+        rig_host_off(&g, h); // its last beat is at most one beat old
+        rig_pass_ms(&g, RIG_LEASE_MS + FENCE_MS - RIG_BEAT_MS - 100);
+        assert_int_equal(node_of("x.service"), node);
+        assert_non_null(strstr(reason_of("x.service"), "when it has certainly stopped there (CutOff=stop)"));
+        rig_pass_ms(&g, RIG_BEAT_MS + 1000);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void no_order_shortens_the_fence(void **state) {
+        uint32_t h = start_away(FENCED), node = node_of("x.service");
+
+        lose(h);
+        rig_change(&g, START, "x.service", NULL);
+        assert_int_equal(node_of("x.service"), node);
+        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_equal(node_of("x.service"), node);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_pass_ms(&g, FENCE_MS);
+        assert_int_equal(node_of("x.service"), node); // the new leader granted a lease of its own first
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state) {
+        uint32_t h = start_away(FENCED), node = node_of("x.service");
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        m.goodbye = &goodbye;
+        rig_host(&g, h)->up = false;
+        leader_on_message(g.leader, h, &m);
+        rig_settle(&g);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+static void what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same(void **state) {
+        uint32_t h = start_away(FENCED), node = node_of("x.service");
+
+        rig_host(&g, h)->deaf = true; // the order to remove it does not arrive
+        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        assert_int_not_equal(node_of("x.service"), node);
+        lose(h);
+        rig_pass_ms(&g, FENCE_MS - 2 * RIG_BEAT_MS);
+        assert_int_equal(rig_count_running(&g, "x.service"), 0);
+        rig_pass_ms(&g, 3 * RIG_BEAT_MS);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_delayed_unit_moves_when_its_time_has_come),
+                RIG_TEST(a_node_that_is_back_in_time_keeps_its_delayed_units),
+                RIG_TEST(a_second_loss_counts_anew),
+                RIG_TEST(a_new_leader_counts_anew),
+                RIG_TEST(a_kept_unit_waits_for_its_node),
+                RIG_TEST(a_start_does_not_move_a_kept_unit),
+                RIG_TEST(a_drain_of_the_lost_node_moves_what_is_kept_or_delayed),
+                RIG_TEST(what_never_moves_is_stuck_in_a_drain),
+                RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),
+                RIG_TEST(no_order_shortens_the_fence),
+                RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),
+                RIG_TEST(what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -62,6 +62,7 @@ typedef enum SystemdJobResult {
         SYSTEMD_JOB_DEPENDENCY,
         SYSTEMD_JOB_SKIPPED,
         SYSTEMD_JOB_REFUSED, // systemd did not accept it: see error text
+        SYSTEMD_JOB_NO_UNIT, // likewise, because it finds no file of the unit, or of one that this requires
         SYSTEMD_JOB_LOST,    // its end was not told, mostly because the connection broke; look at the unit's
                              // state after `synced`
 } SystemdJobResult;

@@ -23,6 +23,7 @@ typedef struct FileItem {
         uint64_t serial; // AgentNode.files_queued
         AgentFileJob job;
         bool from_template, is_new, enable;
+        bool look_again; // what is there may not be what we wrote
         AgentSpec *spec; // a reference, NULL with AGENT_FILE_REMOVE
         char slice[LEDGER_SLICE_SIZE];
         char *foreign; // out: path of what is not ours
@@ -56,7 +57,8 @@ int agent_files_queue(AgentUnit *u, AgentFileJob job) {
         it->serial = ++u->node->files_queued;
         it->job = job;
         it->from_template = u->held.from_template;
-        it->is_new = u->held.revision == 0;
+        it->is_new = u->held.revision == 0 && !u->held_spec;
+        it->look_again = u->looked_again;
         it->enable = job != AGENT_FILE_REMOVE && plan_enables(&u->wanted, u->has_held ? &u->held : NULL);
         it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(u->spec);
         memcpy(it->slice, u->held.slice, sizeof(it->slice));
@@ -111,6 +113,8 @@ static int apply(FileBatch *b) {
 
                 if (it->foreign)
                         continue;
+                if (it->look_again)
+                        (void) unit_dir_check(b->node->dir, it->name);
                 origin[n] = i;
                 list[n++] = item_of(it);
         }
@@ -151,6 +155,9 @@ static void on_written(AgentUnit *u, FileItem *it) {
         u->enabled = it->enable;
         u->read_again = false;
         u->stale = u->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
+        // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
+        // file.
+        u->stale |= it->look_again && u->held.pending && rt && rt->loaded && !down;
         u->stale_since_us = clock_boot_us();
         agent_unit_report(u);
         agent_step_done(u, NULL);

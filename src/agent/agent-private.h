@@ -82,6 +82,7 @@ typedef struct AgentUnit {
         bool new_content;  // of the write under way: other than what systemd may have in memory
         bool to_verify;    // it replaced other content: that it is what runs is asked after the next start
         bool half_written; // a helper that wrote its files did not say how that ended
+        bool looked_again; // at its files, since the last request
         bool file_present, files_removed, stale, parsed, unwatched;
         uint64_t stale_since_us;
         bool enabled, links_stale;

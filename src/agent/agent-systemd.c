@@ -64,6 +64,7 @@ static const char *job_result_text(SystemdJobResult result) {
                 [SYSTEMD_JOB_DEPENDENCY] = "failed because of a dependency",
                 [SYSTEMD_JOB_SKIPPED] = "was skipped by systemd",
                 [SYSTEMD_JOB_REFUSED] = "was refused by systemd",
+                [SYSTEMD_JOB_NO_UNIT] = "was refused by systemd",
                 [SYSTEMD_JOB_LOST] = "was lost",
         };
 
@@ -112,6 +113,18 @@ static void verify_content(AgentUnit *u) {
 
 // ---- ends of jobs
 
+// systemd finds no file of the unit. If somebody has removed ours, it is written again and the step
+// repeated; once for each request, since it may be the file of another unit that is missing.
+static bool looks_again(AgentUnit *u) {
+        if (u->looked_again)
+                return false;
+        u->looked_again = true;
+        u->file_present = false;
+        u->busy = PLAN_NOTHING;
+        agent_unit_mark(u);
+        return true;
+}
+
 static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result, const char *error) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         char text[AGENT_ERROR_MAX];
@@ -120,6 +133,8 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
                 step_lost(u);
                 return;
         }
+        if (result == SYSTEMD_JOB_NO_UNIT && looks_again(u))
+                return; // the run is still pending
         u->held.pending = false;
         u->held.interrupted = result == SYSTEMD_JOB_CANCELED;
         if (rt)
@@ -247,6 +262,8 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
                 agent_step_done(u, text);
                 return;
         }
+        if (load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND && looks_again(u))
+                return;
         u->parsed = true;
         u->load = load;
         if (load == ARGOSY__LOAD_STATE__LOAD_LOADED) {

@@ -277,6 +277,7 @@ static void want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool f
         if (!u->has_wanted || u->wanted.revision != wanted->revision || u->wanted.remove != wanted->remove) {
                 // A new request: tried at once, whatever the last one came to.
                 u->failures = 0;
+                u->looked_again = false;
                 u->retry_us = 0;
                 u->refused = false;
                 if (u->busy == PLAN_NOTHING)

@@ -182,10 +182,14 @@ static int on_job_reply(sd_bus_message *reply, void *userdata, sd_bus_error *ret
 
         manager_heard(m, reply);
         if (error) {
-                bool gone = sd_bus_error_has_name(error, SYSTEMD_NO_SUCH_UNIT) &&
-                            (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);
+                bool no_unit = sd_bus_error_has_name(error, SYSTEMD_NO_SUCH_UNIT),
+                     gone = no_unit && (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);
 
-                finish(m, j, gone ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED, gone ? NULL : error->message ?: error->name);
+                finish(m, j,
+                       gone              ? SYSTEMD_JOB_DONE
+                               : no_unit ? SYSTEMD_JOB_NO_UNIT
+                                         : SYSTEMD_JOB_REFUSED,
+                       gone ? NULL : error->message ?: error->name);
                 return 1;
         }
         if (j->kind == SYSTEMD_RESET_FAILED) {

@@ -218,6 +218,12 @@ def test_what_systemctl_does_is_shown(c: Cluster):
             views.agree()
         eventually(lambda: c.shown("plain") == shown, what=f"{shown} after {command}")
     views.agree()
+    for command in ["rm /run/systemd/system/plain.service", "systemctl mask --runtime --force plain && systemctl unmask --runtime plain"]:
+        for verb in ["restart", "stop", "start"]:  # up or down, the file is written again when it is needed
+            node.run(f"{command}; systemctl daemon-reload")
+            c.ctl(f"{verb} plain")
+    views.agree()
+    assert c.shown("plain") == "loaded active running"
     assert runs(node, "w@*") == before
 
 

@@ -201,8 +201,10 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
                 return false;
         load_unit(p, u);
         if (u->rt.load != ARGOSY__LOAD_STATE__LOAD_LOADED) {
+                bool found = u->content;
+
                 collect(p, u);
-                return *ret = SYSTEMD_JOB_REFUSED, true;
+                return *ret = found ? SYSTEMD_JOB_REFUSED : SYSTEMD_JOB_NO_UNIT, true;
         }
         if (lacks_its_service(p, u->name)) {
                 collect(p, u);
@@ -233,7 +235,10 @@ static void run_stop(FakePid1 *p, FakeUnit *u) {
 }
 
 static void job_ended(Job *j, SystemdJobKind kind, SystemdJobResult result) {
-        j->done.job(j->name, kind, result, result == SYSTEMD_JOB_REFUSED ? "Unit not found or broken." : "",
+        j->done.job(j->name, kind, result,
+                    result == SYSTEMD_JOB_REFUSED   ? "Unit is broken."
+                    : result == SYSTEMD_JOB_NO_UNIT ? "Unit not found."
+                                                    : "",
                     j->userdata);
         free(j);
 }

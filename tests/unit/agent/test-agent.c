@@ -521,6 +521,21 @@ static void what_is_pinned_cannot_be_started_after_its_removal(void **state) {
         assert_null(pid1_content(pid1, "web.service"));
 }
 
+static void a_file_that_somebody_removed_is_written_again_when_it_is_needed(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/web.service", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        pid1_stop(pid1, "web.service");
+        assert_int_equal(unlink(path), 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6));
+        assert_string_equal(report_of("web.service")->error, "");
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_true(has_file("web.service"));
+}
+
 // Somebody takes the name over in /etc, so that new content cannot be written; then nobody wants the unit.
 static void what_could_not_be_replaced_is_removed(void **state) {
         meet_leader(NULL, 0);
@@ -946,6 +961,7 @@ int main(void) {
                 WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
                 WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
                 WORLD_TEST(what_could_not_be_replaced_is_removed),
+                WORLD_TEST(a_file_that_somebody_removed_is_written_again_when_it_is_needed),
                 WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),

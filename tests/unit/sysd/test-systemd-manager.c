@@ -72,8 +72,8 @@ static const SystemdOps ops = {
 };
 
 static const char *const kinds[] = {"start", "stop", "restart", "reset-failed"};
-static const char *const results[] = {"done",       "canceled", "timeout", "failed",
-                                      "dependency", "skipped",  "refused", "lost"};
+static const char *const results[] = {"done",    "canceled", "timeout", "failed", "dependency",
+                                      "skipped", "refused",  "no unit", "lost"};
 
 static void on_job(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
                    void *userdata) {
@@ -349,7 +349,7 @@ static void what_is_not_loaded_is_stopped_already(void **state) {
         run_job(SYSTEMD_START, "none.service");
         expect("stop none.service: done\n"
                "reset-failed none.service: done\n"
-               "start none.service: refused, Unit none.service not found.\n");
+               "start none.service: no unit, Unit none.service not found.\n");
 }
 
 static void refusals_carry_systemds_words(void **state) {

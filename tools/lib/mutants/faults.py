@@ -122,8 +122,8 @@ FAULTS = [
           "if (false)",
           "sysd/systemd-manager: few_jobs_are_in_flight_and_slow_ones_hold_nobody_up"),
     Fault("stop-of-unloaded-fails", "src/sysd/systemd-manager-jobs.c",
-          "finish(m, j, gone ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED, gone ? NULL : error->message ?: error->name);",
-          "finish(m, j, SYSTEMD_JOB_REFUSED, error->message ?: error->name);",
+          "gone = no_unit && (j->kind == SYSTEMD_STOP || j->kind == SYSTEMD_RESET_FAILED);",
+          "gone = false;",
           "sysd/systemd-manager: what_is_not_loaded_is_stopped_already"),
 
     # ---- store: the guards

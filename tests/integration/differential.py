@@ -46,8 +46,7 @@ UNITS = {
     "early.service": NO_LIMIT + "[Service]\nExecStart=/bin/sh -c 'exit 3'\n",
     "crash.service": "[Unit]\nStartLimitBurst=3\n[Service]\nExecStart=/bin/false\nRestart=always\nRestartSec=0\n",
     "phoenix.service": NO_LIMIT + "[Service]\nExecStart=/bin/sleep infinity\nRestart=always\nRestartSec=0\n",
-    "slow.service": NO_LIMIT + "[Service]\nType=notify\nNotifyAccess=all\n"
-                    "ExecStart=/bin/sh -c 'sleep 0.2; systemd-notify --ready; exec sleep infinity'\n",
+    "slow.service": NO_LIMIT + "[Service]\nExecStartPre=/bin/sleep 0.2\nExecStart=/bin/sleep infinity\n",
     "tick.service": NO_LIMIT + "[Service]\nType=oneshot\nExecStart=/bin/true\n" + FIRST,
     "tick.timer": "[Timer]\nOnActiveSec=30ms\nAccuracySec=1ms\n" + FIRST,
     "later.service": SLEEPER + FIRST,

@@ -8,7 +8,7 @@ are in place before it begins. argosyd does not run meanwhile: a second listener
 import subprocess
 from contextlib import contextmanager
 
-from bench import PROGRAMS, Failure
+from bench import LONG_S, PROGRAMS, Failure
 
 WINDOW = 8
 DIRECTORY = "/run/systemd/system"
@@ -32,17 +32,17 @@ class Plain:
         self._nodes, self._twin, self._copies, self._names = bench.nodes, twin, f"/root/copies-{twin}", {}
         for node in self._nodes:
             node.run(f"mkdir {self._copies} && cd {DIRECTORY} && "
-                     f"for f in {template}@*; do cp -a $f {self._copies}/{twin}@${{f#{template}@}}; done")
+                     f"for f in {template}@*; do cp -a $f {self._copies}/{twin}@${{f#{template}@}}; done", timeout=LONG_S)
             units = node.run(f"systemctl list-units --plain --no-legend --full '{template}@*' | cut -d' ' -f1").split()
             self._names[node.name] = [unit.replace(f"{template}@", f"{twin}@") for unit in units]
 
     def put_files(self):
         for node in self._nodes:
-            node.run(f"cp -a {self._copies}/. {DIRECTORY}/ && systemctl daemon-reload")
+            node.run(f"cp -a {self._copies}/. {DIRECTORY}/ && systemctl daemon-reload", timeout=LONG_S)
 
     def remove_files(self):
         for node in self._nodes:
-            node.run(f"rm -rf {DIRECTORY}/{self._twin}@* && systemctl daemon-reload")
+            node.run(f"rm -rf {DIRECTORY}/{self._twin}@* && systemctl daemon-reload", timeout=LONG_S)
 
     def run(self, verb):
         """Seconds from the first client's first job to the last one's last."""

@@ -174,7 +174,7 @@ typedef struct SystemdStats {
         uint64_t signals;   // received
         uint64_t resyncs;   // finished
         uint64_t resync_us; // how long the last one took, after a new connection from systemd's first answer
-        uint64_t losses;    // messages that systemd dropped, as their numbers tell
+        uint64_t losses;    // times that messages were dropped, as their numbers tell, or too many waited
         uint64_t check_rounds;  // of the rolling check, finished
         uint64_t check_calls;   // made by it
         uint64_t check_names;   // units that it asked for or found in the control groups

@@ -7,7 +7,7 @@ const SystemdCounter systemd_counters[SYSTEMD_COUNTERS] = {
         {"calls", AT(calls), "calls made to systemd"},
         {"signals", AT(signals), "signals received from systemd"},
         {"connects", AT(connects), "connections to systemd"},
-        {"losses", AT(losses), "times that systemd dropped messages for us, noticed by their numbers"},
+        {"losses", AT(losses), "times that systemd dropped messages for us, or held too many"},
         {"resyncs", AT(resyncs),
          "times that everything was asked for: after connecting, after a reload, after a loss"},
         {"resync_us", AT(resync_us), "microseconds that the last of them took"},

@@ -182,7 +182,7 @@ static int send_chunk(SystemdManager *m, LoadChunk *c, sd_bus_message *call) {
         if (r < 0)
                 return r;
         m->stats.calls++;
-        m->n_sent++;
+        manager_note_call(m);
         sd_bus_slot_set_destroy_callback(slot, free);
         sd_bus_slot_set_floating(slot, true);
         sd_bus_slot_unref(slot);

@@ -163,6 +163,8 @@ struct SystemdManager {
         ListNode queries;
         size_t n_queries;
         uint64_t n_sent, n_heard; // calls of this connection and replies to them
+        uint64_t asked_ms;        // since then a call waits; each reply begins it anew
+        uint64_t asked_signals;   // stats.signals then
 
         bool reloading; // between Reloading(true) and Reloading(false)
         uint64_t reload_since_us;
@@ -212,6 +214,8 @@ void manager_unref(SystemdManager *m);
 // Sends a call without a time limit; `handler` gets the reply, unless the connection breaks before. Owns
 // `call`.
 int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata);
+// A call was sent.
+void manager_note_call(SystemdManager *m);
 // Every reply handler begins with this.
 void manager_heard(SystemdManager *m, sd_bus_message *reply);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);
@@ -242,6 +246,8 @@ unsigned manager_wants_of_loaded(const Watched *w);
 void manager_pump_queries(SystemdManager *m);
 void manager_pump_later(SystemdManager *m);
 void manager_look_for_losses(SystemdManager *m);
+// Asks for a sign of life if many signals came and no call shows how far behind they are.
+void manager_probe(SystemdManager *m);
 void manager_ask_stopping(SystemdManager *m);
 
 // systemd-manager-check.c

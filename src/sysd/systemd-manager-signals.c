@@ -100,6 +100,8 @@ static int on_reloading(SystemdManager *m, sd_bus_message *message) {
                 manager_sync(m, false);
         }
         m->reloading = begins;
+        m->asked_ms = uv_now(m->loop); // no call is answered while it reloads
+        m->asked_signals = m->stats.signals;
         return 0;
 }
 
@@ -123,6 +125,7 @@ int manager_on_message(sd_bus_message *message, void *userdata) {
         if (!interface || !member)
                 return 0;
         m->stats.signals++;
+        manager_probe(m);
         for (size_t i = 0; i < ELEMENTSOF(signals); i++)
                 if (streq(member, signals[i].member) && streq(interface, signals[i].interface))
                         return signals[i].on(m, message);

@@ -21,17 +21,29 @@ enum { RETRY_MAX_MS = 1000, MANAGER_HANDLES = 4 };
 
 // ---- calls
 
+static void begin_waiting(SystemdManager *m) {
+        m->asked_ms = uv_now(m->loop);
+        m->asked_signals = m->stats.signals;
+}
+
+void manager_note_call(SystemdManager *m) {
+        if (m->n_sent++ == m->n_heard)
+                begin_waiting(m);
+}
+
 int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler_t handler, void *userdata) {
         int r = sd_bus_call_async(bus_link_bus(m->link), NULL, call, handler, userdata, UINT64_MAX);
 
         sd_bus_message_unref(call);
         m->stats.calls += r >= 0;
-        m->n_sent += r >= 0;
+        if (r >= 0)
+                manager_note_call(m);
         return r < 0 ? r : 0;
 }
 
 void manager_heard(SystemdManager *m, sd_bus_message *reply) {
         m->n_heard++;
+        begin_waiting(m);
         bus_link_heard(m->link, reply);
 }
 

@@ -47,7 +47,7 @@ struct FakeSystemd {
         uv_prepare_t prepare;
         uv_idle_t again;
         int n_handles;
-        bool lose, only_jobs, job_first, early, stall, refuse, reloading, stopping, cut, drop, busy;
+        bool lose, only_jobs, job_first, early, stall, refuse, reloading, stopping, cut, drop, busy, mute;
         uint64_t serial; // of the last message of this connection
         ListNode waiting;
         uint64_t fate_seed; // 0: signals simply leave
@@ -136,6 +136,10 @@ static void on_prepare(uv_prepare_t *h) {
 
 // Owns `message`.
 static void say(FakeSystemd *f, sd_bus_message *message) {
+        if (f->mute && sd_bus_message_is_signal(message, NULL, NULL) <= 0) {
+                sd_bus_message_unref(message);
+                return;
+        }
         if (f->bus && !f->cut)
                 must(sd_bus_message_seal(message, ++f->serial, 0));
         if (f->bus && !f->cut && !f->drop && sd_bus_send(f->bus, message, NULL) >= 0 && f->cut_after > 0 &&
@@ -928,6 +932,10 @@ void fake_systemd_job_first(FakeSystemd *f, bool first) {
 
 void fake_systemd_end_before_reply(FakeSystemd *f, bool early) {
         f->early = early;
+}
+
+void fake_systemd_mute(FakeSystemd *f, bool mute) {
+        f->mute = mute;
 }
 
 void fake_systemd_stall(FakeSystemd *f, bool stall) {

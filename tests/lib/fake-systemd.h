@@ -81,6 +81,8 @@ void fake_systemd_only_jobs(FakeSystemd *f, bool only);
 void fake_systemd_job_first(FakeSystemd *f, bool first);
 // The end of a job is announced before the reply to the call that made it.
 void fake_systemd_end_before_reply(FakeSystemd *f, bool early);
+// Calls are carried out, but their replies do not come.
+void fake_systemd_mute(FakeSystemd *f, bool mute);
 // Nothing is read or answered.
 void fake_systemd_stall(FakeSystemd *f, bool stall);
 void fake_systemd_cut(FakeSystemd *f);

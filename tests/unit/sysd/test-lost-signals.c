@@ -349,6 +349,25 @@ static void nothing_is_lost_while_systemd_does_not_answer(void **state) {
         assert_int_equal(seen("a.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
 }
 
+// What waits in systemd for a reader that slept too long comes ever more slowly, and replies stand behind
+// it.
+static void who_is_too_far_behind_begins_anew(void **state) {
+        open_with("a.service", "b.service", 0);
+        fake_systemd_mute(fake, true);
+        while (n_disconnected == 0) {
+                for (int i = 0; i < 10; i++)
+                        fake_systemd_set(fake, "a.service", "active", i % 2 ? "running" : "exited", NULL);
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+                assert_true(stats().signals < 10000000);
+        }
+        assert_true(stats().signals > 8000); // one to ask, as many again to despair
+        fake_systemd_set(fake, "b.service", "active", "running", NULL);
+        fake_systemd_mute(fake, false);
+        loop_until(n_synced == 2);
+        assert_true(is_active("b.service"));
+        assert_int_equal(stats().losses, 1);
+}
+
 static void many_changes_while_we_slept_are_all_seen(void **state) {
         char name[32];
 
@@ -622,6 +641,7 @@ int main(void) {
                 T(a_lost_restart_is_found_by_its_control_group),
                 T(a_job_whose_end_was_lost_ends),
                 T(nothing_is_lost_while_systemd_does_not_answer),
+                T(who_is_too_far_behind_begins_anew),
                 T(many_changes_while_we_slept_are_all_seen),
                 T(whatever_is_lost_the_truth_is_found),
                 T(whatever_order_it_comes_in_the_truth_is_found),

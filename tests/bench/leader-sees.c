@@ -29,7 +29,7 @@ static size_t count_active(Client *c, const char *pattern) {
         Argosy__Request__ListUnits list = ARGOSY__REQUEST__LIST_UNITS__INIT;
         char *patterns[] = {(char *) pattern};
         uint64_t deadline_us = clock_boot_us() + PATIENCE_US;
-        Argosy__Response *response;
+        Argosy__Response *response = NULL;
         size_t n = 0;
 
         list.patterns = patterns;

@@ -69,6 +69,7 @@ static int write_all(int fd, const uint8_t *data, size_t len) {
 
 int file_replace(int dirfd, const char *path, const void *data, size_t len, mode_t mode,
                  FileWriteFlags flags) {
+        const int flags_new = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
         _cleanup_free_ char *dir = strdup(path), *tmp = NULL;
         _cleanup_(closep) int fd = -1;
         char *slash;
@@ -82,8 +83,11 @@ int file_replace(int dirfd, const char *path, const void *data, size_t len, mode
         tmp = slash ? str_printf("%s/.#%s.new", dir, slash + 1) : str_printf(".#%s.new", path);
         if (!tmp)
                 return -ENOMEM;
-        (void) unlinkat(dirfd, tmp, 0);
-        fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        fd = openat(dirfd, tmp, flags_new, mode);
+        if (fd < 0 && errno == EEXIST) { // a crash left it behind
+                (void) unlinkat(dirfd, tmp, 0);
+                fd = openat(dirfd, tmp, flags_new, mode);
+        }
         if (fd < 0)
                 return -errno;
         r = write_all(fd, data, len);

@@ -52,6 +52,24 @@ static void a_failed_replace_leaves_nothing(void **state) {
         assert_int_equal(access(".#a.new", F_OK), -1);
 }
 
+// A crash in the midst of an earlier replacement, or somebody who wants to be written to.
+static void what_stands_where_the_new_file_is_written_is_in_nobodys_way(void **state) {
+        _cleanup_buf_ Buf b = {};
+
+        assert_int_equal(file_replace(AT_FDCWD, ".#a.new", "torn and longer", 15, 0400, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "a", "one", 3, 0600, 0), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "target", "x", 1, 0600, 0), 0);
+        assert_int_equal(symlink("target", ".#a.new"), 0);
+        assert_int_equal(file_replace(AT_FDCWD, "a", "two", 3, 0600, 0), 0);
+        assert_int_equal(file_read(AT_FDCWD, "a", 100, &b), 0);
+        assert_int_equal(b.len, 3);
+        assert_memory_equal(b.data, "two", 3);
+        b.len = 0;
+        assert_int_equal(file_read(AT_FDCWD, "target", 100, &b), 0);
+        assert_memory_equal(b.data, "x", 1);
+        assert_int_equal(access(".#a.new", F_OK), -1);
+}
+
 static void empties_trees_without_following_links(void **state) {
         assert_int_equal(mkdir("t", 0700), 0);
         assert_int_equal(mkdir("t/sub", 0700), 0);
@@ -69,6 +87,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_synced_replace_is_on_the_disk_when_it_returns, make_dir,
                                                 drop_dir),
                 cmocka_unit_test_setup_teardown(a_failed_replace_leaves_nothing, make_dir, drop_dir),
+                cmocka_unit_test_setup_teardown(what_stands_where_the_new_file_is_written_is_in_nobodys_way,
+                                                make_dir, drop_dir),
                 cmocka_unit_test_setup_teardown(empties_trees_without_following_links, make_dir, drop_dir),
         };
 

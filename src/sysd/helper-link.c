@@ -189,6 +189,10 @@ static ssize_t receive(HelperLink *l) {
 static int send_some(HelperLink *l) {
         ssize_t n = send(l->fd, l->out.data, l->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
+                l->out.len = 0; // it has ended; what it said before that is still to be read
+                return 0;
+        }
         if (n < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
         buf_consume(&l->out, (size_t) n);
@@ -201,20 +205,24 @@ static void want(HelperLink *l) {
         uv_poll_start(&l->poll, UV_READABLE | (l->out.len > 0 ? UV_WRITABLE : 0), on_poll);
 }
 
-// One read and one write per turn: whoever talks without end takes nobody's time but his own.
+// One read and one write per turn: whoever talks without end takes nobody's time but his own. `status` says
+// that the other end is gone: what it said before is read to its end.
 static void on_poll(uv_poll_t *poll, int status, int events) {
         HelperLink *l = poll->data;
-        ssize_t n = status < 0 ? -ECONNRESET : 0; // libuv makes EBADF of POLLERR
+        ssize_t n;
         int r = 0;
 
-        if (n >= 0 && l->out.len > 0)
+        if (status >= 0 && l->out.len > 0)
                 r = send_some(l);
-        if (n >= 0)
+        do {
                 n = receive(l);
-        if (n > 0)
-                r = take_frames(l);
+                if (n > 0 && r == 0)
+                        r = take_frames(l);
+        } while (status < 0 && n > 0 && r == 0 && !l->ended);
         if (l->ended)
                 return;
+        if (status < 0 && n >= 0)
+                n = -ECONNRESET;
         if (r < 0 || n < 0)
                 end(l, r < 0 ? r : (int) n);
         else

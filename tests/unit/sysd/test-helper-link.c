@@ -12,7 +12,7 @@
 #include "manager-helper.h"
 #include "str.h"
 
-enum { PATIENCE_MS = 100, SOMEBODY = 12345 };
+enum { IMPATIENCE_MS = 50, SOMEBODY = 12345 };
 
 // ---- what helpers do
 
@@ -57,7 +57,8 @@ static void pass_socket_of(uid_t uid) {
 
 static int helper_main(const char *kind) {
         static const uint8_t huge[] = {0x7f, 0xff, 0xff, 0xff}, nonsense[] = {0, 0, 0, 2, 0xff, 0xff},
-                             good_news[] = {0, 0, 0, 2, 0x08, 0x05}; // error 5, which is none
+                             complaint[] = {0, 0, 0, 2, 0x12, 0}, // an empty reason
+                good_news[] = {0, 0, 0, 2, 0x08, 0x05};           // error 5, which is none
 
         if (streq(kind, "silent"))
                 pause();
@@ -71,7 +72,10 @@ static int helper_main(const char *kind) {
                 say_nothing_wrong(3);
         else if (streq(kind, "answers"))
                 say_nothing_wrong(1);
-        else if (streq(kind, "null"))
+        else if (streq(kind, "complains")) {
+                say(complaint, sizeof(complaint));
+                return EXIT_FAILURE;
+        } else if (streq(kind, "null"))
                 pass(open("/dev/null", O_RDWR));
         else if (streq(kind, "theirs"))
                 pass_socket_of(getuid() ?: SOMEBODY);
@@ -115,7 +119,7 @@ static void start(const char *kind, bool connect) {
                                .command = command,
                                .manager = manager,
                                .connect = connect,
-                               .answer_ms = PATIENCE_MS};
+                               .answer_ms = streq(kind, "silent") ? IMPATIENCE_MS : 0};
 
         memset(&seen, 0, sizeof(seen));
         seen.fd = -1;
@@ -152,6 +156,14 @@ static void what_is_no_reply_ends_it(void **state) {
         assert_int_equal(seen.n_replies, 1);
         assert_ends("ends", false, -ECONNRESET);
         assert_ends("ends", true, -ECONNRESET);
+}
+
+// One that cannot do its work says why and ends, without reading what it was asked.
+static void the_last_words_of_one_that_ends_are_heard(void **state) {
+        for (int i = 0; i < 20; i++) {
+                assert_ends("complains", false, -ECONNRESET);
+                assert_int_equal(seen.n_replies, 1);
+        }
 }
 
 static void only_a_connection_to_the_manager_s_owner_is_taken(void **state) {
@@ -196,6 +208,7 @@ int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 T(whoever_does_not_answer_is_ended),
                 T(what_is_no_reply_ends_it),
+                T(the_last_words_of_one_that_ends_are_heard),
                 T(only_a_connection_to_the_manager_s_owner_is_taken),
                 T(a_request_that_no_frame_takes_is_refused),
         };

@@ -164,8 +164,18 @@ static const char no_journal[] = "this user may read no journal: journald keeps 
                                  "persistent storage (/var/log/journal) "
                                  "only, and members of the group systemd-journal may read all";
 
+// What a container's systemd and units say is in the container's own journal, among its own files; in ours
+// the same name is somebody else's.
+static bool has_journal_here(const AgentNode *node) {
+        return node == node->agent->system || node->uid != JOURNAL_SYSTEM;
+}
+
 static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
-        int r = journal_reader_new(c->agent->loop, c->node->uid, unit, n_lines, follow, ops, c, &c->reader);
+        int r;
+
+        if (!has_journal_here(c->node))
+                return -EOPNOTSUPP;
+        r = journal_reader_new(c->agent->loop, c->node->uid, unit, n_lines, follow, ops, c, &c->reader);
 
         if (r >= 0)
                 c->agent->n_open++;
@@ -199,7 +209,7 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
         bool loaded = rt && rt->loaded;
 
         row->unit = (char *) u->name;
-        row->node = u->node->agent->host_name;
+        row->node = u->node->name;
         row->load = (char *) (loaded            ? load_state_to_string(rt->load)
                               : u->file_present ? "loaded"
                                                 : "not-found");
@@ -310,7 +320,9 @@ static int copy_properties(Call *c, Argosy__Response__Property *const *propertie
 static void status_read_lines(Call *c) {
         int r = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
 
-        if (r < 0)
+        if (r == -EOPNOTSUPP)
+                status_finish_one(c); // without lines the rest is still worth showing
+        else if (r < 0)
                 call_end(c, r, NULL);
 }
 
@@ -500,7 +512,7 @@ static int local_stop_start(Agent *a, AgentNode *node, const Argosy__Request__Lo
         for (size_t i = 0; i < c->n_names; i++) {
                 argosy__response__unit_result__init(&c->results[i]);
                 c->results[i].name = c->names[i];
-                c->results[i].node = a->host_name;
+                c->results[i].node = node->name;
         }
         *ret = c->number;
         c->n_left = c->n_names;

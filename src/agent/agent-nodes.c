@@ -78,8 +78,11 @@ AgentNode *agent_node_new(Agent *a, const char *manager) {
 
         if (!node)
                 return NULL;
-        *node = (AgentNode){.agent = a, .manager = strdup(manager)};
-        if (!node->manager) {
+        *node = (AgentNode){
+                .agent = a, .manager = strdup(manager), .name = manager_node_name(a->host_name, manager)};
+        if (!node->manager || !node->name) {
+                free(node->manager);
+                free(node->name);
                 free(node);
                 return NULL;
         }
@@ -164,6 +167,7 @@ static void node_free(AgentNode *node) {
         free(node->gate);
         free(node->reason);
         free(node->manager);
+        free(node->name);
         free(node);
         agent_close_step(a);
 }

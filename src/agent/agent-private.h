@@ -113,6 +113,7 @@ typedef struct AgentNode {
         struct Agent *agent;
         ListNode in_agent; // in Agent.nodes; unlinked once it closes
         char *manager;     // "system", "user@1000", ...
+        char *name;        // for people: HOST, or HOST/MANAGER
         uid_t uid;         // whose user manager it is; JOURNAL_SYSTEM: the machine's
         uint32_t number;   // node number, 0 until a leader told it
         SystemdManager *systemd;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// sd-bus says before each poll what it waits for (sd_bus_get_events) and until when (sd_bus_get_timeout): a
-// prepare handle asks. A timeout of 0 means that messages sit in sd-bus's own queue, where the socket's
-// readiness does not show them.
+// sd-bus says before a poll what it waits for (sd_bus_get_events) and until when (sd_bus_get_timeout): a
+// prepare handle asks, in the turns in which the connection was used. A timeout of 0 means that messages sit
+// in sd-bus's own queue, where the socket's readiness does not show them.
 //
 // Between bursts that follow each other closely the link rests: the timer ends the rest, and the socket is
 // not polled for reading until then (bus-pace.h).
@@ -37,6 +37,15 @@ struct BusLink {
         BusLinkOps ops;
         void *userdata;
 };
+
+static void on_prepare(uv_prepare_t *h);
+
+// sd-bus waits for something else only after it was used; so a connection among many on which nothing
+// happens costs a turn of the loop nothing.
+static void ask_before_poll(BusLink *l) {
+        if (!l->dead)
+                uv_prepare_start(&l->prepare, on_prepare);
+}
 
 static void on_handle_closed(uv_handle_t *h) {
         BusLink *l = h->data;
@@ -88,6 +97,7 @@ static void process(BusLink *l) {
         }
         if (r < 0 && l->error == 0)
                 l->error = r;
+        ask_before_poll(l);
         l->ops.turn(l->userdata); // may close us; the memory stays until the loop closes the handles
         if (!l->dead && l->error < 0)
                 break_link(l, l->error);
@@ -130,6 +140,7 @@ static void on_prepare(uv_prepare_t *h) {
         }
         if (l->paused || rests)
                 r &= ~POLLIN;
+        uv_prepare_stop(&l->prepare); // what it waits for stays so until somebody uses it
         want_events(l, (r & POLLIN ? UV_READABLE : 0) | (r & POLLOUT ? UV_WRITABLE : 0));
         r = sd_bus_get_timeout(l->bus, &until_us);
         if (r <= 0)
@@ -242,16 +253,19 @@ void bus_link_close(BusLink *l) {
 }
 
 sd_bus *bus_link_bus(BusLink *l) {
+        ask_before_poll(l);
         return l->bus;
 }
 
 void bus_link_fail(BusLink *l, int error) {
         if (l->error == 0)
                 l->error = error;
+        ask_before_poll(l);
 }
 
 void bus_link_pause(BusLink *l, bool pause) {
         l->paused = pause;
+        ask_before_poll(l);
 }
 
 bool bus_link_take_loss(BusLink *l) {
@@ -263,6 +277,7 @@ bool bus_link_take_loss(BusLink *l) {
 
 void bus_link_allow_rest(BusLink *l, bool allow) {
         l->may_rest = allow;
+        ask_before_poll(l);
 }
 
 uint64_t bus_link_drained_us(const BusLink *l) {

@@ -35,6 +35,8 @@ enum {
         SYSTEMD_UNFINISHED_MAX = 256,    // starts whose end we still wait for, and as many stops
         SYSTEMD_UNFINISHED_OF_ONE = 192, // of these, of one request
         SYSTEMD_READ_BUDGET = 32,        // messages per turn of the loop
+        SYSTEMD_READ_SHARED = 256,       // of all managers that share a loop, once so many have more to say
+        SYSTEMD_READ_MIN = 4,            // but so many of each
         SYSTEMD_CHECK_CHUNK = 100,       // names per ListUnitsByNames
         SYSTEMD_QUERIES_MAX = 64,        // questions about single units in flight
         SYSTEMD_ROWS_PER_TURN =
@@ -88,6 +90,12 @@ typedef struct SystemdOps {
         void (*stopping)(void *userdata); // the machine (or user session) is shutting down; once
 } SystemdOps;
 
+// Of all managers on one loop, so that many that talk at once leave each other, and everybody else, their
+// time. Zero-initialised; outlives them.
+typedef struct SystemdShare {
+        unsigned n_busy; // that had more to read than they may in one turn
+} SystemdShare;
+
 typedef struct SystemdConfig {
         uv_loop_t *loop;
         const char *socket_path;  // NULL: /run/systemd/private
@@ -98,6 +106,7 @@ typedef struct SystemdConfig {
         // will own, or negative errno. -EINPROGRESS: systemd_manager_take_socket() brings it later.
         int (*open_socket)(void *userdata);
         void *open_userdata;
+        SystemdShare *share; // NULL: alone
 } SystemdConfig;
 
 // Connects from the loop, not before it returns. `config` and `ops` are copied, strings too.

@@ -98,8 +98,11 @@ AgentNode *agent_node_new(Agent *a, const char *manager) {
 }
 
 int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config) {
-        int r = systemd_manager_new(config, &agent_systemd_ops, node, &node->systemd);
+        SystemdConfig shared = *config;
+        int r;
 
+        shared.share = &node->agent->share;
+        r = systemd_manager_new(&shared, &agent_systemd_ops, node, &node->systemd);
         if (r >= 0)
                 node->n_open++;
         return r;

@@ -177,8 +177,9 @@ typedef struct Agent {
         Argosy__Label **labels; // packed copies
         size_t n_labels;
 
-        ListNode nodes;    // AgentNode.in_agent; the system's is the first
-        AgentNode *system; // NULL while the agent begins or ends
+        ListNode nodes;     // AgentNode.in_agent; the system's is the first
+        SystemdShare share; // of the nodes' connections
+        AgentNode *system;  // NULL while the agent begins or ends
         size_t n_nodes;
         Map specs;
         ListNode report;

@@ -33,6 +33,8 @@ struct BusLink {
         uint64_t drained_us;
         BusPace pace;
         bool may_rest;
+        SystemdShare *share;    // NULL: alone
+        bool busy;              // counted there
         uint64_t rest_until_us; // monotonic
         BusLinkOps ops;
         void *userdata;
@@ -57,8 +59,26 @@ static void on_handle_closed(uv_handle_t *h) {
         free(l);
 }
 
+static size_t read_budget(const BusLink *l) {
+        unsigned n = l->share ? MAX_OF(l->share->n_busy, 1U) : 1;
+
+        return MIN_OF(MAX_OF(SYSTEMD_READ_SHARED / n, (unsigned) SYSTEMD_READ_MIN),
+                      (unsigned) SYSTEMD_READ_BUDGET);
+}
+
+static void note_busy(BusLink *l, bool busy) {
+        if (!l->share || l->busy == busy)
+                return;
+        l->busy = busy;
+        if (busy)
+                l->share->n_busy++;
+        else
+                l->share->n_busy--;
+}
+
 static void break_link(BusLink *l, int error) {
         l->dead = true;
+        note_busy(l, false);
         uv_poll_stop(&l->poll);
         uv_prepare_stop(&l->prepare);
         uv_timer_stop(&l->timer);
@@ -78,17 +98,18 @@ static uint64_t now_monotonic_us(void) {
 }
 
 static void process(BusLink *l) {
-        size_t n_messages = 0;
+        size_t n_messages = 0, budget = read_budget(l);
         int r = 0;
 
         note_loss(l);
-        for (int i = 0; i < SYSTEMD_READ_BUDGET && !l->paused && l->error == 0; i++) {
+        while (n_messages < budget && !l->paused && l->error == 0) {
                 r = sd_bus_process(l->bus, NULL);
                 if (r <= 0)
                         break;
                 n_messages++;
                 note_loss(l);
         }
+        note_busy(l, n_messages == budget);
         if (r == 0 && !l->paused) {
                 uint64_t now_us = now_monotonic_us();
 
@@ -244,8 +265,13 @@ int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata,
         return 0;
 }
 
+void bus_link_set_share(BusLink *l, SystemdShare *share) {
+        l->share = share;
+}
+
 void bus_link_close(BusLink *l) {
         l->dead = true;
+        note_busy(l, false);
         uv_close((uv_handle_t *) &l->poll, on_handle_closed);
         uv_close((uv_handle_t *) &l->prepare, on_handle_closed);
         uv_close((uv_handle_t *) &l->timer, on_handle_closed);

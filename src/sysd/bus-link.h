@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "macro.h"
+#include "systemd-manager.h"
 
 typedef struct BusLink BusLink;
 
@@ -30,6 +31,8 @@ int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata,
 // Drops the connection with all calls under way: their handlers are not called. Never from inside `message`
 // or a reply handler.
 void bus_link_close(BusLink *l);
+// How many messages a turn takes depends on how many others have more, too.
+void bus_link_set_share(BusLink *l, SystemdShare *share);
 sd_bus *bus_link_bus(BusLink *l);
 // A reply handler found nonsense: the link breaks at the end of the burst.
 void bus_link_fail(BusLink *l, int error);

@@ -144,6 +144,7 @@ struct SystemdManager {
         char *socket_path;
         int (*open_socket)(void *userdata);
         void *open_userdata;
+        SystemdShare *share;
         SystemdOps ops;
         void *userdata;
 

@@ -271,6 +271,7 @@ static int manager_begin(SystemdManager *m, int fd) {
         int r = bus_link_new(m->loop, fd, &ops, m, &m->link);
         if (r < 0)
                 return r;
+        bus_link_set_share(m->link, m->share);
         manager_ref(m);
         m->stats.connects++;
         r = subscribe(m);
@@ -490,6 +491,7 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
                 .socket_path = strdup(config->socket_path ?: "/run/systemd/private"),
                 .open_socket = config->open_socket,
                 .open_userdata = config->open_userdata,
+                .share = config->share,
                 .check_period_us = config->check_period_us ?: SYSTEMD_CHECK_PERIOD_S * UINT64_C(1000000),
                 .ops = *ops,
                 .userdata = userdata,

@@ -43,6 +43,7 @@ enum {
                 1000,            // rows of a ListUnits reply taken in per turn of the loop, about 1 us each
         SYSTEMD_SETTLE_MS = 100, // how long the end of a job waits for its unit's change before it asks
         SYSTEMD_CHECK_PERIOD_S = 600,
+        SYSTEMD_CHECK_ANSWER_S = 120, // a busy systemd may well take half a minute
 };
 
 typedef struct UnitRuntime {
@@ -100,6 +101,9 @@ typedef struct SystemdConfig {
         uv_loop_t *loop;
         const char *socket_path;  // NULL: /run/systemd/private
         uint64_t check_period_us; // rolling check: one full round in this time; 0: SYSTEMD_CHECK_PERIOD_S
+        // After so long without an answer to the check its reply was lost; 0: SYSTEMD_CHECK_ANSWER_S, or the
+        // period if that is longer.
+        uint64_t check_answer_us;
         const char *cgroup_root;  // of the manager, see cgroup-path.h; NULL: that of the process behind the
                                   // socket
         // NULL, or called instead of connecting to socket_path: a connected stream socket that the manager

@@ -14,7 +14,7 @@
 // What an answer says is applied at once: it is true. If no signal tells of it within JUDGE_MS, one was
 // lost: that is counted, logged with the unit's name, and a full sync begins.
 //
-// A lost reply is found too: systemd answers in order, and nothing for a whole period is no answer.
+// A lost reply is found too: systemd answers in order, and nothing for check_answer_us is no answer.
 //
 // The check's own question loads a unit that had left memory unheard, and systemd tells of its coming and
 // going again. That does not explain the difference, see `renewed`.
@@ -355,7 +355,7 @@ static void check_on(SystemdManager *m) {
         const char *names[SYSTEMD_CHECK_CHUNK];
         size_t n;
 
-        if (m->check_open > 0 && uv_hrtime() / 1000 - m->check_sent_us > m->check_period_us)
+        if (m->check_open > 0 && uv_hrtime() / 1000 - m->check_sent_us > m->check_answer_us)
                 manager_fail(m, -ETIMEDOUT); // its reply was lost
         if (m->check_open > 0 || m->resting || m->walk)
                 return;

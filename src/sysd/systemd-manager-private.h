@@ -181,7 +181,7 @@ struct SystemdManager {
         bool stopping, announce_stopping;
         bool stopping_suspected; // a job for shutdown.target, and no answer yet
 
-        uint64_t check_period_us, check_due_ms;
+        uint64_t check_period_us, check_answer_us, check_due_ms;
         uint64_t judge_ms;                    // when a suspect has had its time
         uint8_t check_round;                  // 0, 1, 0, ...
         unsigned check_open;                  // questions of the check without an answer

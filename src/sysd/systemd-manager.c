@@ -482,6 +482,7 @@ static int init_timer(SystemdManager *m, uv_timer_t *timer) {
 
 int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata,
                         SystemdManager **ret) {
+        uint64_t period_us = config->check_period_us ?: SYSTEMD_CHECK_PERIOD_S * UINT64_C(1000000);
         SystemdManager *m = calloc(1, sizeof(*m));
 
         if (!m)
@@ -492,7 +493,9 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
                 .open_socket = config->open_socket,
                 .open_userdata = config->open_userdata,
                 .share = config->share,
-                .check_period_us = config->check_period_us ?: SYSTEMD_CHECK_PERIOD_S * UINT64_C(1000000),
+                .check_period_us = period_us,
+                .check_answer_us = config->check_answer_us
+                                           ?: MAX_OF(period_us, SYSTEMD_CHECK_ANSWER_S * UINT64_C(1000000)),
                 .ops = *ops,
                 .userdata = userdata,
                 .retry_ms = RETRY_MIN_MS,

@@ -17,7 +17,7 @@
 #include "systemd-manager.h"
 #include "unit-state.h"
 
-enum { PERIOD_US = 5 * 1000, TMPFS = 0x01021994 };
+enum { PERIOD_US = 5 * 1000, ANSWER_US = 200 * 1000, TMPFS = 0x01021994 };
 
 static FakeSystemd *fake;
 static SystemdManager *manager;
@@ -68,6 +68,7 @@ static void open_manager(uint64_t period_us) {
                 .open_socket = fake_systemd_open,
                 .open_userdata = fake,
                 .check_period_us = period_us,
+                .check_answer_us = ANSWER_US,
                 .cgroup_root = cgroups ?: "/nonexistent",
         };
 
@@ -227,6 +228,16 @@ static void lose(const char *name, const char *active, const char *sub, const ch
         fake_systemd_lose_signals(fake, false);
 }
 
+// What was found once is not found again. (The first round may still meet what is on its way.)
+static void finds_no_more(void) {
+        uint64_t before;
+
+        rounds(1);
+        before = stats().discrepancies;
+        rounds(1);
+        assert_int_equal(stats().discrepancies, before);
+}
+
 static void a_lost_failure_is_found_counted_and_told(void **state) {
         open_with("a.service", NULL, PERIOD_US);
         lose("a.service", "failed", "failed", "signal");
@@ -234,8 +245,7 @@ static void a_lost_failure_is_found_counted_and_told(void **state) {
         loop_until(n_synced == 2);
         assert_int_equal(seen("a.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_string_equal(seen("a.service")->result, "signal");
-        rounds(2);
-        assert_int_equal(stats().discrepancies, 1);
+        finds_no_more();
 }
 
 // The question itself makes systemd load the unit and drop it again: that tells nothing about the loss.
@@ -266,9 +276,8 @@ static void a_unit_that_was_believed_gone_is_found_by_its_control_group(void **s
         lose("hidden.service", "active", "running", NULL);
         loop_until(is_active("hidden.service"));
         loop_until(stats().discrepancies == 1);
-        assert_true(seen("hidden.service")->invocation_id[0] > 0);
-        rounds(1);
-        assert_int_equal(stats().discrepancies, 1);
+        loop_until(seen("hidden.service")->invocation_id[0] > 0);
+        finds_no_more();
 }
 
 static void one_that_failed_meanwhile_is_found_too(void **state) {

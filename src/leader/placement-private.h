@@ -231,7 +231,7 @@ enum { // Unit.flags
 
 typedef struct PlacedUnit {
         const char *name;
-        uint64_t seq; // when it began to wait; 0: it does not
+        uint64_t seq; // when it was wanted first; 0: it never waited since then
         uint32_t shape, node, home;
         uint32_t prev, next;                    // on the node
         uint32_t queue, queue_prev, queue_next; // PLACEMENT_NONE: it does not wait

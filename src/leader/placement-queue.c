@@ -362,9 +362,11 @@ int wait_again(Placement *p, uint32_t unit) {
         return wait_add(p, unit);
 }
 
+// Who was wanted before those that wait goes before them, so that what was taken back has its turn again.
 int wait_add(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
         uint32_t queue;
+        bool front;
         Queue *q;
         int r;
 
@@ -377,14 +379,22 @@ int wait_add(Placement *p, uint32_t unit) {
         if (u->seq == 0)
                 u->seq = ++p->seq;
         u->queue = queue;
-        u->queue_next = PLACEMENT_NONE;
-        u->queue_prev = q->last;
-        if (q->last != PLACEMENT_NONE)
-                p->units[q->last].queue_next = unit;
-        else
+        front = q->n > 0 && u->seq < p->units[q->first].seq;
+        u->queue_prev = front ? PLACEMENT_NONE : q->last;
+        u->queue_next = front ? q->first : PLACEMENT_NONE;
+        if (q->n == 0 || front)
                 q->first = unit;
-        q->last = unit;
-        return ++q->n == 1 ? queue_in(p, queue) : 0;
+        if (q->n == 0 || !front)
+                q->last = unit;
+        if (u->queue_prev != PLACEMENT_NONE)
+                p->units[u->queue_prev].queue_next = unit;
+        if (u->queue_next != PLACEMENT_NONE)
+                p->units[u->queue_next].queue_prev = unit;
+        if (q->n++ == 0)
+                return queue_in(p, queue);
+        if (front && !q->blocked)
+                queue_sift(p, &p->roles[q->role], q->heap);
+        return 0;
 }
 
 void wait_take(Placement *p, uint32_t unit) {

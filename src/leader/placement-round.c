@@ -181,7 +181,6 @@ static int grant(Placement *p, uint32_t unit, size_t disruptions, uint32_t *ret_
         *ret_node = PLACEMENT_NONE;
         if (u->node != PLACEMENT_NONE && !unit_must_go(p, unit)) {
                 wait_take(p, unit);
-                u->seq = 0;
                 return NOT_BLOCKED;
         }
         if (u->follows == PLACEMENT_NONE && u->followed == PLACEMENT_NONE)
@@ -210,6 +209,7 @@ typedef struct Victims {
         uint32_t units[64], n;
         int16_t highest; // priority among them
         bool enough;
+        bool limited; // there are more, but no more may be disturbed
 } Victims;
 
 static bool may_be_preempted(const Placement *p, const PlacedUnit *victim, const PlacedUnit *by) {
@@ -255,8 +255,10 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, size_
                                 if (u->priority != done || !may_be_preempted(p, u, by) ||
                                     is_enough(p, &room, demand))
                                         continue;
-                                if (v->n == ELEMENTSOF(v->units) || v->n == most)
+                                if (v->n == ELEMENTSOF(v->units) || v->n == most) {
+                                        v->limited = v->n == most;
                                         return;
+                                }
                                 v->units[v->n++] = i;
                                 v->highest = u->priority;
                                 for (unsigned k = 0; k < p->n_resources; k++)
@@ -286,15 +288,17 @@ static int evict(Placement *p, const Victims *v, uint32_t unit_for) {
 }
 
 // Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
-static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_done) {
+static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_done, bool *ret_limited) {
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
         const Selector *s = &p->selectors[p->shapes[u->shape].selector];
         Victims best = {0}, v;
 
-        *ret_done = false;
-        if (u->priority <= p->lowest_priority || p->n_disruptions >= disruptions ||
-            u->follows != PLACEMENT_NONE)
+        *ret_done = *ret_limited = false;
+        if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE)
+                return 0;
+        *ret_limited = p->n_disruptions >= disruptions;
+        if (*ret_limited)
                 return 0;
         for (uint32_t w = 0; w < p->node_words; w++)
                 for (Word bits = s->nodes[w]; bits; bits &= bits - 1) {
@@ -304,6 +308,7 @@ static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_do
                             !spread_allows(p, c, node))
                                 continue;
                         find_victims(p, p->nodes[node].host, unit, disruptions - p->n_disruptions, &v);
+                        *ret_limited |= v.limited;
                         if (v.enough && is_better(&v, &best))
                                 best = v;
                 }
@@ -387,15 +392,15 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
         int r = begin(p, now_us);
 
         while (r >= 0 && p->n_decisions < budget->decisions && (unit = wait_next(p)) != PLACEMENT_NONE) {
-                bool made_room = false;
+                bool made_room = false, limited = false;
 
                 r = grant(p, unit, budget->disruptions, &node);
                 if (r == BLOCKED_NODES || r == BLOCKED_SPREAD) {
                         int why = r;
 
-                        r = preempt(p, unit, budget->disruptions, &made_room);
+                        r = preempt(p, unit, budget->disruptions, &made_room, &limited);
                         if (r >= 0)
-                                r = made_room ? 0 : why;
+                                r = made_room ? 0 : limited ? BLOCKED_BUDGET : why;
                 }
                 if (r > 0)
                         queue_block(p, p->units[unit].queue, (Blocked) r);

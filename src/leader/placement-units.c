@@ -82,7 +82,6 @@ int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         n->n_units++;
         p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
         u->node = u->home = node;
-        u->seq = 0;
         return count(p, unit, node, +1);
 }
 
@@ -118,7 +117,6 @@ int unit_check(Placement *p, uint32_t unit) {
         if (u->node == PLACEMENT_NONE || unit_must_go(p, unit))
                 return wait_add(p, unit);
         wait_take(p, unit);
-        u->seq = 0;
         return 0;
 }
 

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "placement.h"
+#include "str.h"
+
+enum { SEC = 1000000 };
+
+typedef struct Fixture {
+        Placement *p;
+        uint32_t role, class; // without limits; without demands
+        uint32_t nodes[8], hosts[8];
+} Fixture;
+
+static const PlacementRole plain = {.weight = 1, .limit = {-1, -1, -1, -1, -1, -1, -1, -1}};
+
+static uint32_t class_of(Fixture *f, const PlacementSpec *spec) {
+        uint32_t class;
+
+        assert_int_equal(placement_class_get(f->p, spec, &class), 0);
+        return class;
+}
+
+static uint32_t needing(Fixture *f, int32_t cpu) {
+        return class_of(f, &(PlacementSpec){.demand = {{cpu}}});
+}
+
+// So many hosts of 4 cores, rack=r0, r1, r0, ...
+static Fixture *hosts(int n) {
+        static const char *const racks[] = {"r0", "r1"};
+        Fixture *f = calloc(1, sizeof *f);
+
+        assert_int_equal(placement_new(&f->p), 0);
+        assert_int_equal(placement_role_add(f->p, &plain, &f->role), 0);
+        for (int i = 0; i < n; i++) {
+                PlacementLabel rack = {"rack", racks[i % 2]};
+
+                assert_int_equal(placement_host_add(f->p, &(PlacementVector){{4000, 4096}},
+                                                    PLACEMENT_SIZE_ONE, &f->hosts[i]),
+                                 0);
+                assert_int_equal(placement_node_add(f->p, f->hosts[i], &rack, 1, &f->nodes[i]), 0);
+                assert_int_equal(placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN, 0), 0);
+        }
+        f->class = class_of(f, &(PlacementSpec){.loss_delay_us = 0});
+        return f;
+}
+
+static void done(Fixture *f) {
+        placement_free(f->p);
+        free(f);
+}
+
+static uint32_t add_for(Fixture *f, const char *name, uint32_t class, uint32_t role, int16_t priority) {
+        uint32_t u;
+
+        assert_int_equal(placement_unit_add(f->p, name, class, role, priority, &u), 0);
+        assert_int_equal(placement_unit_want(f->p, u, true), 0);
+        return u;
+}
+
+static uint32_t add(Fixture *f, const char *name, uint32_t class) {
+        return add_for(f, name, class, f->role, 0);
+}
+
+// What a round decides, as "unit>node" in a row; P>node before a preempted one.
+static const char *round_at(Fixture *f, uint64_t now_us, size_t disruptions) {
+        static char text[512];
+        const PlacementDecision *d;
+        size_t n, len = 0;
+
+        assert_int_equal(placement_round(f->p, now_us, &(PlacementBudget){100, disruptions}, &d, &n), 0);
+        *text = 0;
+        for (size_t i = 0; i < n; i++)
+                len += (size_t) snprintf(text + len, sizeof text - len, "%s%u>%d", len ? " " : "", d[i].unit,
+                                         (int) d[i].to);
+        return text;
+}
+
+static uint32_t at(Fixture *f, uint32_t unit) {
+        return placement_unit_node(f->p, unit);
+}
+
+// ------------------------------------------------------------------------------------------------ following
+
+static void a_pair_starts_together_and_migrates_together(void **state) {
+        Fixture *f = hosts(3);
+        uint32_t other = add(f, "other", needing(f, 3000)), db = add(f, "db", needing(f, 1000)),
+                 web = add(f, "web", needing(f, 2000));
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, other), 0);
+        assert_int_equal(at(f, db), at(f, web));
+        assert_int_equal(placement_node_set_state(f->p, at(f, db), PLACEMENT_LOST, SEC), 0);
+        round_at(f, SEC, 0);
+        assert_int_equal(at(f, db), 2); // node 0 has room for one of them only
+        assert_int_equal(at(f, web), 2);
+        done(f);
+}
+
+static void who_follows_nobody_known_waits_and_says_so(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t db, web = add(f, "web", f->class);
+
+        assert_int_equal(placement_unit_add(f->p, "db", f->class, f->role, 0, &db), 0); // not wanted
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        assert_string_equal(round_at(f, 0, 0), "");
+        assert_non_null(placement_why_not_now(f->p, web));
+        assert_int_equal(placement_unit_want(f->p, db, true), 0);
+        round_at(f, 0, 0);
+        assert_true(at(f, web) != PLACEMENT_NONE);
+        assert_int_equal(at(f, web), at(f, db));
+        done(f);
+}
+
+static void a_follower_that_has_no_room_does_not_keep_its_target_down(void **state) {
+        Fixture *f = hosts(1);
+        uint32_t db = add(f, "db", needing(f, 3000)), web = add(f, "web", needing(f, 3000));
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, db), 0);
+        assert_int_equal(at(f, web), PLACEMENT_NONE);
+        done(f);
+}
+
+static void circles_of_followers_are_refused(void **state) {
+        Fixture *f = hosts(1);
+        uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class);
+
+        assert_int_equal(placement_unit_follow(f->p, a, b), 0);
+        assert_int_equal(placement_unit_follow(f->p, b, c), 0);
+        assert_int_equal(placement_unit_follow(f->p, c, a), -ELOOP);
+        assert_int_equal(placement_unit_follow(f->p, a, a), -ELOOP);
+        done(f);
+}
+
+static void a_drained_pair_costs_two_disruptions_or_stays(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        assert_int_equal(placement_node_set_state(f->p, at(f, db), PLACEMENT_DRAIN, 0), 0);
+        assert_string_equal(round_at(f, 0, 1), "");
+        assert_non_null(placement_why_not_now(f->p, db));
+        round_at(f, 0, 2);
+        assert_int_equal(at(f, db), 1);
+        assert_int_equal(at(f, web), 1);
+        done(f);
+}
+
+// ------------------------------------------------------------------------------------------------ losing
+
+static void a_node_that_comes_back_in_time_keeps_its_units(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t class = class_of(f, &(PlacementSpec){.loss_delay_us = 10 * SEC}), u = add(f, "a", class);
+
+        round_at(f, 0, 0);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, SEC), 0);
+        assert_string_equal(round_at(f, 5 * SEC, 0), "");
+        assert_true(placement_next_due(f->p) == 11 * SEC);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_OPEN, 6 * SEC), 0);
+        assert_string_equal(round_at(f, 20 * SEC, 0), "");
+        assert_int_equal(at(f, u), 0);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, 21 * SEC), 0);
+        round_at(f, 31 * SEC, 0);
+        assert_int_equal(at(f, u), 1);
+        assert_true(placement_next_due(f->p) == PLACEMENT_NEVER);
+        done(f);
+}
+
+static void what_is_to_stay_stays_on_a_lost_node(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t u = add(f, "a", class_of(f, &(PlacementSpec){.loss_delay_us = PLACEMENT_NEVER}));
+
+        round_at(f, 0, 0);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, SEC), 0);
+        assert_string_equal(round_at(f, 1000 * (uint64_t) SEC, 0), "");
+        assert_int_equal(at(f, u), 0);
+        assert_non_null(placement_why_not_now(f->p, u));
+        done(f);
+}
+
+static void many_losses_at_once_move_nothing_until_released(void **state) {
+        Fixture *f = hosts(6);
+        uint32_t u[6];
+        static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+
+        placement_set_brake(f->p, &(PlacementBrake){.permille = 330, .nodes = 2, .window_us = 60 * SEC});
+        for (int i = 0; i < 6; i++)
+                u[i] = add(f, names[i], f->class);
+        round_at(f, 0, 0);
+        for (uint32_t i = 0; i < 2; i++)
+                assert_int_equal(placement_node_set_state(f->p, i, PLACEMENT_LOST, SEC), 0);
+        assert_true(placement_braked(f->p));
+        assert_string_equal(round_at(f, 2 * SEC, 0), "");
+        assert_string_equal(placement_why_not_now(f->p, u[0]),
+                            "too many nodes are lost at once: nothing moves until some are back");
+        placement_release_brake(f->p);
+        assert_false(placement_braked(f->p));
+        round_at(f, 3 * SEC, 0);
+        assert_true(at(f, u[0]) >= 2 && at(f, u[1]) >= 2);
+        done(f);
+}
+
+static void the_brake_lets_go_when_enough_are_back(void **state) {
+        Fixture *f = hosts(4);
+        uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class);
+
+        placement_set_brake(f->p, &(PlacementBrake){.permille = 400, .nodes = 2, .window_us = 60 * SEC});
+        round_at(f, 0, 0);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, SEC), 0);
+        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_LOST, SEC), 0);
+        assert_string_equal(round_at(f, SEC, 0), "");
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_OPEN, 2 * SEC), 0);
+        round_at(f, 2 * SEC, 0);
+        assert_int_equal(at(f, a), 0); // it was back in time
+        assert_int_equal(at(f, b), 2);
+        done(f);
+}
+
+// ------------------------------------------------------------------------------------------------ failing
+
+static void a_penalty_fades(void **state) {
+        Fixture *f = hosts(2);
+
+        assert_int_equal(placement_host_penalise(f->p, f->hosts[0], 100, 10 * SEC, 0), 0);
+        add(f, "a", f->class);
+        assert_string_equal(round_at(f, 0, 0), "0>1");
+        add(f, "b", f->class);
+        assert_string_equal(round_at(f, 20 * SEC, 0), "1>1"); // 25 points are more than one unit
+        add(f, "c", f->class);
+        assert_string_equal(round_at(f, 1000 * (uint64_t) SEC, 0), "2>0");
+        done(f);
+}
+
+static void a_unit_that_failed_somewhere_stays_away_for_a_time(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t u = add(f, "a", f->class);
+
+        round_at(f, 0, 0);
+        assert_int_equal(placement_unit_exclude(f->p, u, 0, 10 * SEC), 0);
+        round_at(f, 0, 1);
+        assert_int_equal(at(f, u), 1);
+        assert_int_equal(placement_unit_exclude(f->p, u, 1, PLACEMENT_NEVER), 0);
+        assert_string_equal(round_at(f, 5 * SEC, 1), "");
+        assert_true(placement_next_due(f->p) == 10 * SEC);
+        round_at(f, 10 * SEC, 1);
+        assert_int_equal(at(f, u), 0);
+        done(f);
+}
+
+// ------------------------------------------------------------------------------------------------ who
+
+static void the_role_that_has_the_least_for_its_weight_goes_next(void **state) {
+        Fixture *f = hosts(3); // 12 cores
+        uint32_t small, large, class = needing(f, 1000), n[2] = {0, 0};
+        static char names[40][8];
+        const PlacementDecision *d;
+        size_t n_decisions;
+
+        assert_int_equal(placement_role_add(f->p, &plain, &small), 0);
+        assert_int_equal(
+                placement_role_add(f->p,
+                                   &(PlacementRole){.weight = 3, .limit = {-1, -1, -1, -1, -1, -1, -1, -1}},
+                                   &large),
+                0);
+        for (int i = 0; i < 40; i++) {
+                snprintf(names[i], sizeof names[i], "u%d", i);
+                add_for(f, names[i], class, i < 20 ? small : large, 0);
+        }
+        assert_int_equal(placement_round(f->p, 0, &(PlacementBudget){100, 0}, &d, &n_decisions), 0);
+        assert_int_equal(n_decisions, 12);
+        for (size_t i = 0; i < n_decisions; i++) {
+                n[d[i].unit >= 20]++;
+                assert_true(n[1] <= 3 * n[0] + 1 && 3 * n[0] <= n[1] + 3); // within one unit, all the way
+        }
+        assert_int_equal(n[0], 3);
+        assert_int_equal(n[1], 9);
+        done(f);
+}
+
+static void a_limit_holds_and_is_told(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t role, a, b;
+
+        assert_int_equal(placement_role_add(
+                                 f->p,
+                                 &(PlacementRole){.weight = 1, .limit = {1500, -1, -1, -1, -1, -1, -1, -1}},
+                                 &role),
+                         0);
+        a = add_for(f, "a", needing(f, 1000), role, 0);
+        b = add_for(f, "b", needing(f, 1000), role, 0);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, b), PLACEMENT_NONE);
+        assert_string_equal(placement_why_not_now(f->p, b), "its role's limit is reached");
+        assert_int_equal(placement_unit_want(f->p, a, false), 0);
+        round_at(f, 0, 0);
+        assert_true(at(f, b) != PLACEMENT_NONE);
+        done(f);
+}
+
+static void what_is_guaranteed_to_a_role_stays_free_for_it(void **state) {
+        Fixture *f = hosts(1);
+        uint32_t role, a, b, mine;
+
+        assert_int_equal(placement_role_add(f->p,
+                                            &(PlacementRole){.weight = 1,
+                                                             .guarantee = {3000},
+                                                             .limit = {-1, -1, -1, -1, -1, -1, -1, -1}},
+                                            &role),
+                         0);
+        a = add(f, "a", needing(f, 1000));
+        b = add(f, "b", needing(f, 1000));
+        round_at(f, 0, 0);
+        assert_true(at(f, a) == 0 && at(f, b) == PLACEMENT_NONE);
+        assert_non_null(placement_why_not_now(f->p, b));
+        mine = add_for(f, "mine", needing(f, 3000), role, 0);
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, mine), 0);
+        done(f);
+}
+
+static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t low = add_for(f, "low", needing(f, 3000), f->role, -5),
+                 middle = add_for(f, "middle", needing(f, 3000), f->role, 0), high;
+
+        round_at(f, 0, 0);
+        high = add_for(f, "high", needing(f, 2000), f->role, 10);
+        assert_string_equal(round_at(f, 0, 0), ""); // not without a budget
+        round_at(f, 0, 1);
+        assert_int_equal(at(f, low), PLACEMENT_NONE);
+        assert_int_equal(at(f, middle), 0);
+        assert_int_equal(at(f, high), 1);
+        done(f);
+}
+
+// ------------------------------------------------------------------------------------------------ the rest
+
+static void what_did_not_come_true_is_taken_back(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t class = needing(f, 3000), a = add(f, "a", class), b = add(f, "b", class);
+        const PlacementDecision *d;
+        PlacementDecision copy[2];
+        size_t n;
+
+        assert_int_equal(placement_round(f->p, 0, &(PlacementBudget){100, 0}, &d, &n), 0);
+        assert_int_equal(n, 2);
+        memcpy(copy, d, sizeof copy);
+        assert_int_equal(placement_take_back(f->p, copy, n), 0);
+        assert_true(at(f, a) == PLACEMENT_NONE && at(f, b) == PLACEMENT_NONE);
+        assert_string_equal(round_at(f, 0, 0), "0>0 1>1");
+        done(f);
+}
+
+static void each_node_has_its_reason(void **state) {
+        static const char *const r1[] = {"r1", NULL}, *const globs[] = {"db*", NULL};
+        static const PlacementTerm rack = {PLACEMENT_IN, "rack", r1};
+        Fixture *f = hosts(6);
+        uint32_t u, db = add(f, "db1", f->class), big = add(f, "big", needing(f, 3500));
+        PlacementRefusal *why;
+        size_t n;
+
+        assert_int_equal(placement_unit_put(f->p, db, 1), 0);
+        assert_int_equal(placement_unit_put(f->p, big, 3), 0);
+        u = add(f, "x",
+                class_of(f, &(PlacementSpec){
+                                    .terms = &rack, .n_terms = 1, .conflicts = globs, .demand = {{1000}}}));
+        assert_int_equal(placement_node_set_state(f->p, 5, PLACEMENT_DRAIN, 0), 0);
+        assert_string_equal(round_at(f, 0, 0), "");
+        assert_int_equal(placement_why(f->p, u, &why, &n), 0);
+        assert_int_equal(n, 6);
+        assert_string_equal(why[0].reason, "needs label rack=r1, has rack=r0");
+        assert_string_equal(why[1].reason, "conflicts with db1 there (Conflicts=db*)");
+        assert_string_equal(why[3].reason, "needs 1.000 cores, free are 0.500 cores of 4.000 cores");
+        assert_string_equal(why[5].reason, "the node is being drained");
+        placement_refusals_free(why, n);
+        done(f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_pair_starts_together_and_migrates_together),
+                cmocka_unit_test(who_follows_nobody_known_waits_and_says_so),
+                cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
+                cmocka_unit_test(circles_of_followers_are_refused),
+                cmocka_unit_test(a_drained_pair_costs_two_disruptions_or_stays),
+                cmocka_unit_test(a_node_that_comes_back_in_time_keeps_its_units),
+                cmocka_unit_test(what_is_to_stay_stays_on_a_lost_node),
+                cmocka_unit_test(many_losses_at_once_move_nothing_until_released),
+                cmocka_unit_test(the_brake_lets_go_when_enough_are_back),
+                cmocka_unit_test(a_penalty_fades),
+                cmocka_unit_test(a_unit_that_failed_somewhere_stays_away_for_a_time),
+                cmocka_unit_test(the_role_that_has_the_least_for_its_weight_goes_next),
+                cmocka_unit_test(a_limit_holds_and_is_told),
+                cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
+                cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
+                cmocka_unit_test(what_did_not_come_true_is_taken_back),
+                cmocka_unit_test(each_node_has_its_reason),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -22,9 +22,22 @@
 //                                      over these; any of them. Without it only system managers
 //      NodeLost=, NodeLostDelaySec=, CutOff=, CutOffSec=, RestartElsewhere=    see failing-options.h; not in
 //      [X-Fleet]
-//      X-ConditionMachineID=, X-ConditionMachineMetadata=   [X-Fleet] only, old names of the first two
+//      MachineOf=, SameNodeAs=UNIT ... on the node where these are. Not with Global=, MachineID=
+//      Conflicts=GLOB ...              not on a node with a unit whose name matches; holds in both
+//                                      directions. Not with MachineID=. In [X-Argosy] it may not match the
+//                                      unit itself
+//      Host=NAME ...                   hosts by name or machine id; any of them
+//      RequireLabel=EXPR ...           KEY=VALUE[|VALUE...], KEY!=VALUE[|VALUE...], KEY (exists), !KEY; all
+//      Pool=NAME ...                   like RequireLabel=pool=NAME|...
+//      PreferLabel=EXPR[:WEIGHT] ...   better there, up to a difference in load of WEIGHT (1..1000; 100)
+//      SpreadOver=KEY[:SKEW]           units of one template no further apart in number than SKEW (1) between
+//                                      the values of this label; "host" for single hosts
+//      PreferSpreadOver=KEY            as far apart as possible
+//      Packing=BOOLEAN                 the fullest node that has room instead of the emptiest
+//      ReserveCPU=CORES or N%, ReserveMemory=BYTES (K M G T), ReserveResource=NAME:N ...
+//      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
-// An empty assignment undoes the ones before it. Specifiers in the first two and Manager=: %n (name), %N
+// An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
 // (name without its type), %p (part before '@'), %i (instance), %%; any other is refused. Any other key in
 // these two sections is refused too.
 
@@ -35,14 +48,30 @@
 
 enum {
         UNIT_FILE_MAX = 256 * 1024, // bytes; larger files are refused
-        UNIT_FILE_VALUES_MAX = 256, // values of MachineID= and MachineMetadata= in one file, and of [Install]
-        LABEL_MAX = 63,             // bytes of a label's key, and of its value
+        UNIT_FILE_VALUES_MAX =
+                256,           // values of MachineID= and MachineMetadata= in one file, and of [Install]
+        UNIT_WISHES_MAX = 3,   // PreferLabel= of one unit
+        UNIT_RESERVES_MAX = 6, // kinds of ReserveResource= in one unit
+        LABEL_MAX = 63,        // bytes of a label's key, and of its value
 };
 
-typedef struct LabelMatch { // one key; any of the values will do
+typedef enum LabelOp { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_ABSENT } LabelOp;
+
+typedef struct LabelMatch { // one key; any of the values will do, or none of them may be there
+        LabelOp op;
         char *key;
-        char **values; // NULL-terminated, at least one, no two equal
+        char **values; // NULL-terminated, at least one, no two equal; of LABEL_EXISTS and _ABSENT none
 } LabelMatch;
+
+typedef struct LabelWish {
+        LabelMatch match;
+        uint16_t weight;
+} LabelWish;
+
+typedef struct UnitReserve { // of a counted resource
+        char *name;
+        uint32_t amount;
+} UnitReserve;
 
 // Where a unit may run.
 typedef struct UnitOptions {
@@ -52,23 +81,38 @@ typedef struct UnitOptions {
         LabelMatch *labels; // all must match; sorted by key, values too
         size_t n_labels;
         char **managers; // globs, sorted, NULL-terminated; NULL: only system managers
-        char *key;       // equal for options that admit the same machines; "" if they admit every one. Says
-                         // nothing about `global`
+        char **hosts;    // names of hosts or machine ids, sorted; NULL: any
+        LabelWish *wishes;
+        size_t n_wishes;         // at most UNIT_WISHES_MAX
+        char **same_node;        // units
+        char **conflicts;        // globs
+        unsigned conflicts_line; // of the first in [X-Argosy], where a unit may not match its own; 0: none
+        char *spread;            // key of a label, or "host"; NULL: no spread
+        bool spread_soft;
+        uint16_t spread_skew;
+        bool pack;
+        uint32_t cpu_milli, memory_mib; // reserved
+        UnitReserve *reserves;
+        size_t n_reserves;
+        char *key; // equal for options that admit the same machines; "" if they admit every one. Says
+                   // nothing about `global`
 } UnitOptions;
 
 typedef struct UnitFile {
-        bool global;       // Global=
-        bool oneshot;      // [Service] is Type=oneshot, also when only implied by having neither Type=,
-                           // ExecStart= nor BusName=
-        bool remain;       // [Service] RemainAfterExit=
-        bool has_slice;    // Slice= is set
-        bool has_weights;  // CPU or IO weights (or the shares of old) are set
-        bool has_install;  // there is an [Install] section
-        bool accepts;      // [Socket] Accept=: each connection gets an instance of its own
-        char *activates; // Unit= of a timer or path, Service= of a socket, as written; NULL: see unit_file_activates()
+        bool global;            // Global=
+        bool oneshot;           // [Service] is Type=oneshot, also when only implied by having neither Type=,
+                                // ExecStart= nor BusName=
+        bool remain;            // [Service] RemainAfterExit=
+        bool has_slice;         // Slice= is set
+        bool has_weights;       // CPU or IO weights (or the shares of old) are set
+        bool has_install;       // there is an [Install] section
+        bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
+        char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see
+                                // unit_file_activates()
         char *default_instance; // [Install] DefaultInstance= of a template, NULL if none
         FailingOptions failing; // what happens when things go wrong
         char *description; // [Unit] Description= as written, "" if none; see unit_file_describe()
+        char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.
         struct RawOption *raw;
@@ -99,9 +143,10 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
 UnitOptions *unit_options_unref(UnitOptions *o);
 DEFINE_CLEANUP(UnitOptions *, unit_options_unref)
 
-// The unit that systemd starts on behalf of the unit `name` with this file: the one that a timer, a path or a
-// socket names, or else the service of the same name; the mount of an automount. A new string in *ret, NULL there
-// if the unit activates nothing that has a name (other types, Accept=yes, what is no unit name). 0 or -ENOMEM.
+// The unit that systemd starts on behalf of the unit `name` with this file: the one that a timer, a path or
+// a socket names, or else the service of the same name; the mount of an automount. A new string in *ret,
+// NULL there if the unit activates nothing that has a name (other types, Accept=yes, what is no unit name).
+// 0 or -ENOMEM.
 int unit_file_activates(const UnitFile *f, const char *name, char **ret) _warn_unused_;
 
 // The description with the specifiers above expanded and everything else as written. A new string; NULL: out

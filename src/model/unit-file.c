@@ -27,7 +27,7 @@ typedef struct Parser {
 
 typedef int (*OptionParser)(Parser *p, bool fleet);
 
-static bool parse_boolean(const char *word, bool *ret) {
+bool parse_boolean(const char *word, bool *ret) {
         static const char *const yes[] = {"1", "yes", "y", "true", "t", "on"};
         static const char *const no[] = {"0", "no", "n", "false", "f", "off"};
 
@@ -135,18 +135,6 @@ static int parse_words(Parser *p, RawKind kind, bool fleet) {
         return 0;
 }
 
-static int parse_machine_id(Parser *p, bool fleet) {
-        return parse_words(p, RAW_MACHINE_ID, fleet);
-}
-
-static int parse_metadata(Parser *p, bool fleet) {
-        return parse_words(p, RAW_METADATA, fleet);
-}
-
-static int parse_manager(Parser *p, bool fleet) {
-        return parse_words(p, RAW_MANAGER, fleet);
-}
-
 static int parse_global(Parser *p, bool fleet) {
         bool yes = false;
 
@@ -168,23 +156,36 @@ static int parse_boot_id(Parser *p, bool fleet) {
                       "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
 }
 
+// Names follow systemd's habits; what fleet has is called as there.
 static const struct {
         const char *key;
-        OptionParser parse;
-        bool fleet_only;
+        OptionParser parse; // NULL: words of this kind
+        RawKind kind;
+        bool fleet_only, argosy_only;
 } options[] = {
-        {"MachineID", parse_machine_id, false},
-        {"MachineMetadata", parse_metadata, false},
-        {"Global", parse_global, false},
-        {"Manager", parse_manager, false},
-        {"MachineOf", parse_unsupported, false},
-        {"Conflicts", parse_unsupported, false},
-        {"Replaces", parse_unsupported, false},
-        {"X-ConditionMachineID", parse_machine_id, true},
-        {"X-ConditionMachineMetadata", parse_metadata, true},
-        {"X-ConditionMachineOf", parse_unsupported, true},
-        {"X-ConditionMachineBootID", parse_boot_id, true},
-        {"X-Conflicts", parse_unsupported, true},
+        {"MachineID", NULL, RAW_MACHINE_ID, false, false},
+        {"MachineMetadata", NULL, RAW_METADATA, false, false},
+        {"MachineOf", NULL, RAW_SAME_NODE, false, false},
+        {"Conflicts", NULL, RAW_CONFLICTS, false, false},
+        {"Global", parse_global, 0, false, false},
+        {"Replaces", parse_unsupported, 0, false, false},
+        {"Manager", NULL, RAW_MANAGER, false, false},
+        {"Host", NULL, RAW_HOST, false, true},
+        {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
+        {"Pool", NULL, RAW_POOL, false, true},
+        {"PreferLabel", NULL, RAW_PREFER_LABEL, false, true},
+        {"SameNodeAs", NULL, RAW_SAME_NODE, false, true},
+        {"SpreadOver", NULL, RAW_SPREAD, false, true},
+        {"PreferSpreadOver", NULL, RAW_PREFER_SPREAD, false, true},
+        {"Packing", NULL, RAW_PACKING, false, true},
+        {"ReserveCPU", NULL, RAW_CPU, false, true},
+        {"ReserveMemory", NULL, RAW_MEMORY, false, true},
+        {"ReserveResource", NULL, RAW_RESOURCE, false, true},
+        {"X-ConditionMachineID", NULL, RAW_MACHINE_ID, true, false},
+        {"X-ConditionMachineMetadata", NULL, RAW_METADATA, true, false},
+        {"X-ConditionMachineOf", NULL, RAW_SAME_NODE, true, false},
+        {"X-ConditionMachineBootID", parse_boot_id, 0, true, false},
+        {"X-Conflicts", NULL, RAW_CONFLICTS, true, false},
 };
 
 static int on_own_line(Parser *p, bool fleet) {
@@ -194,8 +195,10 @@ static int on_own_line(Parser *p, bool fleet) {
                 return refuse(p->ret_why, p->path, p->line->line, "this line in [%s] is not KEY=VALUE",
                               p->line->section);
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
-                if (streq(p->line->key, options[i].key) && (fleet || !options[i].fleet_only))
-                        return options[i].parse(p, fleet);
+                if (streq(p->line->key, options[i].key) &&
+                    !(fleet ? options[i].argosy_only : options[i].fleet_only))
+                        return options[i].parse ? options[i].parse(p, fleet)
+                                                : parse_words(p, options[i].kind, fleet);
         r = fleet ? 1 : failing_on_option(&p->failing, p->path, p->line, p->ret_why);
         if (r <= 0)
                 return r;
@@ -364,6 +367,37 @@ static int finish_failing(Parser *p) {
         return r;
 }
 
+static const RawOption *find_raw(const UnitFile *f, RawKind kind) {
+        for (size_t i = 0; i < f->n_raw; i++)
+                if (f->raw[i].kind == kind)
+                        return &f->raw[i];
+        return NULL;
+}
+
+// Options that exclude each other; the later line is told.
+static int check_together(Parser *p, const RawOption *raw) {
+        static const struct {
+                RawKind kind;
+                const char *key;
+        } with_global[] = {{RAW_MACHINE_ID, "MachineID"},
+                           {RAW_SAME_NODE, "MachineOf"},
+                           {RAW_SPREAD, "SpreadOver"},
+                           {RAW_PREFER_SPREAD, "PreferSpreadOver"},
+                           {RAW_PACKING, "Packing"}},
+          with_id[] = {{RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}};
+        const RawOption *id = find_raw(p->file, RAW_MACHINE_ID);
+
+        for (size_t i = 0; p->file->global && i < ELEMENTSOF(with_global); i++)
+                if (raw->kind == with_global[i].kind)
+                        return refuse(p->ret_why, p->path, MAX_OF(raw->line, p->global_line),
+                                      "Global= and %s= exclude each other", with_global[i].key);
+        for (size_t i = 0; id && i < ELEMENTSOF(with_id); i++)
+                if (raw->kind == with_id[i].kind)
+                        return refuse(p->ret_why, p->path, MAX_OF(raw->line, id->line),
+                                      "MachineID= and %s= exclude each other", with_id[i].key);
+        return 0;
+}
+
 // What can only be said when all lines are known.
 static int finish(Parser *p) {
         UnitFile *f = p->file;
@@ -380,9 +414,9 @@ static int finish(Parser *p) {
         for (size_t i = 0; i < f->n_raw; i++) {
                 bool d;
 
-                if (f->global && f->raw[i].kind == RAW_MACHINE_ID)
-                        return refuse(p->ret_why, p->path, MAX_OF(f->raw[i].line, p->global_line),
-                                      "Global= and MachineID= exclude each other");
+                r = check_together(p, &f->raw[i]);
+                if (r < 0)
+                        return r;
                 specifier_check(f->raw[i].word, &d, &bad);
                 depends |= d;
         }
@@ -458,10 +492,20 @@ UnitFile *unit_file_free(UnitFile *f) {
 
 int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
                      char **ret_why) {
-        if (!f->common)
-                return unit_options_new(f->raw, f->n_raw, f->global, path, name, ret, ret_why);
-        f->common->refs++;
-        *ret = f->common;
+        UnitOptions *o = f->common;
+        int r = 0;
+
+        if (o)
+                o->refs++;
+        else
+                r = unit_options_new(f->raw, f->n_raw, f->global, path, name, &o, ret_why);
+        if (r >= 0)
+                r = demands_check(o, path, name, ret_why);
+        if (r < 0) {
+                unit_options_unref(o);
+                return r;
+        }
+        *ret = o;
         return 0;
 }
 

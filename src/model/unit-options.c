@@ -23,6 +23,7 @@ typedef struct Evaluation {
         size_t n_pairs;
         char **managers; // NULL-terminated
         size_t n_managers;
+        UnitOptions *options; // what is only added to
 } Evaluation;
 
 int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
@@ -77,6 +78,7 @@ static void evaluation_done(Evaluation *e) {
         for (size_t i = 0; i < e->n_managers; i++)
                 free(e->managers[i]);
         free(e->managers);
+        unit_options_unref(e->options);
 }
 
 static int add_machine_id(Evaluation *e, const RawOption *raw, const char *path, const char *word,
@@ -135,8 +137,8 @@ static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const
                 return add_label(e, raw, path, word, ret_why);
         case RAW_MANAGER:
                 return add_manager(e, raw, path, word, ret_why);
-        default: // of [Install]: never among these
-                return -EINVAL;
+        default:
+                return demands_add(e->options, raw, path, word, ret_why);
         }
 }
 
@@ -159,6 +161,7 @@ static int group_labels(Pair *pairs, size_t n, size_t *i, LabelMatch *ret) {
         for (size_t k = start; k < end; k++)
                 if (used == 0 || !streq(ret->values[used - 1], pairs[k].value))
                         ret->values[used++] = TAKE_PTR(pairs[k].value);
+        ret->op = LABEL_IN;
         ret->key = TAKE_PTR(pairs[start].key);
         *i = end;
         return 0;
@@ -171,15 +174,22 @@ static char *make_key(const UnitOptions *o) {
         if (o->machine_id && buf_printf(&key, "=%s\n", o->machine_id) < 0)
                 return NULL;
         for (size_t i = 0; i < o->n_labels; i++) {
-                if (buf_printf(&key, "%s=", o->labels[i].key) < 0)
+                const LabelMatch *m = &o->labels[i];
+
+                if (buf_printf(&key, "%s%s%s", m->op == LABEL_ABSENT ? "!" : "", m->key,
+                               m->op == LABEL_IN       ? "="
+                               : m->op == LABEL_NOT_IN ? "!="
+                                                       : "\n") < 0)
                         return NULL;
-                for (char **v = o->labels[i].values; *v; v++)
+                for (char **v = m->values; v && *v; v++)
                         if (buf_printf(&key, "%s%s", *v, v[1] ? "|" : "\n") < 0)
                                 return NULL;
         }
         for (char **m = o->managers; m && *m; m++)
                 if (buf_printf(&key, "^%s\n", *m) < 0)
                         return NULL;
+        if (demands_key(o, &key) < 0)
+                return NULL;
         return buf_take_string(&key);
 }
 
@@ -195,18 +205,23 @@ static void take_managers(Evaluation *e, UnitOptions *o) {
         e->n_managers = 0;
 }
 
+static int match_compare(const void *a, const void *b) {
+        const LabelMatch *x = a, *y = b;
+        int r = strcmp(x->key, y->key);
+
+        return r ? r : (int) x->op - (int) y->op;
+}
+
 static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
-        _cleanup_(unit_options_unrefp) UnitOptions *o = calloc(1, sizeof *o);
+        UnitOptions *o = e->options;
+        LabelMatch *labels = realloc(o->labels, (o->n_labels + e->n_pairs + 1) * sizeof *labels);
         int r;
 
-        if (!o)
+        if (!labels)
                 return -ENOMEM;
-        o->refs = 1;
+        o->labels = labels;
         o->global = global;
         o->machine_id = TAKE_PTR(e->machine_id);
-        o->labels = calloc(e->n_pairs ?: 1, sizeof *o->labels);
-        if (!o->labels)
-                return -ENOMEM;
         if (e->n_pairs > 0)
                 qsort(e->pairs, e->n_pairs, sizeof *e->pairs, pair_compare);
         for (size_t i = 0; i < e->n_pairs;) {
@@ -215,11 +230,13 @@ static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
                         return r;
                 o->n_labels++;
         }
+        if (o->n_labels > 0)
+                qsort(o->labels, o->n_labels, sizeof *o->labels, match_compare);
         take_managers(e, o);
         o->key = make_key(o);
         if (!o->key)
                 return -ENOMEM;
-        *ret = TAKE_PTR(o);
+        *ret = TAKE_PTR(e->options);
         return 0;
 }
 
@@ -229,8 +246,10 @@ int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char
 
         e.pairs = calloc(n_raw ?: 1, sizeof *e.pairs);
         e.managers = calloc(n_raw + 1, sizeof *e.managers);
-        if (!e.pairs || !e.managers)
+        e.options = calloc(1, sizeof *e.options);
+        if (!e.pairs || !e.managers || !e.options)
                 return -ENOMEM;
+        e.options->refs = 1;
         for (size_t i = 0; i < n_raw; i++) {
                 int r = evaluate(&e, &raw[i], path, name, ret_why);
 
@@ -243,16 +262,13 @@ int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char
 UnitOptions *unit_options_unref(UnitOptions *o) {
         if (!o || --o->refs > 0)
                 return NULL;
-        for (size_t i = 0; i < o->n_labels; i++) {
-                for (char **v = o->labels[i].values; *v; v++)
-                        free(*v);
-                free(o->labels[i].values);
-                free(o->labels[i].key);
-        }
+        for (size_t i = 0; i < o->n_labels; i++)
+                label_match_done(&o->labels[i]);
         free(o->labels);
         for (char **m = o->managers; m && *m; m++)
                 free(*m);
         free(o->managers);
+        demands_done(o);
         free(o->machine_id);
         free(o->key);
         free(o);

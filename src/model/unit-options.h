@@ -4,12 +4,25 @@
 // Private to the model: the options of a unit file as written, between reading them and asking what they
 // mean for a name.
 
+#include "buf.h"
 #include "unit-file.h"
 
 typedef enum RawKind {
         RAW_MACHINE_ID, // one id
         RAW_METADATA,   // one "key=value"
         RAW_MANAGER,    // one glob over names of managers
+        RAW_SAME_NODE,  // one unit
+        RAW_CONFLICTS,  // one glob
+        RAW_HOST,       // the rest: see unit-demands.c
+        RAW_REQUIRE_LABEL,
+        RAW_POOL,
+        RAW_PREFER_LABEL,
+        RAW_SPREAD,
+        RAW_PREFER_SPREAD,
+        RAW_PACKING,
+        RAW_CPU,
+        RAW_MEMORY,
+        RAW_RESOURCE,
 
         // In UnitFile.install, one name each:
         RAW_WANTED_BY,
@@ -28,5 +41,13 @@ typedef struct RawOption {
 // -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it; `ret_why` may be NULL.
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
                      UnitOptions **ret, char **ret_why);
+// unit-demands.c: the kinds from RAW_SAME_NODE on. `word` is expanded.
+int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why);
+int demands_key(const UnitOptions *o, Buf *key);
+// What a name may not have: a conflict with itself, itself as its mate.
+int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
+void demands_done(UnitOptions *o);
+void label_match_done(LabelMatch *m);
+bool parse_boolean(const char *word, bool *ret);
 // Fills *ret_why and returns -EINVAL, or -ENOMEM.
 int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) _printf_(4, 5);

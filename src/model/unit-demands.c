@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The options that say more about a node than which machine it is: labels, company, spread, and what is
+// reserved.
+#include <errno.h>
+#include <fnmatch.h>
+
+#include "buf.h"
+#include "str.h"
+#include "unit-options.h"
+
+enum { WEIGHT_DEFAULT = 100, WEIGHT_MAX = 1000, SKEW_MAX = 1000, CPU_MAX = 100000, RESERVE_MAX = 1000000 };
+
+// ------------------------------------------------------------------------------------------------ lists
+
+static size_t count(char **list) {
+        size_t n = 0;
+
+        while (list && list[n])
+                n++;
+        return n;
+}
+
+// In order, each once.
+static int list_add(char ***list, const char *word) {
+        size_t n = count(*list), at = 0;
+        char **longer, *copy;
+
+        while (at < n && strcmp((*list)[at], word) < 0)
+                at++;
+        if (at < n && streq((*list)[at], word))
+                return 0;
+        longer = realloc(*list, (n + 2) * sizeof *longer);
+        if (!longer)
+                return -ENOMEM;
+        *list = longer;
+        copy = strdup(word);
+        if (!copy) {
+                longer[n] = NULL;
+                return -ENOMEM;
+        }
+        memmove(&longer[at + 1], &longer[at], (n - at) * sizeof *longer);
+        longer[at] = copy;
+        longer[n + 1] = NULL;
+        return 0;
+}
+
+static void list_done(char **list) {
+        for (char **w = list; w && *w; w++)
+                free(*w);
+        free(list);
+}
+
+void label_match_done(LabelMatch *m) {
+        free(m->key);
+        list_done(m->values);
+        *m = (LabelMatch){};
+}
+
+// ------------------------------------------------------------------------------------------------ labels
+
+// KEY=VALUE|VALUE, KEY!=VALUE|VALUE, KEY, !KEY. -EINVAL: none of these.
+static int match_parse(const char *text, LabelMatch *ret) {
+        _cleanup_free_ char *copy = strdup(text);
+        char *key = copy, *equals = copy ? strchr(copy, '=') : NULL, *saved = NULL;
+        LabelMatch m = {.op = LABEL_EXISTS};
+        int r = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        if (equals) {
+                m.op = equals > copy && equals[-1] == '!' ? LABEL_NOT_IN : LABEL_IN;
+                equals[m.op == LABEL_NOT_IN ? -1 : 0] = 0;
+                for (char *v = strtok_r(equals + 1, "|", &saved); v && r >= 0;
+                     v = strtok_r(NULL, "|", &saved))
+                        r = label_is_valid(v) ? list_add(&m.values, v) : -EINVAL;
+                if (r >= 0 && !m.values)
+                        r = -EINVAL;
+        } else if (*key == '!') {
+                m.op = LABEL_ABSENT;
+                key++;
+        }
+        if (r >= 0 && !label_is_valid(key))
+                r = -EINVAL;
+        m.key = r >= 0 ? strdup(key) : NULL;
+        if (r >= 0 && !m.key)
+                r = -ENOMEM;
+        if (r < 0) {
+                label_match_done(&m);
+                return r;
+        }
+        *ret = m;
+        return 0;
+}
+
+static int refuse_label(const RawOption *raw, const char *path, const char *word, char **ret_why) {
+        return refuse(
+                ret_why, path, raw->line,
+                "\"%s\" is not KEY=VALUE, KEY=VALUE|VALUE, KEY!=VALUE, KEY or !KEY, each 1 to %d letters, "
+                "digits and ._/-",
+                word, LABEL_MAX);
+}
+
+static int add_match(UnitOptions *o, const LabelMatch *m) {
+        LabelMatch *longer = realloc(o->labels, (o->n_labels + 1) * sizeof *longer);
+
+        if (!longer)
+                return -ENOMEM;
+        o->labels = longer;
+        longer[o->n_labels++] = *m;
+        return 0;
+}
+
+static int add_required(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                        char **ret_why) {
+        LabelMatch m;
+        int r = match_parse(word, &m);
+
+        if (r == -EINVAL)
+                return refuse_label(raw, path, word, ret_why);
+        for (size_t i = 0; r >= 0 && i < o->n_labels; i++)
+                if (streq(o->labels[i].key, m.key) &&
+                    ((m.op == LABEL_ABSENT) != (o->labels[i].op == LABEL_ABSENT))) {
+                        r = refuse(ret_why, path, raw->line, "label %s is both required and forbidden",
+                                   m.key);
+                        label_match_done(&m);
+                        return r;
+                }
+        r = r < 0 ? r : add_match(o, &m);
+        if (r < 0)
+                label_match_done(&m);
+        return r;
+}
+
+static int add_pool(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                    char **ret_why) {
+        LabelMatch m = {.op = LABEL_IN};
+
+        if (!label_is_valid(word))
+                return refuse(ret_why, path, raw->line, "Pool=%s is no name of a pool", word);
+        for (size_t i = 0; i < o->n_labels; i++)
+                if (streq(o->labels[i].key, "pool") && o->labels[i].op == LABEL_IN)
+                        return list_add(&o->labels[i].values, word);
+        m.key = strdup("pool");
+        if (!m.key || list_add(&m.values, word) < 0 || add_match(o, &m) < 0) {
+                label_match_done(&m);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+// A number from 1 to `max` and nothing else.
+static bool parse_number(const char *text, unsigned long max, unsigned long *ret) {
+        char *end;
+
+        if (*text < '0' || *text > '9')
+                return false;
+        errno = 0;
+        *ret = strtoul(text, &end, 10);
+        return !errno && !*end && *ret >= 1 && *ret <= max;
+}
+
+// Cuts ":NUMBER" off the end of `text`, if there is a colon. False: what is there is no such number.
+static bool cut_number(char *text, unsigned long max, unsigned long *number) {
+        char *colon = strrchr(text, ':');
+
+        if (!colon)
+                return true;
+        *colon = 0;
+        return parse_number(colon + 1, max, number);
+}
+
+static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                    char **ret_why) {
+        _cleanup_free_ char *text = strdup(word);
+        unsigned long weight = WEIGHT_DEFAULT;
+        LabelWish *longer;
+        LabelMatch m;
+        int r;
+
+        if (!text)
+                return -ENOMEM;
+        if (o->n_wishes == UNIT_WISHES_MAX)
+                return refuse(ret_why, path, raw->line, "more than %d PreferLabel=", UNIT_WISHES_MAX);
+        if (!cut_number(text, WEIGHT_MAX, &weight))
+                return refuse(ret_why, path, raw->line, "the weight of PreferLabel=%s is not 1 to %d", word,
+                              WEIGHT_MAX);
+        r = match_parse(text, &m);
+        if (r < 0)
+                return r == -EINVAL ? refuse_label(raw, path, word, ret_why) : r;
+        longer = realloc(o->wishes, (o->n_wishes + 1) * sizeof *longer);
+        if (!longer) {
+                label_match_done(&m);
+                return -ENOMEM;
+        }
+        o->wishes = longer;
+        longer[o->n_wishes++] = (LabelWish){m, (uint16_t) weight};
+        return 0;
+}
+
+static int set_spread(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                      char **ret_why) {
+        _cleanup_free_ char *text = strdup(word);
+        bool soft = raw->kind == RAW_PREFER_SPREAD;
+        unsigned long skew = 1;
+
+        if (!text)
+                return -ENOMEM;
+        if (o->spread)
+                return refuse(ret_why, path, raw->line, "units are spread over one label only, and it is %s",
+                              o->spread);
+        if ((!soft && !cut_number(text, SKEW_MAX, &skew)) || !label_is_valid(text))
+                return refuse(ret_why, path, raw->line, "%s=%s is not KEY%s",
+                              soft ? "PreferSpreadOver" : "SpreadOver", word, soft ? "" : " or KEY:SKEW");
+        o->spread = TAKE_PTR(text);
+        o->spread_soft = soft;
+        o->spread_skew = (uint16_t) skew;
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ company
+
+static int add_same_node(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                         char **ret_why) {
+        const char *why = NULL;
+        UnitNameKind kind = unit_name_kind(word, &why);
+
+        if (kind == UNIT_NAME_INVALID || kind == UNIT_NAME_TEMPLATE)
+                return refuse(ret_why, path, raw->line, "\"%s\" is no unit that another one can be with",
+                              word);
+        return list_add(&o->same_node, word);
+}
+
+static int add_conflict(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                        char **ret_why) {
+        if (!*word || strlen(word) > UNIT_NAME_MAX)
+                return refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
+        if (!raw->fleet && !o->conflicts_line)
+                o->conflicts_line = raw->line;
+        return list_add(&o->conflicts, word);
+}
+
+static int add_host(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                    char **ret_why) {
+        if (!label_is_valid(word))
+                return refuse(ret_why, path, raw->line, "Host=%s is neither a host's name nor a machine id",
+                              word);
+        return list_add(&o->hosts, word);
+}
+
+int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
+        unsigned line = o->conflicts_line ? o->conflicts_line : 1;
+
+        for (char **g = o->conflicts; g && *g; g++) {
+                if (o->conflicts_line && fnmatch(*g, name, 0) == 0)
+                        return refuse(
+                                ret_why, path, line,
+                                "Conflicts=%s matches %s itself; SpreadOver=host keeps instances of one "
+                                "template apart",
+                                *g, name);
+                for (char **m = o->same_node; m && *m; m++)
+                        if (fnmatch(*g, *m, 0) == 0)
+                                return refuse(ret_why, path, line,
+                                              "Conflicts=%s matches %s, which it is to be with", *g, *m);
+        }
+        for (char **m = o->same_node; m && *m; m++)
+                if (streq(*m, name))
+                        return refuse(ret_why, path, 1,
+                                      "the unit is to be where it is itself (MachineOf=%s)", *m);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ amounts
+
+// "1.5" or "150%" of a core.
+static int set_cpu(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                   char **ret_why) {
+        char *end;
+        double cores = strtod(word, &end);
+
+        if (end != word && streq(end, "%")) {
+                cores /= 100;
+                end++;
+        }
+        if (end == word || *end || !(*word >= '0' && *word <= '9') || !(cores >= 0.001) || cores > CPU_MAX)
+                return refuse(ret_why, path, raw->line,
+                              "ReserveCPU=%s is not a number of cores, like 1.5 or 150%%", word);
+        o->cpu_milli = (uint32_t) (cores * 1000 + 0.5);
+        return 0;
+}
+
+static int set_memory(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                      char **ret_why) {
+        static const char units[] = "KMGT";
+        char *end;
+        unsigned long long n = strtoull(word, &end, 10), bytes = n;
+        const char *unit = *end ? strchr(units, *end) : NULL;
+
+        if (unit) {
+                bytes = n << (10 * (unit - units + 1));
+                end++;
+        }
+        if (end == word || *end || !(*word >= '0' && *word <= '9') || n == 0 || n > UINT32_MAX ||
+            bytes >> 20 > INT32_MAX)
+                return refuse(ret_why, path, raw->line,
+                              "ReserveMemory=%s is not a number of bytes, like 512M or 2G", word);
+        o->memory_mib = (uint32_t) ((bytes + (1 << 20) - 1) >> 20);
+        return 0;
+}
+
+static int add_resource(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                        char **ret_why) {
+        _cleanup_free_ char *text = strdup(word);
+        unsigned long amount = 1;
+        UnitReserve *longer;
+
+        if (!text)
+                return -ENOMEM;
+        if (!cut_number(text, RESERVE_MAX, &amount) || !label_is_valid(text) || streq(text, "cpu") ||
+            streq(text, "memory"))
+                return refuse(ret_why, path, raw->line, "ReserveResource=%s is not NAME or NAME:NUMBER",
+                              word);
+        for (size_t i = 0; i < o->n_reserves; i++)
+                if (streq(o->reserves[i].name, text)) {
+                        o->reserves[i].amount = (uint32_t) amount;
+                        return 0;
+                }
+        if (o->n_reserves == UNIT_RESERVES_MAX)
+                return refuse(ret_why, path, raw->line, "more than %d kinds of resources",
+                              UNIT_RESERVES_MAX);
+        longer = realloc(o->reserves, (o->n_reserves + 1) * sizeof *longer);
+        if (!longer)
+                return -ENOMEM;
+        o->reserves = longer;
+        longer[o->n_reserves++] = (UnitReserve){TAKE_PTR(text), (uint32_t) amount};
+        return 0;
+}
+
+static int set_packing(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                       char **ret_why) {
+        if (!parse_boolean(word, &o->pack))
+                return refuse(ret_why, path, raw->line, "Packing=%s is neither yes nor no", word);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ all of
+// them
+
+int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why) {
+        static int (*const add[])(UnitOptions *, const RawOption *, const char *, const char *, char **) = {
+                [RAW_SAME_NODE] = add_same_node, [RAW_CONFLICTS] = add_conflict,
+                [RAW_HOST] = add_host,           [RAW_REQUIRE_LABEL] = add_required,
+                [RAW_POOL] = add_pool,           [RAW_PREFER_LABEL] = add_wish,
+                [RAW_SPREAD] = set_spread,       [RAW_PREFER_SPREAD] = set_spread,
+                [RAW_PACKING] = set_packing,     [RAW_CPU] = set_cpu,
+                [RAW_MEMORY] = set_memory,       [RAW_RESOURCE] = add_resource,
+        };
+
+        return (size_t) raw->kind < ELEMENTSOF(add) && add[raw->kind]
+                       ? add[raw->kind](o, raw, path, word, ret_why)
+                       : -EINVAL;
+}
+
+static int key_list(Buf *key, const char *what, char **list) {
+        int r = 0;
+
+        for (char **w = list; w && *w && r >= 0; w++)
+                r = buf_printf(key, "%s%s\n", what, *w);
+        return r;
+}
+
+int demands_key(const UnitOptions *o, Buf *key) {
+        int r = key_list(key, "@", o->hosts);
+
+        for (size_t i = 0; i < o->n_wishes && r >= 0; i++) {
+                const LabelMatch *m = &o->wishes[i].match;
+
+                r = buf_printf(key, "~%u %d %s\n", o->wishes[i].weight, (int) m->op, m->key);
+                r = r < 0 ? r : key_list(key, "~", m->values);
+        }
+        r = r < 0 ? r : key_list(key, "+", o->same_node);
+        r = r < 0 ? r : key_list(key, "-", o->conflicts);
+        if (r >= 0 && o->spread)
+                r = buf_printf(key, ">%s %d %u\n", o->spread, o->spread_soft, o->spread_skew);
+        if (r >= 0 && (o->pack || o->cpu_milli || o->memory_mib))
+                r = buf_printf(key, "#%d %u %u\n", o->pack, o->cpu_milli, o->memory_mib);
+        for (size_t i = 0; i < o->n_reserves && r >= 0; i++)
+                r = buf_printf(key, "#%s %u\n", o->reserves[i].name, o->reserves[i].amount);
+        return r;
+}
+
+void demands_done(UnitOptions *o) {
+        list_done(o->hosts);
+        for (size_t i = 0; i < o->n_wishes; i++)
+                label_match_done(&o->wishes[i].match);
+        free(o->wishes);
+        list_done(o->same_node);
+        list_done(o->conflicts);
+        free(o->spread);
+        for (size_t i = 0; i < o->n_reserves; i++)
+                free(o->reserves[i].name);
+        free(o->reserves);
+}

@@ -111,7 +111,6 @@ typedef struct UnitFile {
                                 // unit_file_activates()
         char *default_instance; // [Install] DefaultInstance= of a template, NULL if none
         FailingOptions failing; // what happens when things go wrong
-        char *description; // [Unit] Description= as written, "" if none; see unit_file_describe()
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
 
         // Private: options as written, and their meaning if it is the same for all names.

@@ -9,7 +9,6 @@
 #include "leader-private.h"
 #include "manager-name.h"
 #include "response.h"
-#include "scheduler.h"
 #include "str.h"
 #include "unit-name.h"
 #include "unit-state.h"
@@ -122,7 +121,7 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
                 return unit_wanted_on(l, u, e, node);
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = scheduler_admits(host, manager, options);
+        admits = placer_admits(host, manager, options);
         unit_options_unref(options);
         return admits;
 }

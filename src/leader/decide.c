@@ -42,7 +42,7 @@ static bool still_has_to_move(Decision *d, const Unit *u, const UnitEntry *e) {
         if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
                 return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                          record_final_outcome(e->record, e->record->node));
-        if (unit_has_to_leave(u, e))
+        if (unit_has_to_leave(u, e) || placer_must_go(l, u))
                 return true;
         return unit_exclusion(u, u->node->number);
 }
@@ -62,7 +62,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         UnitOptions *options = NULL;
         Argosy__UnitRecord next = *e->record;
         uint64_t at_us = failing_moves_at(d->leader, u, e);
-        Placement place;
+        PlacerAnswer place;
         int r;
 
         if (at_us > leader_now(d->leader))
@@ -79,8 +79,8 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        place = (Placement){.node = follow_node(d->leader, &d->batch, u->name,
-                                                mates_activated(&d->leader->mates, u->name), options)};
+        place = (PlacerAnswer){.node = follow_node(d->leader, &d->batch, u->name,
+                                                   mates_activated(&d->leader->mates, u->name), options)};
         if (!place.node)
                 r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
@@ -191,7 +191,7 @@ static int decide_hosts(Decision *d) {
 static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
                     void *userdata) {
         Decision *d = userdata;
-        Placement place;
+        PlacerAnswer place;
         int r;
 
         ret->node = follow_node(d->leader, &d->batch, name, activates, options);
@@ -253,7 +253,7 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
                 Unit *u = unit_find(l, change->names[i]);
 
                 if (u && !u->node)
-                        unit_forget_exclusions(u, 0);
+                        unit_forget_exclusions(l, u, 0);
         }
 }
 

@@ -9,7 +9,8 @@
 //   forwards.c     requests that other hosts forward
 //   orders.c       records -> orders for agents
 //   decide.c       what goes into the next batch
-//   placer.c       candidates for the scheduler
+//   placer.c       what the Placement must know (placement.h), and questions to it
+//   placer-spec.c  options and records in its words
 //   follow.c       units that need each other on one node
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
@@ -57,6 +58,7 @@ typedef struct Node Node;
 typedef struct Unit Unit;
 typedef struct Site Site;
 typedef struct Ticket Ticket;
+typedef struct PlacerTables PlacerTables;
 
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
 // installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
@@ -92,6 +94,7 @@ struct Host {
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host
         bool nodes_due;   // to be told the numbers of its nodes
+        uint32_t place;   // its number in the Placement + 1; 0: not there yet
 };
 
 struct Node {
@@ -107,8 +110,10 @@ struct Node {
         size_t n_sites;
         size_t n_globals; // global units that run here
         Argosy__NodeMode mode;
-        uint64_t deadline_us; // wall clock, of its drain; 0: none
-        char *closed;         // why it takes no new units, by its mode; NULL: it is open
+        uint64_t deadline_us;  // wall clock, of its drain; 0: none
+        char *closed;          // why it takes no new units, by its mode; NULL: it is open
+        uint32_t place;        // its number in the Placement + 1; 0: not there yet
+        uint64_t place_labels; // hash of what it was told there
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -131,6 +136,8 @@ struct Unit {
         Due due;           // in Leader.dues: it is put into Leader.moving when its time comes
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any
+        uint32_t place;    // its number in the Placement + 1; 0: not there
+        bool followed;     // somebody's options name it: it stays in the tables
         bool recorded;
         bool judging; // its waits are being walked over
 };
@@ -213,6 +220,7 @@ struct Leader {
         Map units;   // by name
         Mates mates; // which recorded unit activates which
         LeaseTable leases;
+        PlacerTables *places;
         ListNode globals, moving, homeless, touched, outcomes, excluded;
         DueHeap dues;        // Unit.due
         bool retry_homeless; // a node came or changed: somebody may take them now
@@ -262,8 +270,8 @@ Unit *unit_get(Leader *l, const char *name);
 void unit_drop_if_unused(Leader *l, Unit *u);
 void unit_touch(Leader *l, Unit *u);
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason);
-const char *unit_exclusion(const Unit *u, uint32_t node); // why it refused the name; NULL: it did not
-void unit_forget_exclusions(Unit *u, uint32_t node);      // 0: all
+const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
+void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);
 Site *site_find(const Unit *u, const Node *n);
 Site *site_get(Leader *l, Unit *u, Node *n);
@@ -300,19 +308,35 @@ void orders_welcome(Leader *l, Host *h);
 void orders_globals(Leader *l);
 
 // placer.c
+//
+// The Placement (placement.h) follows the tables: hosts and nodes before something is placed, units with
+// their records. A Placer is a time in which what is placed counts although no record says so yet; when it
+// is freed, the records count again.
 typedef struct Placer Placer;
-typedef struct Placement {
+typedef struct PlacerAnswer {
         uint32_t node; // 0: none takes it now
         bool possible; // some member could take it if it were up
         Argosy__Refusal **refusals;
         size_t n_refusals;
-} Placement;
+} PlacerAnswer;
+int placer_open(Leader *l); // begins to follow
+void placer_close(Leader *l);
+int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
+void placer_on_unit_freed(Leader *l, Unit *u);
+void placer_on_node_freed(Leader *l, Node *n);
+int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+// It is not where those are that it is to be with, or conflicts with somebody there.
+bool placer_must_go(const Leader *l, const Unit *u);
+// Those who are to be with it are looked at again.
+void placer_look_at_followers(Leader *l, const char *name);
+// Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
+bool placer_admits(const Argosy__HostRecord *host, const char *manager, const UnitOptions *options);
 int placer_new(Leader *l, uint32_t without_host, Placer **ret);
 Placer *placer_free(Placer *p);
 DEFINE_CLEANUP(Placer *, placer_free)
 // `explain`: fill in the refusals when node is 0.
-int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, Placement *ret);
-void placement_done(Placement *p);
+int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
+void placer_answer_done(PlacerAnswer *p);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
 // The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);

@@ -422,7 +422,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, Draft *b) {
                         UnitEntry *e = CONTAINER_OF(k, UnitEntry, placed);
                         Argosy__UnitRecord next = *e->record;
                         UnitOptions *options;
-                        Placement place = {};
+                        PlacerAnswer place = {};
 
                         if (draft_has_unit(b, next.name))
                                 return -EBUSY;

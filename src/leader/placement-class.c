@@ -380,3 +380,12 @@ void placement_class_unref(Placement *p, uint32_t class) {
 bool placement_class_admits(const Placement *p, uint32_t class, uint32_t node) {
         return selector_has(p, p->classes[class].base, node);
 }
+
+bool placement_class_possible(const Placement *p, uint32_t class) {
+        const Selector *s = &p->selectors[p->classes[class].base];
+
+        for (uint32_t w = 0; w < p->node_words; w++)
+                if (s->nodes[w])
+                        return true;
+        return false;
+}

@@ -48,7 +48,7 @@ uint32_t host_load(const Placement *p, const PlacedHost *h) {
 
         for (unsigned i = 0; i < p->n_resources; i++)
                 share = MAX_OF(share, share_of(h, i, PLACEMENT_SHARE));
-        return share + PLACEMENT_UNIT_LOAD * h->n_units * PLACEMENT_SIZE_ONE / h->size +
+        return share + PLACEMENT_UNIT_LOAD * (h->n_units + h->n_others) * PLACEMENT_SIZE_ONE / h->size +
                host_points(h, p->now_us);
 }
 

@@ -129,7 +129,7 @@ int term_make(Placement *p, const PlacementTerm *from, Term *ret) {
         uint32_t n = 0;
         int r;
 
-        *ret = (Term){.op = from->op};
+        *ret = (Term){.op = from->op, .reason = from->reason};
         r = label_key(p, from->key, &ret->key);
         while (from->values && from->values[n])
                 n++;

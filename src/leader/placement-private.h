@@ -105,6 +105,7 @@ typedef enum IndexKind { INDEX_LOAD, INDEX_FIT, N_INDEXES } IndexKind;
 typedef struct PlacedHost {
         PlacementVector offers, free;
         uint32_t size, n_units, first_node;
+        uint32_t n_others;
         bool counted;    // in Placement.capacity and .room
         uint32_t points; // of penalty, at `points_at_us`
         uint64_t points_at_us, half_us;
@@ -126,6 +127,7 @@ typedef struct Term {
         uint32_t key;
         uint32_t *values; // pairs
         uint32_t n_values;
+        const char *reason;
 } Term;
 
 typedef struct Selector {

@@ -414,6 +414,32 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
         return r < 0 ? r : 0;
 }
 
+int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) {
+        PlacedUnit *u = &p->units[unit];
+        Blocked why;
+        Bundle b;
+        int r;
+
+        *ret_node = PLACEMENT_NONE;
+        p->now_us = MAX_OF(p->now_us, now_us);
+        p->n_decisions = p->n_disruptions = 0;
+        queues_look_at_freed(p);
+        if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE && p->queues[u->queue].blocked)
+                return p->broken ? -ENOMEM : 0; // nothing has changed for it
+        gather(p, unit, &b);
+        why = role_refuses(p, &(Bundle){.units = {unit}, .n = 1});
+        why = why ?: find_node(p, &b, ret_node);
+        if (why) {
+                if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE)
+                        queue_block(p, u->queue, why);
+                return p->broken ? -ENOMEM : 0;
+        }
+        b.n = 1;
+        r = move_bundle(p, &b, *ret_node);
+        r = r < 0 ? r : wake_followers(p, &b);
+        return p->broken ? -ENOMEM : r;
+}
+
 int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) {
         int r;
 

@@ -206,6 +206,28 @@ int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
         return r < 0 ? r : call_followers(p, unit);
 }
 
+const char *placement_unit_name(const Placement *p, uint32_t unit) {
+        return p->units[unit].name;
+}
+
+bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret) {
+        uint32_t link = p->units[unit].followed;
+
+        while (link != PLACEMENT_NONE && i-- > 0)
+                link = p->links[link].next_of_target;
+        if (link != PLACEMENT_NONE)
+                *ret = p->links[link].unit;
+        return link != PLACEMENT_NONE;
+}
+
+uint32_t placement_unit_class(const Placement *p, uint32_t unit) {
+        return p->shapes[p->units[unit].shape].class;
+}
+
+bool placement_unit_must_go(const Placement *p, uint32_t unit) {
+        return p->units[unit].node != PLACEMENT_NONE && unit_must_go(p, unit);
+}
+
 uint32_t placement_unit_node(const Placement *p, uint32_t unit) {
         return p->units[unit].node;
 }
@@ -292,7 +314,14 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
 // exclusions
 
 int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) {
-        int r = counts_set(&p->excluded, unit, node, 1);
+        int r;
+
+        for (uint32_t i = 0; unit_excluded(p, unit, node) && i < p->n_timed; i++)
+                if (p->timed[i].unit == unit && p->timed[i].node == node) {
+                        p->timed[i].until_us = until_us;
+                        return 0;
+                }
+        r = counts_set(&p->excluded, unit, node, 1);
 
         r = r < 0 ? r : grow(&p->timed, &p->timed_allocated, p->n_timed + 1, sizeof *p->timed);
         if (r < 0)

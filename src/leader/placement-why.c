@@ -29,6 +29,8 @@ static char *term_text(const Placement *p, const Term *t, uint32_t node) {
         _cleanup_buf_ Buf text = {0};
         int r;
 
+        if (t->reason)
+                return strdup(t->reason);
         key += *key == '@';
         if (t->op == PLACEMENT_EXISTS || t->op == PLACEMENT_NOT_EXISTS)
                 r = buf_printf(&text, "needs %s%s%s", t->op == PLACEMENT_EXISTS ? "" : "no ", what, key);
@@ -146,7 +148,8 @@ static char *spread_text(const Placement *p, const Class *c, uint32_t node) {
 }
 
 // *ret_is: whether there is a reason at all.
-static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is) {
+static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is,
+                    PlacementReason *ret_kind) {
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
         const Selector *base = &p->selectors[c->base];
@@ -154,22 +157,29 @@ static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_
         char *text;
 
         *ret_is = true;
+        *ret_kind = PLACEMENT_REASON_LABELS;
         for (uint32_t i = 0; i < base->n_terms; i++)
                 if (!term_matches(p, &base->terms[i], node))
                         return term_text(p, &base->terms[i], node);
+        *ret_kind = PLACEMENT_REASON_EXCLUDED;
         if (unit_excluded(p, unit, node))
                 return strdup("it failed or was refused there");
+        *ret_kind = PLACEMENT_REASON_COMPANY;
         if (target)
                 return str_printf("is to be where %s is, which is not there", target);
+        *ret_kind = PLACEMENT_REASON_STATE;
         if (state)
                 return strdup(state);
+        *ret_kind = PLACEMENT_REASON_COMPANY;
         text = conflict_text(p, unit, node, ret_is);
         if (*ret_is)
                 return text;
+        *ret_kind = PLACEMENT_REASON_ROOM;
         text = room_text(p, &p->hosts[p->nodes[node].host], &c->spec.demand, ret_is);
         if (*ret_is || spread_allows(p, c, node))
                 return text;
         *ret_is = true;
+        *ret_kind = PLACEMENT_REASON_SPREAD;
         return spread_text(p, c, node);
 }
 
@@ -184,7 +194,8 @@ int placement_why(const Placement *p, uint32_t unit, PlacementRefusal **ret, siz
 
                 if (!p->node_slots.used[node] || p->units[unit].node == node)
                         continue;
-                refusals[n] = (PlacementRefusal){.node = node, .reason = reason(p, unit, node, &is)};
+                refusals[n] = (PlacementRefusal){.node = node};
+                refusals[n].reason = reason(p, unit, node, &is, &refusals[n].kind);
                 if (is && !refusals[n].reason) {
                         placement_refusals_free(refusals, n);
                         return -ENOMEM;

@@ -49,6 +49,14 @@ void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offe
         queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
 }
 
+void placement_host_set_others(Placement *p, uint32_t host, uint32_t n_units) {
+        if (p->hosts[host].n_others == n_units)
+                return;
+        p->hosts[host].n_others = n_units;
+        if (index_put_host(p, host) < 0)
+                p->broken = true;
+}
+
 int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret) {
         int r = slots_take(&p->host_slots, ret);
 

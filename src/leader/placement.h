@@ -79,6 +79,7 @@ typedef struct PlacementTerm {
         PlacementOp op;
         const char *key;
         const char *const *values; // NULL-terminated; NULL for the last two
+        const char *reason; // said of nodes that it does not admit; constant. NULL: made from the term
 } PlacementTerm;
 
 typedef enum PlacementPolicy {
@@ -132,8 +133,18 @@ typedef struct PlacementBudget {
         size_t disruptions; // of these, moves and preemptions of units that may be running
 } PlacementBudget;
 
+typedef enum PlacementReason {
+        PLACEMENT_REASON_LABELS, // of the class's terms: stays until labels change
+        PLACEMENT_REASON_EXCLUDED,
+        PLACEMENT_REASON_COMPANY, // conflicts, or whom it is to be with
+        PLACEMENT_REASON_STATE,
+        PLACEMENT_REASON_ROOM,
+        PLACEMENT_REASON_SPREAD,
+} PlacementReason;
+
 typedef struct PlacementRefusal {
         uint32_t node;
+        PlacementReason kind;
         char *reason;
 } PlacementRefusal;
 
@@ -157,6 +168,8 @@ int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t siz
                        uint32_t *ret) _warn_unused_;
 void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offers, uint32_t size);
 void placement_host_remove(Placement *p, uint32_t host); // with its nodes
+// Units there that are none of this Placement's count in its load.
+void placement_host_set_others(Placement *p, uint32_t host, uint32_t n_units);
 // A failure there: its load grows by `points` that halve every `half_us`. The node is chosen less, not
 // never.
 int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
@@ -178,6 +191,9 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
 void placement_class_unref(Placement *p, uint32_t class);
 // Whether its terms admit the node, whatever else there is.
 bool placement_class_admits(const Placement *p, uint32_t class, uint32_t node);
+
+// Whether there is any node, in whatever state, that its terms admit.
+bool placement_class_possible(const Placement *p, uint32_t class);
 
 int placement_role_add(Placement *p, const PlacementRole *role, uint32_t *ret) _warn_unused_;
 void placement_role_set(Placement *p, uint32_t role, const PlacementRole *settings);
@@ -211,6 +227,16 @@ uint32_t placement_unit_node(const Placement *p, uint32_t unit);
 // to do if a budget was used up.
 int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
                     const PlacementDecision **ret, size_t *ret_n) _warn_unused_;
+// Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or
+// not, as if its turn had come. *ret_node: where it is from now on, or PLACEMENT_NONE: nothing has changed.
+// Those who follow it stay where they are, but the node is one that takes them too, if there is one.
+int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;
+// Whether it must leave the node where it is. False for a unit on no node.
+bool placement_unit_must_go(const Placement *p, uint32_t unit);
+const char *placement_unit_name(const Placement *p, uint32_t unit);
+// The i-th unit that follows this one; false: there are not so many.
+bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret);
+uint32_t placement_unit_class(const Placement *p, uint32_t unit);
 // Decides about one wanted unit on no node, now, as if its turn had come: 0 and *ret_node, or PLACEMENT_NONE
 // there and it waits. Units that it follows or that follow it are not looked at but for where they are.
 int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;

@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tells the scheduler what it must know: the nodes as they are at the beginning of a batch.
+// Keeps the Placement (placement.h) as the tables are, and asks it.
+//
+// Units follow their records (placer_on_unit). Nodes and hosts are looked at when somebody is about to place
+// something: one comparison each, and work for those that changed. What is placed in the course of a batch
+// counts at once; whether that came true is the log's to say, so when the Placer is freed, all units that it
+// touched are again as their records are.
+#include "placer-spec.h"
+
 #include <errno.h>
 
 #include "leader-private.h"
 #include "response.h"
-#include "scheduler.h"
+#include "str.h"
+
+struct PlacerTables {
+        Placement *placement;
+        PlacerPatterns patterns;
+        uint32_t role, anything; // the only role so far; the class of units that nothing is known of
+        uint64_t hosts_revision; // that the labels are of
+        Node **nodes;            // by number in the Placement
+        size_t n_nodes;
+        Map guests; // Guest by name: units without a record, while a Placer lives
+};
+
+typedef struct Guest {
+        uint32_t unit;
+        char name[];
+} Guest;
 
 struct Placer {
         Leader *leader;
-        Scheduler *scheduler;
+        char **touched; // names
+        size_t n_touched;
 };
 
-Placer *placer_free(Placer *p) {
-        if (p)
-                scheduler_free(p->scheduler);
-        free(p);
-        return NULL;
-}
+// ------------------------------------------------------------------------------------------------ nodes
 
 bool node_takes_units(const Node *n, const char **ret_why) {
         const Host *h = n->host;
@@ -36,95 +54,402 @@ bool node_takes_units(const Node *n, const char **ret_why) {
         return !why;
 }
 
-static const char *on_foreign(const char *name, uint32_t node, void *userdata) {
-        const Leader *l = userdata;
-        const Unit *u = unit_find(l, name);
-
-        return u ? unit_exclusion(u, node) : NULL;
+static PlacementState state_of(const Node *n) {
+        if (!node_takes_units(n, NULL))
+                return host_is_lost(n->host) ? PLACEMENT_LOST : PLACEMENT_CLOSED;
+        return n->host->attached ? PLACEMENT_OPEN : PLACEMENT_SECOND; // expected back within its lease
 }
 
-int placer_new(Leader *l, uint32_t without_host, Placer **ret) {
-        _cleanup_(placer_freep) Placer *p = calloc(1, sizeof(*p));
-        _cleanup_free_ SchedulerNode *nodes = calloc(l->nodes.count + 1, sizeof(*nodes));
-        size_t n = 0;
-        int r;
+static int add_node(Leader *l, Node *n) {
+        PlacerTables *t = l->places;
+        Host *h = n->host;
+        uint32_t number;
+        int r = 0;
 
-        if (!p || !nodes)
-                return -ENOMEM;
-        p->leader = l;
-        map_foreach (slot, &l->nodes) {
-                const Node *node = slot->value;
-                const Host *h = node->host;
-                const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
-
-                if (!record || h->number == without_host)
-                        continue;
-                nodes[n] = (SchedulerNode){
-                        .node = node->number,
-                        .host = record,
-                        .manager = node->manager,
-                        .n_units = node->n_placed + node->n_globals,
-                        .rank = !h->attached, // expected to be back within its lease, but a second choice
-                };
-                (void) node_takes_units(node, &nodes[n].refusal);
-                nodes[n].vacating = node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
-                n++;
+        if (!h->place) {
+                r = placement_host_add(t->placement, &(PlacementVector){}, PLACEMENT_SIZE_ONE, &number);
+                if (r < 0)
+                        return r;
+                h->place = number + 1;
         }
-        r = scheduler_new(nodes, n, on_foreign, l, &p->scheduler);
+        r = placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
         if (r < 0)
                 return r;
-        *ret = TAKE_PTR(p);
+        n->place = number + 1;
+        if (number >= t->n_nodes) {
+                size_t more = 2 * (size_t) number + 8;
+                Node **longer = realloc(t->nodes, more * sizeof *longer);
+
+                if (!longer)
+                        return -ENOMEM;
+                memset(longer + t->n_nodes, 0, (more - t->n_nodes) * sizeof *longer);
+                t->nodes = longer;
+                t->n_nodes = more;
+        }
+        t->nodes[number] = n;
         return 0;
+}
+
+static int by_number(const void *a, const void *b) {
+        const Node *x = *(Node *const *) a, *y = *(Node *const *) b;
+
+        return (x->number > y->number) - (x->number < y->number);
+}
+
+// In the order of their numbers, which decides between equals.
+static int add_new_nodes(Leader *l) {
+        _cleanup_free_ Node **new = calloc(l->nodes.count + 1, sizeof *new);
+        size_t n = 0;
+        int r = 0;
+
+        if (!new)
+                return -ENOMEM;
+        map_foreach (slot, &l->nodes)
+                if (!((Node *) slot->value)->place)
+                        new[n++] = slot->value;
+        qsort(new, n, sizeof *new, by_number);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = add_node(l, new[i]);
+        if (n > 0)
+                l->places->hosts_revision = 0; // they need labels
+        return r;
+}
+
+static int label_nodes(Leader *l) {
+        int r = 0;
+
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
+
+                if (host && n->place && r >= 0)
+                        r = placer_label_node(l->places->placement, &l->places->patterns, n->place - 1, host,
+                                              n->manager);
+        }
+        l->places->hosts_revision = cluster_state_hosts_revision(l->state);
+        return r;
+}
+
+static int sync_nodes(Leader *l, uint32_t without_host) {
+        Placement *p = l->places->placement;
+        int r = add_new_nodes(l);
+
+        if (r >= 0 && l->places->hosts_revision != cluster_state_hosts_revision(l->state))
+                r = label_nodes(l);
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+                bool out = n->host->number == without_host ||
+                           !cluster_state_find_host(l->state, n->host->number);
+
+                if (r < 0 || !n->place)
+                        continue;
+                r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n),
+                                             leader_now(l));
+                placement_host_set_others(p, n->host->place - 1, (uint32_t) n->n_globals);
+        }
+        return r;
+}
+
+void placer_on_node_freed(Leader *l, Node *n) {
+        if (!l->places || !n->place)
+                return;
+        l->places->nodes[n->place - 1] = NULL;
+        if (placement_node_remove(l->places->placement, n->place - 1) < 0)
+                l->pause_us = leader_now(l);
+        n->place = 0;
+        if (list_is_empty(&n->host->nodes) || n->of_host.next == n->of_host.prev) {
+                bool last = true;
+
+                list_foreach (i, &n->host->nodes)
+                        last &= CONTAINER_OF(i, Node, of_host) == n;
+                if (last && n->host->place) {
+                        placement_host_remove(l->places->placement, n->host->place - 1);
+                        n->host->place = 0;
+                }
+        }
 }
 
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-        return host && scheduler_admits(host, n->manager, options);
+        return host && placer_admits(host, n->manager, options);
 }
 
-static int explain(const Placer *p, const char *name, const UnitOptions *options, Placement *result) {
-        SchedulerRefusal *refusals;
-        size_t n;
-        int r;
+// ------------------------------------------------------------------------------------------------ units
 
-        r = scheduler_explain(p->scheduler, name, options, &refusals, &n);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; r >= 0 && i < n; i++) {
-                const Node *node = node_find(p->leader, refusals[i].node);
+static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
+        bool new = false;
+        int r = placer_class(l->places->placement, &l->places->patterns, name, options, ret, &new);
 
-                r = FIELD_APPEND(result->refusals, result->n_refusals,
-                                 refusal_new(node ? node->name : "?", refusals[i].reason));
-        }
-        scheduler_refusals_free(refusals, n);
+        if (r >= 0 && new)
+                r = label_nodes(l);
         return r;
 }
 
-void placement_done(Placement *p) {
+// The unit of this name there, made if need be: with a record, named by somebody's options, or a guest.
+static int get_unit(Leader *l, const char *name, bool guest, uint32_t *ret) {
+        PlacerTables *t = l->places;
+        const Guest *known = map_find_str(&t->guests, name);
+        Unit *u = unit_find(l, name);
+        uint32_t number;
+        Guest *g;
+        int r;
+
+        if (u && u->place) {
+                *ret = u->place - 1;
+                return 0;
+        }
+        if (known) {
+                *ret = known->unit;
+                return 0;
+        }
+        if (!guest) {
+                u = unit_get(l, name);
+                if (!u)
+                        return -ENOMEM;
+                r = placement_unit_add(t->placement, u->name, t->anything, t->role, 0, ret);
+                if (r >= 0)
+                        u->place = *ret + 1;
+                for (const Exclusion *x = u->exclusions; x && r >= 0; x = x->next)
+                        r = placer_on_exclusion(l, u, x->node, true);
+                return r;
+        }
+        g = calloc(1, sizeof *g + strlen(name) + 1);
+        if (!g)
+                return -ENOMEM;
+        strcpy(g->name, name);
+        r = placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &number);
+        if (r >= 0)
+                r = map_add_str(&t->guests, g->name, g);
+        if (r < 0) {
+                free(g);
+                return r;
+        }
+        *ret = g->unit = number;
+        return 0;
+}
+
+static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
+        Placement *p = l->places->placement;
+        int r = 0;
+
+        placement_unit_unfollow(p, unit);
+        for (char **m = mates; m && *m && r >= 0; m++) {
+                uint32_t target;
+                Unit *mate;
+
+                if (streq(*m, name))
+                        continue;
+                r = get_unit(l, *m, false, &target);
+                mate = unit_find(l, *m);
+                if (mate)
+                        mate->followed = true;
+                if (r >= 0)
+                        r = placement_unit_follow(p, unit, target);
+        }
+        return r == -ELOOP || r == -E2BIG ? 0 : r; // then it is as if it named fewer
+}
+
+// Gives the unit the class that its options mean.
+static int set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
+        Placement *p = l->places->placement;
+        uint32_t class;
+        int r = class_of(l, name, options, &class);
+
+        if (r < 0)
+                return r;
+        if (placement_unit_class(p, unit) != class)
+                r = placement_unit_change(p, unit, class, l->places->role, 0);
+        placement_class_unref(p, class);
+        return r < 0 ? r : set_mates(l, name, unit, options->same_node);
+}
+
+static int put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
+        Placement *p = l->places->placement;
+        const Argosy__UnitRecord *r = e ? e->record : NULL;
+        bool placed = r && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
+        const Node *n = placed && r->node ? node_find(l, r->node) : NULL;
+        int error;
+
+        if (!placed)
+                return placement_unit_want(p, u->place - 1, false);
+        if (n && !n->place) {
+                error = add_new_nodes(l);
+                error = error < 0 ? error : label_nodes(l);
+                if (error < 0)
+                        return error;
+        }
+        error = placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
+        return error < 0 ? error : placement_unit_want(p, u->place - 1, true);
+}
+
+// What a unit is whose options cannot be had is not known: it counts, and demands nothing.
+int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+        UnitOptions *options = NULL;
+        uint32_t unit;
+        int r;
+
+        if (!e && !u->place)
+                return 0;
+        if (map_find_str(&l->places->guests, u->name))
+                return 0; // a Placer has it; looked at again when that is freed
+        r = get_unit(l, u->name, false, &unit);
+        if (r >= 0 && e && !e->record->global && unit_options_of(e, &options) >= 0)
+                r = set_options(l, u->name, unit, options);
+        unit_options_unref(options);
+        if (r == -ENOSPC || r == -EINVAL)
+                r = 0;
+        r = r < 0 ? r : put_unit(l, u, e);
+        if (r >= 0 && !e && !u->followed) {
+                placement_unit_remove(l->places->placement, unit);
+                u->place = 0;
+        }
+        return r;
+}
+
+void placer_on_unit_freed(Leader *l, Unit *u) {
+        if (l->places && u->place)
+                placement_unit_remove(l->places->placement, u->place - 1);
+        u->place = 0;
+}
+
+int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
+        const Node *n = node ? node_find(l, node) : NULL;
+
+        if (!l->places || !u->place || (node && (!n || !n->place)))
+                return 0;
+        if (!excluded)
+                return placement_unit_readmit(l->places->placement, u->place - 1,
+                                              n ? n->place - 1 : PLACEMENT_NONE);
+        return placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1, PLACEMENT_NEVER);
+}
+
+bool placer_must_go(const Leader *l, const Unit *u) {
+        return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
+}
+
+void placer_look_at_followers(Leader *l, const char *name) {
+        const Unit *target = unit_find(l, name);
+        uint32_t unit = PLACEMENT_NONE, i = 0;
+
+        if (!target || !target->place)
+                return;
+        while (placement_unit_follower(l->places->placement, target->place - 1, i++, &unit)) {
+                Unit *u = unit_find(l, placement_unit_name(l->places->placement, unit));
+
+                if (u && u->recorded && !list_is_linked(&u->moving) && !list_is_linked(&u->homeless))
+                        list_append(&l->moving, &u->moving);
+                else if (u && list_is_linked(&u->homeless))
+                        l->retry_homeless = true;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ placing
+
+static int touch(Placer *p, const char *name) {
+        char **longer = realloc(p->touched, (p->n_touched + 1) * sizeof *longer);
+
+        if (!longer)
+                return -ENOMEM;
+        p->touched = longer;
+        longer[p->n_touched] = strdup(name);
+        return longer[p->n_touched++] ? 0 : -ENOMEM;
+}
+
+int placer_new(Leader *l, uint32_t without_host, Placer **ret) {
+        _cleanup_(placer_freep) Placer *p = calloc(1, sizeof *p);
+        int r = p ? sync_nodes(l, without_host) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        p->leader = l;
+        *ret = TAKE_PTR(p);
+        return 0;
+}
+
+Placer *placer_free(Placer *p) {
+        Leader *l = p ? p->leader : NULL;
+
+        for (size_t i = 0; p && i < p->n_touched; i++) { // guests go first: others may follow them
+                Guest *g = map_take_str(&l->places->guests, p->touched[i]);
+
+                if (g)
+                        placement_unit_remove(l->places->placement, g->unit);
+                free(g);
+        }
+        for (size_t i = 0; p && i < p->n_touched; i++) {
+                Unit *u = unit_find(l, p->touched[i]);
+
+                if (u && placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name)) < 0)
+                        l->pause_us = leader_now(l);
+                free(p->touched[i]);
+        }
+        if (p)
+                free(p->touched);
+        free(p);
+        return NULL;
+}
+
+static int explain(Placer *p, uint32_t unit, const char *name, PlacerAnswer *result) {
+        Leader *l = p->leader;
+        PlacementRefusal *refusals;
+        size_t n;
+        int r = placement_why(l->places->placement, unit, &refusals, &n);
+
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                const Node *node = l->places->nodes[refusals[i].node];
+                const Unit *u = unit_find(l, name);
+                const char *why = NULL;
+
+                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && u && node)
+                        why = unit_exclusion(u, node->number);
+                else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
+                        (void) node_takes_units(node, &why);
+                r = FIELD_APPEND(result->refusals, result->n_refusals,
+                                 refusal_new(node ? node->name : "?", why ?: refusals[i].reason));
+        }
+        if (r >= 0)
+                placement_refusals_free(refusals, n);
+        return r;
+}
+
+void placer_answer_done(PlacerAnswer *p) {
         for (size_t i = 0; i < p->n_refusals; i++)
                 message_free(p->refusals[i]);
         free(p->refusals);
-        *p = (Placement){};
+        *p = (PlacerAnswer){};
+}
+
+static int prepare(Placer *p, const char *name, const UnitOptions *options, uint32_t *ret) {
+        int r = get_unit(p->leader, name, true, ret);
+
+        r = r < 0 ? r : touch(p, name);
+        return r < 0 ? r : set_options(p->leader, name, *ret, options);
 }
 
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool want_reasons,
-                 Placement *ret) {
-        Placement result = {};
-        int r;
+                 PlacerAnswer *ret) {
+        Leader *l = p->leader;
+        PlacerAnswer result = {};
+        uint32_t unit, node;
+        int r = prepare(p, name, options, &unit);
 
-        r = scheduler_place(p->scheduler, name, options, &result.node);
+        r = r < 0 ? r : placement_unit_want(l->places->placement, unit, true);
+        r = r < 0 ? r : placement_move(l->places->placement, unit, leader_now(l), &node);
         if (r < 0)
                 return r;
-        result.possible = r != SCHEDULER_NEVER;
-        if (r == SCHEDULER_PLACED || !want_reasons) {
-                *ret = result;
-                return 0;
+        if (node != PLACEMENT_NONE) {
+                result.node = l->places->nodes[node]->number;
+                placer_look_at_followers(l, name);
         }
-        r = explain(p, name, options, &result);
-        if (r < 0) {
-                placement_done(&result);
-                return r;
+        result.possible = placement_class_possible(l->places->placement,
+                                                   placement_unit_class(l->places->placement, unit));
+        if (!result.node && want_reasons) {
+                r = explain(p, unit, name, &result);
+                if (r < 0) {
+                        placer_answer_done(&result);
+                        return r;
+                }
         }
         *ret = result;
         return 0;
@@ -142,21 +467,57 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
 int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n) {
         _cleanup_(placer_freep) Placer *p = NULL;
         UnitOptions *options = NULL;
-        Placement place = {};
+        PlacerAnswer place = {};
+        uint32_t unit;
         int r;
 
         r = unit_options_of(e, &options);
         if (r >= 0)
                 r = placer_new(l, 0, &p);
         if (r >= 0)
-                r = explain(p, e->record->name, options, &place);
+                r = prepare(p, e->record->name, options, &unit);
+        if (r >= 0)
+                r = explain(p, unit, e->record->name, &place);
         unit_options_unref(options);
         if (r < 0) {
-                placement_done(&place);
+                placer_answer_done(&place);
                 return r;
         }
         *ret_why = strdup("no node takes it at present");
         *ret = place.refusals;
         *ret_n = place.n_refusals;
         return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+int placer_open(Leader *l) {
+        PlacementRole role = {.weight = 1};
+        PlacerTables *t = calloc(1, sizeof *t);
+        int r;
+
+        if (!t)
+                return -ENOMEM;
+        l->places = t;
+        for (size_t i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
+                role.limit[i] = -1;
+        r = placement_new(&t->placement);
+        r = r < 0 ? r : placement_role_add(t->placement, &role, &t->role);
+        r = r < 0 ? r
+                  : placement_class_get(t->placement, &(PlacementSpec){.loss_delay_us = PLACEMENT_NEVER},
+                                        &t->anything);
+        return r < 0 ? r : sync_nodes(l, 0);
+}
+
+void placer_close(Leader *l) {
+        if (!l->places)
+                return;
+        map_foreach (slot, &l->hosts)
+                ((Host *) slot->value)->place = 0;
+        map_done_with(&l->places->guests, free);
+        placement_free(l->places->placement);
+        placer_patterns_done(&l->places->patterns);
+        free(l->places->nodes);
+        free(l->places);
+        l->places = NULL;
 }

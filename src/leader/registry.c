@@ -73,6 +73,7 @@ static void node_free(Leader *l, Node *n) {
                         list_append(&l->moving, &u->moving);
                 unit_touch(l, u);
         }
+        placer_on_node_freed(l, n);
         map_take(&l->nodes, &n->number, sizeof(n->number));
         list_unlink(&n->of_host);
         free(n->reason);
@@ -202,7 +203,9 @@ const char *unit_exclusion(const Unit *u, uint32_t node) {
         return NULL;
 }
 
-void unit_forget_exclusions(Unit *u, uint32_t node) {
+void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
+        if (l && u->exclusions && placer_on_exclusion(l, u, node, false) < 0)
+                l->pause_us = leader_now(l);
         for (Exclusion **e = &u->exclusions; *e;) {
                 Exclusion *gone = *e;
 
@@ -220,7 +223,7 @@ void unit_forget_exclusions(Unit *u, uint32_t node) {
 void host_forget_exclusions(Leader *l, const Host *h) {
         list_foreach (k, &h->nodes)
                 list_foreach_safe (i, &l->excluded)
-                        unit_forget_exclusions(CONTAINER_OF(i, Unit, excluded),
+                        unit_forget_exclusions(l, CONTAINER_OF(i, Unit, excluded),
                                                CONTAINER_OF(k, Node, of_host)->number);
 }
 
@@ -229,13 +232,15 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
 
         if (!e)
                 return;
-        unit_forget_exclusions(u, node);
+        unit_forget_exclusions(l, u, node);
         e->node = node;
         strcpy(e->reason, reason);
         e->next = u->exclusions;
         u->exclusions = e;
         if (!list_is_linked(&u->excluded))
                 list_append(&l->excluded, &u->excluded);
+        if (placer_on_exclusion(l, u, node, true) < 0)
+                l->pause_us = leader_now(l);
 }
 
 static void unit_unplace(Unit *u) {
@@ -253,15 +258,16 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->homeless);
         list_unlink(&u->touched);
         due_clear(&l->dues, &u->due);
-        unit_forget_exclusions(u, 0);
+        placer_on_unit_freed(l, u);
+        unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
         free(u->name);
         free(u);
 }
 
 void unit_drop_if_unused(Leader *l, Unit *u) {
-        if (u->recorded || u->judging || !list_is_empty(&u->sites) || !list_is_empty(&u->waits) ||
-            list_is_linked(&u->touched))
+        if (u->recorded || u->judging || u->followed || !list_is_empty(&u->sites) ||
+            !list_is_empty(&u->waits) || list_is_linked(&u->touched))
                 return;
         unit_free(l, u);
 }
@@ -415,8 +421,9 @@ static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {
 // when its turn comes.
 int registry_on_unit(Leader *l, UnitEntry *e) {
         Unit *u = unit_get(l, e->record->name);
-        const Argosy__UnitRecord *r = e->record;
-        bool placed = !e->removed && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
+        const Argosy__UnitRecord *record = e->record;
+        bool placed = !e->removed && record->target != ARGOSY__TARGET__TARGET_INACTIVE && !record->global;
+        int r;
 
         if (!u)
                 return -ENOMEM;
@@ -425,20 +432,21 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         list_unlink(&u->homeless);
         list_unlink(&u->global);
         due_clear(&l->dues, &u->due);
-        if (placed && r->node)
-                u->node = node_find(l, r->node);
+        if (placed && record->node)
+                u->node = node_find(l, record->node);
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
                 u->node->n_placed++;
                 // Also one that was placed there in the moment in which the host was lost or closed.
-                if ((is_stranded(u, r) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
+                if ((is_stranded(u, record) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
         } else if (placed)
                 list_append(&l->homeless, &u->homeless);
-        if (!e->removed && r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE)
+        if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
         unit_touch(l, u);
-        return follow_on_unit(l, e);
+        r = placer_on_unit(l, u, e->removed ? NULL : e);
+        return r < 0 ? r : follow_on_unit(l, e);
 }
 
 // Everything from the state, when this leader begins to lead.
@@ -448,6 +456,9 @@ int registry_build(Leader *l) {
         int r;
 
         registry_sync_hosts(l);
+        r = placer_open(l);
+        if (r < 0)
+                return r;
         r = cluster_state_units(l->state, &units, &n);
         for (size_t i = 0; r >= 0 && i < n; i++)
                 r = registry_on_unit(l, units[i]);
@@ -459,6 +470,7 @@ void registry_clear(Leader *l) {
                 node_free(l, slot->value);
         map_foreach (slot, &l->units)
                 unit_free(l, slot->value);
+        placer_close(l);
         mates_done(&l->mates);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;

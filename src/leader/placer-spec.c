@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "placer-spec.h"
+
+#include <errno.h>
+#include <strings.h>
+
+#include "buf.h"
+#include "leader-private.h"
+#include "manager-name.h"
+#include "str.h"
+
+typedef struct SpecBuilder {
+        PlacementTerm terms[PLACEMENT_TERMS_MAX];
+        PlacementTerm wishes[UNIT_WISHES_MAX];
+        const char *ids[2], *managers[2];
+        PlacementSpec spec;
+} SpecBuilder;
+
+void placer_patterns_done(PlacerPatterns *p) {
+        for (size_t i = 0; i < p->n; i++)
+                free(p->lists[i]);
+        free(p->lists);
+        *p = (PlacerPatterns){};
+}
+
+static char *join(char **words) {
+        _cleanup_buf_ Buf text = {0};
+
+        for (char **w = words; *w; w++)
+                if (buf_printf(&text, "%s%s", w == words ? "" : " ", *w) < 0)
+                        return NULL;
+        return buf_take_string(&text);
+}
+
+// The list as it is kept; *ret_new if it was not known.
+static int pattern_get(PlacerPatterns *p, char **words, const char **ret, bool *ret_new) {
+        _cleanup_free_ char *text = join(words);
+        char **longer;
+
+        if (!text)
+                return -ENOMEM;
+        for (size_t i = 0; i < p->n; i++)
+                if (streq(p->lists[i], text)) {
+                        *ret = p->lists[i];
+                        return 0;
+                }
+        if (p->n == PLACER_PATTERNS_MAX)
+                return -ENOSPC;
+        longer = realloc(p->lists, (p->n + 1) * sizeof *longer);
+        if (!longer)
+                return -ENOMEM;
+        p->lists = longer;
+        *ret = longer[p->n++] = TAKE_PTR(text);
+        *ret_new = true;
+        return 0;
+}
+
+static PlacementTerm term_of(const LabelMatch *m) {
+        static const PlacementOp ops[] = {[LABEL_IN] = PLACEMENT_IN,
+                                          [LABEL_NOT_IN] = PLACEMENT_NOT_IN,
+                                          [LABEL_EXISTS] = PLACEMENT_EXISTS,
+                                          [LABEL_ABSENT] = PLACEMENT_NOT_EXISTS};
+
+        return (PlacementTerm){.op = ops[m->op], .key = m->key, .values = (const char *const *) m->values};
+}
+
+static int add_term(SpecBuilder *b, PlacementTerm term) {
+        if (b->spec.n_terms == PLACEMENT_TERMS_MAX)
+                return -EINVAL;
+        b->terms[b->spec.n_terms++] = term;
+        return 0;
+}
+
+static int add_where(SpecBuilder *b, PlacerPatterns *patterns, const UnitOptions *o, bool *ret_new) {
+        static const char *const system[] = {"system", NULL};
+        int r = 0;
+
+        if (o->machine_id) {
+                b->ids[0] = o->machine_id;
+                r = add_term(
+                        b, (PlacementTerm){PLACEMENT_IN, "@id", b->ids, "MachineID= names another machine"});
+        }
+        if (r >= 0 && o->hosts)
+                r = add_term(b, (PlacementTerm){PLACEMENT_IN, "@host", (const char *const *) o->hosts,
+                                                "Host= names other hosts"});
+        if (r >= 0 && !o->managers)
+                r = add_term(b,
+                             (PlacementTerm){PLACEMENT_IN, "@manager", system,
+                                             "only units that ask for it by Manager= run in this manager"});
+        if (r >= 0 && o->managers) {
+                r = pattern_get(patterns, o->managers, &b->managers[0], ret_new);
+                if (r >= 0)
+                        r = add_term(b, (PlacementTerm){PLACEMENT_IN, "@managers", b->managers,
+                                                        "Manager= names other managers"});
+        }
+        for (size_t i = 0; i < o->n_labels && r >= 0; i++)
+                r = add_term(b, term_of(&o->labels[i]));
+        for (size_t i = 0; i < o->n_wishes && r >= 0; i++) {
+                b->wishes[i] = term_of(&o->wishes[i].match);
+                b->spec.weights[i] = o->wishes[i].weight;
+        }
+        b->spec.n_prefers = o->n_wishes;
+        return r;
+}
+
+static int add_demands(Placement *p, SpecBuilder *b, const UnitOptions *o) {
+        b->spec.demand.of[PLACEMENT_CPU] = (int32_t) o->cpu_milli;
+        b->spec.demand.of[PLACEMENT_MEMORY] = (int32_t) o->memory_mib;
+        for (size_t i = 0; i < o->n_reserves; i++) {
+                int resource = placement_resource(p, o->reserves[i].name);
+
+                if (resource < 0)
+                        return resource;
+                b->spec.demand.of[resource] = (int32_t) o->reserves[i].amount;
+        }
+        return 0;
+}
+
+// Instances of one template are one group; other units are one each.
+static char *group_of(const char *name) {
+        size_t len;
+        const char *prefix = unit_name_prefix(name, &len), *suffix = unit_name_suffix(name);
+
+        if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
+                return strdup(name);
+        return str_printf("%.*s@%s", (int) len, prefix, suffix);
+}
+
+int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *o,
+                 uint32_t *ret, bool *ret_new) {
+        _cleanup_free_ char *group = NULL;
+        SpecBuilder b = {
+                .spec = {.loss_delay_us = PLACEMENT_NEVER}}; // losing a node is the leader's to judge
+        int r;
+
+        b.spec.terms = b.terms;
+        b.spec.prefers = b.wishes;
+        b.spec.conflicts = (const char *const *) o->conflicts;
+        b.spec.policy = o->pack ? PLACEMENT_BEST_FIT : PLACEMENT_LEAST_LOADED;
+        if (o->spread) {
+                group = group_of(name);
+                if (!group)
+                        return -ENOMEM;
+                b.spec.spread = streq(o->spread, "host") ? "@host" : o->spread;
+                b.spec.spread_group = group;
+                b.spec.spread_soft = o->spread_soft;
+                b.spec.spread_skew = o->spread_skew;
+        }
+        r = add_where(&b, patterns, o, ret_new);
+        r = r < 0 ? r : add_demands(p, &b, o);
+        return r < 0 ? r : placement_class_get(p, &b.spec, ret);
+}
+
+// "user@7 container@*" -> whether one of them matches.
+static int matches_list(const char *manager, const char *list, bool *ret) {
+        _cleanup_free_ char *copy = strdup(list);
+        char *saved = NULL;
+
+        if (!copy)
+                return -ENOMEM;
+        *ret = false;
+        for (char *w = strtok_r(copy, " ", &saved); w; w = strtok_r(NULL, " ", &saved))
+                *ret |= manager_matches(manager, (char *[]){w, NULL});
+        return 0;
+}
+
+int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t node,
+                      const Argosy__HostRecord *host, const char *manager) {
+        _cleanup_free_ PlacementLabel *labels = calloc(host->n_labels + patterns->n + 4, sizeof *labels);
+        size_t n = 0;
+
+        if (!labels)
+                return -ENOMEM;
+        labels[n++] = (PlacementLabel){"@host", host->name};
+        labels[n++] = (PlacementLabel){"@host", host->machine_id};
+        labels[n++] = (PlacementLabel){"@id", host->machine_id};
+        labels[n++] = (PlacementLabel){"@manager", manager};
+        for (size_t i = 0; i < host->n_labels; i++)
+                labels[n++] = (PlacementLabel){host->labels[i]->key, host->labels[i]->value};
+        for (size_t i = 0; i < patterns->n; i++) {
+                bool matches;
+
+                if (matches_list(manager, patterns->lists[i], &matches) < 0)
+                        return -ENOMEM;
+                if (matches)
+                        labels[n++] = (PlacementLabel){"@managers", patterns->lists[i]};
+        }
+        return placement_node_label(p, node, labels, n);
+}
+
+// ------------------------------------------------------------------------------------------------ one
+// question
+
+static bool label_matches(const Argosy__HostRecord *host, const LabelMatch *match) {
+        bool key = false, value = false;
+
+        for (size_t i = 0; i < host->n_labels; i++) {
+                if (!streq(host->labels[i]->key, match->key))
+                        continue;
+                key = true;
+                for (char **v = match->values; v && *v; v++)
+                        value |= streq(host->labels[i]->value, *v);
+        }
+        switch (match->op) {
+        case LABEL_IN:
+                return value;
+        case LABEL_NOT_IN:
+                return !value;
+        case LABEL_EXISTS:
+                return key;
+        default:
+                return !key;
+        }
+}
+
+static bool host_matches(const Argosy__HostRecord *host, char **hosts) {
+        if (!hosts)
+                return true;
+        for (; *hosts; hosts++)
+                if (streq(*hosts, host->name) || strcasecmp(*hosts, host->machine_id) == 0)
+                        return true;
+        return false;
+}
+
+bool placer_admits(const Argosy__HostRecord *host, const char *manager, const UnitOptions *o) {
+        if ((o->machine_id && strcasecmp(o->machine_id, host->machine_id) != 0) ||
+            !host_matches(host, o->hosts) || !manager_matches(manager, o->managers))
+                return false;
+        for (size_t i = 0; i < o->n_labels; i++)
+                if (!label_matches(host, &o->labels[i]))
+                        return false;
+        return true;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What options of a unit file and records of hosts are to the Placement (placement.h). Labels that begin
+// with '@' are not people's: @id (machine id), @host (name), @manager, and @managers=PATTERNS for each list
+// of patterns that was asked for and that the manager matches.
+
+#include "argosy.pb-c.h"
+#include "placement.h"
+#include "unit-file.h"
+
+enum { PLACER_PATTERNS_MAX = 256 }; // lists of patterns in Manager= at a time
+
+typedef struct PlacerPatterns {
+        char **lists; // joined by blanks
+        size_t n;
+} PlacerPatterns;
+void placer_patterns_done(PlacerPatterns *p);
+
+// The class of a unit of this name with these options: a reference, for the caller to give back. *ret_new:
+// there is a new list of patterns, so the nodes' labels must be told again. -EINVAL: more terms than there
+// may be, -ENOSPC: more kinds of resources or globs than the cluster may have.
+int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *options,
+                 uint32_t *ret, bool *ret_new) _warn_unused_;
+int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t node,
+                      const Argosy__HostRecord *host, const char *manager) _warn_unused_;

@@ -68,6 +68,7 @@ typedef struct AgentConfig { // everything is copied
         uint16_t port;
         const Argosy__Label *const *labels;
         size_t n_labels;
+        uint32_t cpu_milli, memory_mib; // offered to units that reserve some
         Argosy__NodeRecord *const
                 *nodes; // this host's managers as last told (the peers file), for the first Attach
         size_t n_nodes;

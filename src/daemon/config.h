@@ -23,6 +23,8 @@ typedef struct Config {
         char **managers; // of users and containers, to be served too
         size_t n_managers;
         uint64_t check_us;
+        uint64_t keep_cpu_percent, keep_memory_percent;             // of the machine: not offered
+        uint64_t overcommit_cpu_percent, overcommit_memory_percent; // of what is offered
         uint64_t mass_loss_percent;
         uint64_t lease_us, election_us, heartbeat_us;
         uint64_t voters;

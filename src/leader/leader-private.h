@@ -94,6 +94,8 @@ struct Host {
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host
         bool nodes_due;   // to be told the numbers of its nodes
+        uint32_t cpu_milli, memory_mib; // what it offers, as it said last
+        bool offers_changed;            // since the Placement was told
         uint32_t place;   // its number in the Placement + 1; 0: not there yet
 };
 

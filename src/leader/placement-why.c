@@ -192,7 +192,8 @@ int placement_why(const Placement *p, uint32_t unit, PlacementRefusal **ret, siz
         for (uint32_t node = 0; node < p->node_slots.n; node++) {
                 bool is;
 
-                if (!p->node_slots.used[node] || p->units[unit].node == node)
+                if (!p->node_slots.used[node] ||
+                    (p->units[unit].node == node && !p->nodes[node].state && !unit_must_go(p, unit)))
                         continue;
                 refusals[n] = (PlacementRefusal){.node = node};
                 refusals[n].reason = reason(p, unit, node, &is, &refusals[n].kind);

@@ -14,6 +14,9 @@
 #include "response.h"
 #include "str.h"
 
+#define OFFERS_PREFIX "offers/"
+enum { OFFERS_MAX = 1000000000 };
+
 struct PlacerTables {
         Placement *placement;
         PlacerPatterns patterns;
@@ -130,22 +133,56 @@ static int label_nodes(Leader *l) {
         return r;
 }
 
+// What it says about cores and memory, and the labels offers/NAME=N about the rest.
+static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host) {
+        PlacementVector offers = {};
+        size_t prefix = strlen(OFFERS_PREFIX);
+
+        offers.of[PLACEMENT_CPU] = (int32_t) MIN_OF(h->cpu_milli, (uint32_t) INT32_MAX);
+        offers.of[PLACEMENT_MEMORY] = (int32_t) MIN_OF(h->memory_mib, (uint32_t) INT32_MAX);
+        for (size_t i = 0; i < host->n_labels; i++) {
+                int resource;
+                uint64_t n;
+
+                if (strncmp(host->labels[i]->key, OFFERS_PREFIX, prefix) != 0 ||
+                    !parse_u64(host->labels[i]->value, OFFERS_MAX, &n))
+                        continue;
+                resource = placement_resource(l->places->placement, host->labels[i]->key + prefix);
+                if (resource >= 0)
+                        offers.of[resource] = (int32_t) n;
+        }
+        placement_host_set(l->places->placement, h->place - 1, &offers, PLACEMENT_SIZE_ONE);
+}
+
+static uint32_t n_globals(const Host *h) {
+        size_t n = 0;
+
+        list_foreach (i, &h->nodes)
+                n += CONTAINER_OF(i, Node, of_host)->n_globals;
+        return (uint32_t) n;
+}
+
 static int sync_nodes(Leader *l, uint32_t without_host) {
         Placement *p = l->places->placement;
         int r = add_new_nodes(l);
+        bool relabelled = l->places->hosts_revision != cluster_state_hosts_revision(l->state);
 
-        if (r >= 0 && l->places->hosts_revision != cluster_state_hosts_revision(l->state))
+        if (r >= 0 && relabelled)
                 r = label_nodes(l);
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
-                bool out = n->host->number == without_host ||
-                           !cluster_state_find_host(l->state, n->host->number);
+                Host *h = n->host;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
+                bool out = h->number == without_host || !host;
 
                 if (r < 0 || !n->place)
                         continue;
+                if (host && (relabelled || h->offers_changed))
+                        sync_offers(l, h, host);
+                h->offers_changed = false;
                 r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n),
                                              leader_now(l));
-                placement_host_set_others(p, n->host->place - 1, (uint32_t) n->n_globals);
+                placement_host_set_others(p, h->place - 1, n_globals(h));
         }
         return r;
 }

@@ -428,6 +428,8 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         if (!u)
                 return -ENOMEM;
         u->recorded = !e->removed;
+        if (u->node && !list_is_empty(&l->homeless)) // there may be room now, or a conflict is gone
+                l->retry_homeless = true;
         unit_unplace(u);
         list_unlink(&u->homeless);
         list_unlink(&u->global);

@@ -357,6 +357,9 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->leaving = h->down = false;
         h->attach_seq = a->seq;
         h->barrier_due = true;
+        h->cpu_milli = a->cpu_milli;
+        h->memory_mib = a->memory_mib;
+        h->offers_changed = true;
         hear(l, h);
         note_wish(l, h, a);
         list_foreach (i, &h->nodes)

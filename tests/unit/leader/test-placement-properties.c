@@ -230,7 +230,7 @@ static void check_who_is_left(const World *w) {
                         fail_msg("%s could go to %u", u->name, brute_choose(&w->brute, unit));
                 assert_int_equal(placement_why(w->p, unit, &refusals, &n),
                                  0); // and each node has its reason
-                assert_int_equal(n, w->n_nodes - (u->node != PLACEMENT_NONE));
+                assert_int_equal(n, w->n_nodes);
                 placement_refusals_free(refusals, n);
         }
 }

@@ -30,7 +30,8 @@
 //      RequireLabel=EXPR ...           KEY=VALUE[|VALUE...], KEY!=VALUE[|VALUE...], KEY (exists), !KEY; all
 //      Pool=NAME ...                   like RequireLabel=pool=NAME|...
 //      PreferLabel=EXPR[:WEIGHT] ...   better there, up to a difference in load of WEIGHT (1..1000; 100)
-//      SpreadOver=KEY[:SKEW]           units of one template no further apart in number than SKEW (1) between
+//      SpreadOver=KEY[:SKEW]           units of one template no further apart in number than SKEW (1)
+//      between
 //                                      the values of this label; "host" for single hosts
 //      PreferSpreadOver=KEY            as far apart as possible
 //      Packing=BOOLEAN                 the fullest node that has room instead of the emptiest

@@ -96,7 +96,7 @@ struct Host {
         bool nodes_due;   // to be told the numbers of its nodes
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         bool offers_changed;            // since the Placement was told
-        uint32_t place;   // its number in the Placement + 1; 0: not there yet
+        uint32_t place;                 // its number in the Placement + 1; 0: not there yet
 };
 
 struct Node {

@@ -247,8 +247,8 @@ uint64_t placement_next_due(const Placement *p);
 bool placement_braked(const Placement *p);
 void placement_release_brake(Placement *p); // moves what is to move, until the next loss
 
-// Why each node does not take the unit, one entry per node that does not, also of the one that it must leave; a string each. Cost: every node,
-// when asked. *ret NULL and 0 entries if all would.
+// Why each node does not take the unit, one entry per node that does not, also of the one that it must
+// leave; a string each. Cost: every node, when asked. *ret NULL and 0 entries if all would.
 int placement_why(const Placement *p, uint32_t unit, PlacementRefusal **ret, size_t *ret_n) _warn_unused_;
 // Why it waits although nodes would take it: its role's limit, others' guarantees, the brake, a unit that it
 // follows. NULL: nothing of that kind. Borrowed, constant.

@@ -361,10 +361,14 @@ FAULTS = [
           "if (token->expires_us < leader_wall(l))",
           "if (false)",
           "leader/members: a_wrong_or_expired_token_opens_nothing"),
-    Fault("fullest-node-first", "src/leader/scheduler.c",
-          "return a->n_units != b->n_units ? a->n_units < b->n_units : a->node < b->node;",
-          "return a->n_units != b->n_units ? a->n_units > b->n_units : a->node < b->node;",
-          "leader/scheduler: a_unit_goes_where_the_fewest_are"),
+    Fault("full-node-taken", "src/leader/placement-choose.c",
+          "room &= (demand->of[i] <= h->free.of[i]) | (demand->of[i] == 0);",
+          "room &= true;",
+          "leader/placement: a_follower_that_has_no_room_does_not_keep_its_target_down"),
+    Fault("higher-priority-preempted", "src/leader/placement-round.c",
+          "if (victim->priority >= by->priority || victim->queue != PLACEMENT_NONE)",
+          "if (victim->queue != PLACEMENT_NONE)",
+          "leader/placement: a_higher_priority_takes_the_place_of_the_lowest"),
 
     # ---- daemon: only real nodes show these
     Fault("removed-host-let-in", "src/daemon/daemon-mesh.c",

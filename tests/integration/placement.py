@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where units run: labels, company, conflicts, spread and room, on real nodes."""
+
+from lib import QUICK, SLEEPER, Cluster, eventually, main
+
+
+def options(*lines):
+    return SLEEPER + "[X-Argosy]\n" + "".join(line + "\n" for line in lines)
+
+
+def at(c, unit):
+    """The name of the node where it is active."""
+    node = c.where(unit)
+    return node.name if node else None
+
+
+def test_labels_are_asked_for_in_every_way(c: Cluster):
+    c.ctl("label n1 disk=ssd tier=a")
+    c.ctl("label n2 disk=hdd tier=b")
+    c.start("equal.service", options("RequireLabel=disk=hdd"))
+    c.start("unequal.service", options("RequireLabel=disk!=hdd disk"))
+    c.start("either.service", options("RequireLabel=tier=x|b"))
+    c.start("absent.service", options("RequireLabel=!disk"))
+    c.start("host.service", options("Host=n3"))
+    where = {unit: at(c, unit) for unit in ["equal", "unequal", "either", "absent", "host"]}
+    assert where == {"equal": "n2", "unequal": "n1", "either": "n2", "absent": "n3", "host": "n3"}, where
+    c.ctl("label n1 disk- tier-")
+    c.ctl("label n2 disk- tier-")
+
+
+def test_a_pair_is_together_and_migrates_together(c: Cluster):
+    c.start("db.service", SLEEPER)
+    c.start("web.service", options("SameNodeAs=db.service"))
+    first = at(c, "db")
+    assert at(c, "web") == first
+    c.ctl(f"drain {first}", on=next(node.name for node in c.nodes if node.name != first))
+    eventually(lambda: at(c, "db") != first and at(c, "web") == at(c, "db"))
+    c.ctl(f"uncordon {first}")
+
+
+def test_of_five_units_that_conflict_three_run_on_three_nodes(c: Cluster):
+    names = [f"only{i}" for i in range(1, 6)]
+    for name in names:
+        c.submit(f"{name}.service", options("Conflicts=" + " ".join(f"{other}.service" for other in names if other != name)))
+    for name in names[:3]:
+        c.start(f"{name}.service")
+    assert sorted(at(c, name) for name in names[:3]) == ["n1", "n2", "n3"]
+    c.ctl_fails("start only4", saying=("n1: ", "n2: ", "n3: ", "conflicts with"))
+    freed = at(c, "only2")
+    c.ctl("unload only2")
+    eventually(lambda: at(c, "only4") == freed)
+
+
+def test_instances_are_spread_over_a_label(c: Cluster):
+    c.ctl("label n1 rack=a")
+    c.ctl("label n2 rack=a")
+    c.ctl("label n3 rack=b")
+    c.start("w@{1..6}", options("SpreadOver=rack"))
+    spread = c.spread("w@*")
+    assert spread["n3"] == 3 and spread["n1"] + spread["n2"] == 3, spread
+    for node in ["n1", "n2", "n3"]:
+        c.ctl(f"label {node} rack-")
+
+
+def test_what_is_reserved_is_not_given_twice(c: Cluster):
+    c.ctl("label n1 offers/gpu=2")
+    c.start("g@{1..2}", options("ReserveResource=gpu"))
+    c.submit("late.service", options("ReserveResource=gpu"))
+    c.ctl_fails("start late", saying=("n1: needs 1 of gpu, free are 0 of gpu of 2 of gpu", "n2: "))
+    c.ctl("stop g@1")
+    c.ctl("unload g@1")
+    eventually(lambda: at(c, "late") == "n1")
+    c.submit("huge.service", options("ReserveMemory=4000G"))
+    c.ctl_fails("start huge", saying=("MiB of memory",))
+    c.ctl("label n1 offers/gpu-")
+
+
+def test_what_cannot_be_is_refused_with_its_line(c: Cluster):
+    bad = {
+        "bad": (["RequireLabel=disk=ssd", "RequireLabel=!disk"], "both required and forbidden"),
+        "self": (["Conflicts=se*"], "matches self.service itself"),
+        "much": (["ReserveCPU=lots"], "is not a number of cores"),
+    }
+    for name, (lines, words) in bad.items():
+        c.node("n1").write(f"/root/units/{name}.service", options(*lines))
+        c.ctl_fails(f"submit /root/units/{name}.service", on=c.node("n1"), saying=words)
+        assert f"{name}.service" not in c.known()
+
+
+main(conf=QUICK)

@@ -43,12 +43,13 @@ static uint32_t share_of(const PlacedHost *h, unsigned resource, uint32_t whole)
         return used >= offers ? whole : (uint32_t) (used * whole / offers);
 }
 
-uint32_t host_load(const Placement *p, const PlacedHost *h) {
+uint32_t node_load(const Placement *p, const PlacedNode *n) {
+        const PlacedHost *h = &p->hosts[n->host];
         uint32_t share = 0;
 
         for (unsigned i = 0; i < p->n_resources; i++)
                 share = MAX_OF(share, share_of(h, i, PLACEMENT_SHARE));
-        return share + PLACEMENT_UNIT_LOAD * (h->n_units + h->n_others) * PLACEMENT_SIZE_ONE / h->size +
+        return share + PLACEMENT_UNIT_LOAD * (n->n_units + n->n_others) * PLACEMENT_SIZE_ONE / h->size +
                host_points(h, p->now_us);
 }
 
@@ -252,7 +253,7 @@ int index_put(Placement *p, uint32_t node) {
         uint32_t rank = n->state == PLACEMENT_SECOND ? INDEX_LOADS : 0, key;
         int r;
 
-        key = in ? rank + load_key(host_load(p, h)) : PLACEMENT_NONE;
+        key = in ? rank + load_key(node_load(p, n)) : PLACEMENT_NONE;
         r = put(p, &p->indexes[INDEX_LOAD], node, key);
         if (r < 0 || !p->indexes[INDEX_FIT].on)
                 return r;

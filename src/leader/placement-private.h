@@ -104,8 +104,7 @@ typedef enum IndexKind { INDEX_LOAD, INDEX_FIT, N_INDEXES } IndexKind;
 
 typedef struct PlacedHost {
         PlacementVector offers, free;
-        uint32_t size, n_units, first_node;
-        uint32_t n_others;
+        uint32_t size, first_node;
         bool counted;    // in Placement.capacity and .room
         uint32_t points; // of penalty, at `points_at_us`
         uint64_t points_at_us, half_us;
@@ -113,7 +112,7 @@ typedef struct PlacedHost {
 
 typedef struct PlacedNode {
         uint32_t host, next_of_host;
-        uint32_t first_unit, n_units;
+        uint32_t first_unit, n_units, n_others;
         uint32_t *labels; // pairs, ascending
         uint32_t n_labels;
         uint8_t state;
@@ -323,7 +322,7 @@ void index_add_bit(Placement *p, uint32_t node, uint32_t selector); // the node 
 // The first key >= from that may have a node for the selector; INDEX_KEYS: none.
 uint32_t index_next(const Placement *p, const Index *ix, uint32_t selector, uint32_t from);
 void index_drop_bit(Placement *p, Index *ix, uint32_t key, uint32_t selector); // nothing there has it
-uint32_t host_load(const Placement *p, const PlacedHost *h); // before it is fitted into the keys
+uint32_t node_load(const Placement *p, const PlacedNode *n); // before it is fitted into the keys
 uint32_t host_fit(const PlacedHost *h);
 uint32_t load_key(uint32_t load);
 uint32_t host_points(const PlacedHost *h, uint64_t now_us);

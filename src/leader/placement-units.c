@@ -11,7 +11,6 @@ static void host_take(Placement *p, PlacedHost *h, const PlacementVector *demand
                 if (h->counted)
                         p->room[i] -= step * (int64_t) demand->of[i];
         }
-        h->n_units += (uint32_t) step;
 }
 
 static int count(Placement *p, uint32_t unit, uint32_t node, int step) {

@@ -49,14 +49,6 @@ void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offe
         queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
 }
 
-void placement_host_set_others(Placement *p, uint32_t host, uint32_t n_units) {
-        if (p->hosts[host].n_others == n_units)
-                return;
-        p->hosts[host].n_others = n_units;
-        if (index_put_host(p, host) < 0)
-                p->broken = true;
-}
-
 int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret) {
         int r = slots_take(&p->host_slots, ret);
 
@@ -159,6 +151,13 @@ int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labe
         r = open ? spreads_of_node(p, node, +1) : 0;
         r = r < 0 ? r : count_domains(p, node, +1);
         return r < 0 ? r : check_units(p, node);
+}
+
+int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) {
+        if (p->nodes[node].n_others == n_units)
+                return 0;
+        p->nodes[node].n_others = n_units;
+        return index_put(p, node);
 }
 
 // Lost within the brake's window, or since it brakes.

@@ -23,7 +23,8 @@
 //              then     the domain with the fewest of its group (spread)
 //              then     the lowest load + weights of the preferences that it does not match
 //              then     the lowest slot (order of placement_node_add)
-//      load             2 per unit, relative to the host's size, + 1024 * the largest reserved share of a
+//      load             2 per unit on the node, relative to the host's size, + 1024 * the largest reserved
+//      share of a
 //                       resource, + penalty points; exact up to 3072, in steps of 64 above.
 //                       Nodes of second choice come after all others
 //      PLACEMENT_BEST_FIT   instead of the lowest load the highest share of CPU or memory, in 1/4096
@@ -168,8 +169,6 @@ int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t siz
                        uint32_t *ret) _warn_unused_;
 void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offers, uint32_t size);
 void placement_host_remove(Placement *p, uint32_t host); // with its nodes
-// Units there that are none of this Placement's count in its load.
-void placement_host_set_others(Placement *p, uint32_t host, uint32_t n_units);
 // A failure there: its load grows by `points` that halve every `half_us`. The node is chosen less, not
 // never.
 int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
@@ -182,6 +181,8 @@ int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels
 int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) _warn_unused_;
 int placement_node_set_state(Placement *p, uint32_t node, PlacementState state,
                              uint64_t now_us) _warn_unused_;
+// Units there that are none of this Placement's count in its load.
+int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) _warn_unused_;
 // Its units are on no node any more and wait for another if they are wanted.
 int placement_node_remove(Placement *p, uint32_t node) _warn_unused_;
 

@@ -154,14 +154,6 @@ static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host
         placement_host_set(l->places->placement, h->place - 1, &offers, PLACEMENT_SIZE_ONE);
 }
 
-static uint32_t n_globals(const Host *h) {
-        size_t n = 0;
-
-        list_foreach (i, &h->nodes)
-                n += CONTAINER_OF(i, Node, of_host)->n_globals;
-        return (uint32_t) n;
-}
-
 static int sync_nodes(Leader *l, uint32_t without_host) {
         Placement *p = l->places->placement;
         int r = add_new_nodes(l);
@@ -182,7 +174,8 @@ static int sync_nodes(Leader *l, uint32_t without_host) {
                 h->offers_changed = false;
                 r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n),
                                              leader_now(l));
-                placement_host_set_others(p, h->place - 1, n_globals(h));
+                if (r >= 0)
+                        r = placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
         }
         return r;
 }

@@ -59,7 +59,6 @@ static void count(Brute *b, uint32_t unit, uint32_t node, int step) {
 
         for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
                 h->used.of[i] += step * b->units[unit].spec->demand.of[i];
-        h->n_units += (uint32_t) step;
 }
 
 void brute_put(Brute *b, uint32_t unit, uint32_t node) {
@@ -229,7 +228,7 @@ static uint32_t cost(const Brute *b, const PlacementSpec *spec, uint32_t node) {
         } else {
                 for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
                         load = share(h, i, PLACEMENT_SHARE) > load ? share(h, i, PLACEMENT_SHARE) : load;
-                load += PLACEMENT_UNIT_LOAD * h->n_units * PLACEMENT_SIZE_ONE / h->size;
+                load += PLACEMENT_UNIT_LOAD * b->nodes[node].n_units * PLACEMENT_SIZE_ONE / h->size;
                 load = load < 3072 ? load : 3072 + (load - 3072) / 64;
                 load = load < 4095 ? load : 4095;
         }

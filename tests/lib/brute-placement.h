@@ -11,7 +11,6 @@ typedef struct BruteHost {
         PlacementVector offers;
         uint32_t size;
         PlacementVector used;
-        uint32_t n_units;
 } BruteHost;
 
 typedef struct BruteNode {

@@ -81,10 +81,9 @@ static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **st
         rig_change(&g, START, "web.service", SERVICE);
         rig_change(&g, START, "web2.service", SERVICE);
         rig_host_say_reason(&g, 2, "the user is not logged in");
-        assert_string_equal(rig_list_units(&g),
-                            "mine.service n2/user@1000 unknown unknown unknown\n"
-                            "web.service n1 loaded active running\n"
-                            "web2.service n1 loaded active running\n"); // capacity is the host's
+        assert_string_equal(rig_list_units(&g), "mine.service n2/user@1000 unknown unknown unknown\n"
+                                                "web.service n1 loaded active running\n"
+                                                "web2.service n2 loaded active running\n");
         assert_string_equal(list_nodes()->nodes->rows[2]->state, "offline");
         assert_string_equal(list_nodes()->nodes->rows[2]->reason, "the user is not logged in");
         // Whoever waits for it hears at once why it does not come.

@@ -49,11 +49,20 @@ static void dropin_path(const char *name, char ret_dir[UNIT_NAME_MAX + 3],
         snprintf(ret_file, UNIT_NAME_MAX + 32, "%s.d/50-argosy.conf", name);
 }
 
+// A link in its place would lead to somebody else's files.
+static bool is_directory(UnitDir *d, const char *dir) {
+        struct stat st;
+
+        return fstatat(d->fd, dir, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 int unit_dir_drop_dropin(UnitDir *d, const char *name) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         int r;
 
         dropin_path(name, dir, file);
+        if (!is_directory(d, dir))
+                return 0; // nothing of ours is there
         r = unit_dir_drop_file(d, file);
         if (r == 0 && unlinkat(d->fd, dir, AT_REMOVEDIR) < 0 && errno != ENOENT && errno != ENOTEMPTY &&
             errno != EEXIST)
@@ -74,6 +83,8 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice) {
         dropin_path(name, dir, file);
         if (mkdirat(d->fd, dir, 0755) < 0 && errno != EEXIST)
                 return -errno;
+        if (!is_directory(d, dir))
+                return -ENOTDIR;
         r = unit_dir_put_file(d, file, text.data, text.len);
         if (r < 0)
                 (void) unlinkat(d->fd, dir, AT_REMOVEDIR);

@@ -79,20 +79,21 @@ static int world_down(void **state) {
 }
 
 static void dir_of(const char *name, char ret[static 512]) {
-        snprintf(ret, 512, "%s/%s/systemd/user", w.dir, name);
+        assert_true(snprintf(ret, 512, "%s/%s/systemd/user", w.dir, name) < 512);
 }
 
 // A manager with its unit directory; not attached yet.
 static Other *add_other(unsigned i) {
         Other *o = &others[n_others++];
-        char path[512];
+        _cleanup_free_ char *own = NULL;
+        char dir[512];
 
         *o = (Other){};
         snprintf(o->name, sizeof(o->name), "user@%u", UID_BASE + i);
-        snprintf(path, sizeof(path), "%s/%s", w.dir, o->name);
-        assert_int_equal(mkdir(path, 0700), 0);
-        dir_of(o->name, path);
-        o->systemd = fake_systemd_new(&test_loop, path);
+        own = str_printf("%s/%s", w.dir, o->name);
+        assert_int_equal(mkdir(own, 0700), 0);
+        dir_of(o->name, dir);
+        o->systemd = fake_systemd_new(&test_loop, dir);
         return o;
 }
 
@@ -387,6 +388,24 @@ static void a_name_of_the_user_s_own_is_refused(void **state) {
         loop_until(report_of("link.service") && report_of("link.service")->refused);
 }
 
+static void a_drop_in_directory_that_is_a_link_is_not_followed(void **state) {
+        Other *o = add_other(0);
+        char dir[512];
+        _cleanup_free_ char *link = NULL, *trap = str_printf("%s/50-argosy.conf", w.foreign_dir);
+
+        attach(o);
+        loop_until(all_online());
+        meet();
+        order_everywhere("first.service", 5, web); // makes the directory
+        loop_until(answered("first.service", 5));
+        dir_of(o->name, dir);
+        link = str_printf("%s/trap.service.d", dir);
+        assert_int_equal(symlink(w.foreign_dir, link), 0);
+        order_everywhere("trap.service", 6, web);
+        loop_until(report_of("trap.service") && *report_of("trap.service")->error);
+        assert_int_not_equal(access(trap, F_OK), 0);
+}
+
 static void a_directory_that_is_a_link_is_not_followed(void **state) {
         Other *o = add_other(0);
         _cleanup_free_ char *systemd_dir = str_printf("%s/%s/systemd", w.dir, o->name);
@@ -421,6 +440,7 @@ int main(int argc, char **argv) {
                 T(a_manager_that_talks_without_end_delays_nobody),
                 T(a_name_of_the_user_s_own_is_refused),
                 T(a_directory_that_is_a_link_is_not_followed),
+                T(a_drop_in_directory_that_is_a_link_is_not_followed),
         };
 
         if (argc == 6 && streq(argv[1], "--helper"))

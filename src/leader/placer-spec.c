@@ -164,9 +164,20 @@ static int matches_list(const char *manager, const char *list, bool *ret) {
         return 0;
 }
 
+// Never 0.
+static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
+        uint64_t hash = 1;
+
+        for (size_t i = 0; i < n; i++)
+                hash = (hash * 31 + map_hash(labels[i].key, strlen(labels[i].key))) * 31 +
+                       map_hash(labels[i].value, strlen(labels[i].value));
+        return hash ? hash : 1;
+}
+
 int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t node,
-                      const Argosy__HostRecord *host, const char *manager) {
+                      const Argosy__HostRecord *host, const char *manager, uint64_t *told) {
         _cleanup_free_ PlacementLabel *labels = calloc(host->n_labels + patterns->n + 4, sizeof *labels);
+        uint64_t hash;
         size_t n = 0;
 
         if (!labels)
@@ -185,6 +196,10 @@ int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t nod
                 if (matches)
                         labels[n++] = (PlacementLabel){"@managers", patterns->lists[i]};
         }
+        hash = hash_labels(labels, n);
+        if (hash == *told)
+                return 0;
+        *told = hash;
         return placement_node_label(p, node, labels, n);
 }
 

@@ -22,5 +22,6 @@ void placer_patterns_done(PlacerPatterns *p);
 // may be, -ENOSPC: more kinds of resources or globs than the cluster may have.
 int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *options,
                  uint32_t *ret, bool *ret_new) _warn_unused_;
+// *told: what it was told last, 0 for nothing; nothing is done if that is the same.
 int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t node,
-                      const Argosy__HostRecord *host, const char *manager) _warn_unused_;
+                      const Argosy__HostRecord *host, const char *manager, uint64_t *told) _warn_unused_;

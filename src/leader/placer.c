@@ -79,6 +79,7 @@ static int add_node(Leader *l, Node *n) {
         if (r < 0)
                 return r;
         n->place = number + 1;
+        n->place_labels = 0;
         if (number >= t->n_nodes) {
                 size_t more = 2 * (size_t) number + 8;
                 Node **longer = realloc(t->nodes, more * sizeof *longer);
@@ -127,7 +128,7 @@ static int label_nodes(Leader *l) {
 
                 if (host && n->place && r >= 0)
                         r = placer_label_node(l->places->placement, &l->places->patterns, n->place - 1, host,
-                                              n->manager);
+                                              n->manager, &n->place_labels);
         }
         l->places->hosts_revision = cluster_state_hosts_revision(l->state);
         return r;

@@ -26,6 +26,7 @@ enum {
         CLUSTER_UNITS_MAX = 1000000,
         CLUSTER_HOSTS_MAX = 16384,
         CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts whose labels are remembered; the oldest go first
+        CLUSTER_ROLLOUTS_MAX = 1024,     // of those that have ended the oldest go first
         CLUSTER_TOKENS_MAX = 1024,       // expired ones go when a token is added
         CLUSTER_REQUESTS_REMEMBERED =
                 4096,      // a client that repeats a request later than that many others applies it twice
@@ -82,6 +83,9 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      host remove  Touches no unit: what is still placed there stays so until the leader moves it. Its
 //      set_labels
 //                   are remembered under its host id until that is a host again.
+//      rollout      Takes the place of one of the same name. Skipped: a spec that is unknown, a name that is
+//      too long, or
+//                   CLUSTER_ROLLOUTS_MAX are under way. Revisions that are 0 are filled in.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
 //      revision.
@@ -130,6 +134,16 @@ const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, cons
                                                      uint32_t *ret_node, bool *ret_ambiguous);
 // What is remembered of a removed host. NULL: nothing.
 const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len);
+// Of this name, also when it has ended. NULL: none.
+const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name);
+// By name.
+Argosy__RolloutRecord *const *cluster_state_rollouts(const ClusterState *s, size_t *ret_n);
+// The revision of the last change of any of them.
+uint64_t cluster_state_rollouts_revision(const ClusterState *s);
+// Running or returning.
+static inline bool rollout_is_under_way(const Argosy__RolloutRecord *r) {
+        return r && r->phase <= ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
+}
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.

@@ -36,6 +36,8 @@
 //      PreferSpreadOver=KEY            as far apart as possible
 //      Packing=BOOLEAN                 the fullest node that has room instead of the emptiest
 //      ReserveCPU=CORES or N%, ReserveMemory=BYTES (K M G T), ReserveResource=NAME:N ...
+//      MaxUnavailable=N or N%          of the units of one template, how many may be down because of us
+//      (drains, rollouts); 1 and more
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
@@ -99,8 +101,15 @@ typedef struct UnitOptions {
                    // nothing about `global`
 } UnitOptions;
 
+// A number of units, or a percentage of them (rounded down, but at least one unit).
+typedef struct UnitShare {
+        uint32_t value; // 0: not given
+        bool percent;
+} UnitShare;
+
 typedef struct UnitFile {
         bool global;            // Global=
+        UnitShare max_unavailable; // MaxUnavailable=
         bool oneshot;           // [Service] is Type=oneshot, also when only implied by having neither Type=,
                                 // ExecStart= nor BusName=
         bool remain;            // [Service] RemainAfterExit=
@@ -152,6 +161,11 @@ int unit_file_activates(const UnitFile *f, const char *name, char **ret) _warn_u
 // The description with the specifiers above expanded and everything else as written. A new string; NULL: out
 // of memory.
 char *unit_file_describe(const UnitFile *f, const char *name);
+
+// "3" or "25%". False: neither, 0, or more than 100%.
+bool unit_share_parse(const char *word, UnitShare *ret);
+// How many of `n` units that is; SIZE_MAX if it was not given.
+size_t unit_share_of(UnitShare share, size_t n);
 
 // [A-Za-z0-9._/-]{1,63}
 bool label_is_valid(const char *key_or_value);

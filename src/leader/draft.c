@@ -209,6 +209,20 @@ int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome) {
         return r < 0 ? r : append_op(b, &op);
 }
 
+int draft_put_rollout(Draft *b, Argosy__RolloutRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        op.op_case = ARGOSY__LOG_OP__OP_ROLLOUT;
+        op.rollout = record;
+        r = touch(b, 'o', record->name, strlen(record->name));
+        return r < 0 ? r : append_op(b, &op);
+}
+
+bool draft_has_rollout(const Draft *b, const char *name) {
+        return touched(b, 'o', name, strlen(name));
+}
+
 int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 

@@ -25,7 +25,7 @@ typedef struct KeySet {
 
 typedef struct Draft {
         Buf packed;
-        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM
+        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'o' ROLLOUT
         size_t n_ops;
 } Draft;
 
@@ -52,6 +52,7 @@ int draft_remove_host(Draft *b, uint32_t host);
 int draft_put_token(Draft *b, Argosy__TokenRecord *record);
 int draft_remove_token(Draft *b, const char *id);
 int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome);
+int draft_put_rollout(Draft *b, Argosy__RolloutRecord *record);
 int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record);
 int draft_add_request(Draft *b, const void *id, size_t len);
 int draft_set_time(Draft *b, uint64_t at_us);
@@ -62,6 +63,7 @@ int draft_claim(Draft *b, const void *data, size_t len);
 bool draft_has_unit(const Draft *b, const char *name);
 // True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
 bool draft_find_unit(const Draft *b, const char *name, Argosy__Target *ret_target, uint32_t *ret_node);
+bool draft_has_rollout(const Draft *b, const char *name);
 bool draft_has_host(const Draft *b, uint32_t host);
 bool draft_has_request(const Draft *b, const void *id, size_t len);
 // Whether the unit was touched after `mark`.

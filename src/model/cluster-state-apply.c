@@ -299,6 +299,30 @@ static void remove_token(ClusterState *s, const char *id) {
         hosts_changed(s);
 }
 
+static int put_rollout(ClusterState *s, const Argosy__RolloutRecord *rollout) {
+        size_t len = strlen(rollout->name);
+        Argosy__RolloutRecord *record;
+        int r;
+
+        if (len == 0 || len > UNIT_NAME_MAX)
+                return 0;
+        record = message_copy(rollout);
+        if (!record)
+                return -ENOMEM;
+        if (record->revision == 0)
+                record->revision = s->revision + 1;
+        for (size_t i = 0; i < record->n_nodes; i++)
+                if (record->nodes[i]->revision == 0)
+                        record->nodes[i]->revision = s->revision + 1;
+        r = state_put_rollout(s, record);
+        if (r == 0) {
+                s->rollouts_revision = ++s->revision;
+                return 0;
+        }
+        message_free(record);
+        return r == -ENOMEM ? r : 0;
+}
+
 // ------------------------------------------------------------------------------------------------ the batch
 
 static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
@@ -323,6 +347,8 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return 0;
         case ARGOSY__LOG_OP__OP_OUTCOME:
                 return put_outcome(s, op->outcome);
+        case ARGOSY__LOG_OP__OP_ROLLOUT:
+                return put_rollout(s, op->rollout);
         default: // of a newer version; the feature level keeps these out of a log that we have to understand
                 return 0;
         }

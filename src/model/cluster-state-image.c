@@ -110,6 +110,8 @@ int cluster_state_encode(const ClusterState *s, Buf *ret) {
         image.n_hosts = s->n_hosts;
         image.tokens = s->tokens;
         image.n_tokens = s->n_tokens;
+        image.rollouts = s->rollouts;
+        image.n_rollouts = s->n_rollouts;
         image.former_hosts = s->former;
         image.n_former_hosts = s->n_former;
         fill_units(s, &a, &image);
@@ -164,6 +166,23 @@ static int load_specs(ClusterState *s, Argosy__StateImage *image) {
                 if (r < 0)
                         return r == -EEXIST ? -EBADMSG : r;
                 spec->content = (ProtobufCBinaryData){0};
+        }
+        return 0;
+}
+
+static int load_rollouts(ClusterState *s, Argosy__StateImage *image) {
+        if (image->n_rollouts > CLUSTER_ROLLOUTS_MAX)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_rollouts; i++) {
+                const Argosy__RolloutRecord *record = image->rollouts[i];
+                int r;
+
+                if (record->revision > s->revision || cluster_state_find_rollout(s, record->name))
+                        return -EBADMSG;
+                r = state_put_rollout(s, image->rollouts[i]);
+                if (r < 0)
+                        return r == -ENOMEM ? r : -EBADMSG;
+                image->rollouts[i] = NULL;
         }
         return 0;
 }
@@ -248,7 +267,7 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
-        s->revision = s->hosts_revision = image->revision;
+        s->revision = s->hosts_revision = s->rollouts_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;
@@ -256,6 +275,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
         r = load_hosts(s, image);
         if (r == 0)
                 r = load_specs(s, image);
+        if (r == 0)
+                r = load_rollouts(s, image);
         if (r == 0)
                 r = load_units(s, image);
         if (r == 0)

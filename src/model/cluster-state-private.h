@@ -44,6 +44,10 @@ struct ClusterState {
         Argosy__TokenRecord **tokens; // by id
         size_t n_tokens;
 
+        Argosy__RolloutRecord **rollouts; // by name
+        size_t n_rollouts;
+        uint64_t rollouts_revision;
+
         Argosy__FormerHost **former; // oldest first
         size_t n_former;
 
@@ -81,6 +85,9 @@ void state_remove_host(ClusterState *s, uint32_t host);
 // Takes `former` on success. The oldest goes if there are CLUSTER_FORMER_HOSTS_MAX.
 int state_add_former(ClusterState *s, Argosy__FormerHost *former);
 void state_drop_former(ClusterState *s, const void *host_id, size_t len);
+
+// Takes the record on success. -ENOENT: a spec of it is unknown; -ENOSPC.
+int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record);
 
 int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
 void state_remove_token(ClusterState *s, size_t i);

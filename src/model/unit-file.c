@@ -146,6 +146,33 @@ static int parse_global(Parser *p, bool fleet) {
         return 0;
 }
 
+bool unit_share_parse(const char *word, UnitShare *ret) {
+        char *end;
+        unsigned long n;
+
+        if (*word < '1' || *word > '9')
+                return false;
+        errno = 0;
+        n = strtoul(word, &end, 10);
+        *ret = (UnitShare){.value = (uint32_t) n, .percent = streq(end, "%")};
+        return errno == 0 && n <= (ret->percent ? 100 : UINT32_MAX) && (ret->percent || !*end);
+}
+
+size_t unit_share_of(UnitShare share, size_t n) {
+        if (share.value == 0)
+                return SIZE_MAX;
+        return share.percent ? MAX_OF(n * share.value / 100, (size_t) 1) : share.value;
+}
+
+static int parse_max_unavailable(Parser *p, bool fleet) {
+        p->file->max_unavailable = (UnitShare){};
+        if (*p->line->value && !unit_share_parse(p->line->value, &p->file->max_unavailable))
+                return refuse(p->ret_why, p->path, p->line->line,
+                              "MaxUnavailable=%.64s is neither a number from 1 on nor a percentage",
+                              p->line->value);
+        return 0;
+}
+
 static int parse_unsupported(Parser *p, bool fleet) {
         return refuse(p->ret_why, p->path, p->line->line, "%s= is not supported yet in this version",
                       p->line->key);
@@ -170,6 +197,7 @@ static const struct {
         {"Global", parse_global, 0, false, false},
         {"Replaces", parse_unsupported, 0, false, false},
         {"Manager", NULL, RAW_MANAGER, false, false},
+        {"MaxUnavailable", parse_max_unavailable, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},

@@ -299,7 +299,7 @@ static int add_file_row(Leader *l, Argosy__Response__UnitFiles *files, const Uni
                 description = unit_file_describe(file, e->record->name);
         if (field_set(&row->unit, e->record->name) < 0 || field_set(&row->rev, rev) < 0 ||
             field_set(&row->desired, target_to_string(e->record->target)) < 0 ||
-            field_set(&row->state, unit_state_word(l, e)) < 0 ||
+            field_set(&row->state, rollout_word(l, e->record->name) ?: unit_state_word(l, e)) < 0 ||
             field_set(&row->description, description) < 0)
                 return -ENOMEM;
         if (host && !row->global)

@@ -93,8 +93,23 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
                 return 0;
         }
         next.node = place.node;
+        group_take(d->leader, u);
         follow_look_again(d->leader, u->name);
         return draft_put_unit(&d->batch, &next, 0, e->record->revision);
+}
+
+// Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
+static bool waits_for_its_group(Decision *d, Unit *u, const UnitEntry *e) {
+        Leader *l = d->leader;
+
+        if (!u->node || !unit_has_to_leave(u, e) || host_is_lost(u->node->host) ||
+            node_deadline_is_over(l, u->node) || unit_exclusion(u, u->node->number) ||
+            group_lets_go(l, u, e))
+                return false;
+        list_unlink(&u->homeless);
+        list_unlink(&u->moving);
+        list_append(&u->group->waiting, &u->moving);
+        return true;
 }
 
 static int decide_moves(Decision *d) {
@@ -107,7 +122,7 @@ static int decide_moves(Decision *d) {
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 list_unlink(&u->moving);
-                if (!still_has_to_move(d, u, e))
+                if (!still_has_to_move(d, u, e) || waits_for_its_group(d, u, e))
                         continue;
                 if (draft_has_unit(&d->batch, u->name))
                         list_append(&later, &u->moving);
@@ -134,6 +149,8 @@ static int decide_homeless(Decision *d) {
                         unit_touch(l, u);
                         continue;
                 }
+                if (waits_for_its_group(d, u, e))
+                        continue;
                 if (draft_has_unit(&d->batch, u->name) || d->batch.packed.len >= BATCH_SOFT_BYTES) {
                         l->retry_homeless = true;
                         continue;
@@ -347,6 +364,8 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 else if (t->request->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE ||
                          t->request->what_case == ARGOSY__REQUEST__WHAT_LABEL_CHANGE)
                         r = nodes_plan(l, t, &d->batch);
+                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
+                        r = rollouts_plan(l, t, &d->batch);
                 else
                         r = members_plan(l, t, &d->batch);
                 if (r == -EBUSY) { // first come, first served
@@ -426,6 +445,7 @@ static void take_back(Leader *l) {
                 log_error("The disks of most voters are full: nothing can be changed until there is room.");
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         l->retry_homeless = true;
+        rollouts_look_again(l);
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->wish_due = ((Host *) slot->value)->wish;
         map_foreach (slot, &l->nodes) {
@@ -518,6 +538,8 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = decide_hosts(d);
         if (r >= 0)
+                r = rollouts_decide(d->leader, &d->batch, &d->placer);
+        if (r >= 0)
                 voters_step(d->leader, &d->batch);
         return r;
 }
@@ -527,6 +549,8 @@ void decide(Leader *l) {
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
         int r = 0;
+
+        l->n_batches++;
 
         if (l->batch_flying || !cluster_state_cluster(l->state))
                 return;

@@ -19,6 +19,8 @@
 //   losses.c       the brake on moving when many hosts are lost
 //   failing.c      units of lost nodes that do not move at once
 //   nodes.c        cordon, drain, labels
+//   groups.c       units that stand in for each other, and how many of them may be down
+//   rollouts.c     carries out rollout.c's steps: new content or a restart, a few units at a time
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
 //
@@ -29,6 +31,8 @@
 //   Site    one unit on one node: from the first order or report until the agent reports it gone, the host
 //   is lost and the unit
 //           placed elsewhere, or the host is removed
+//   Group   while it has units, or a rollout is under way
+//   Rollout while the log has it running or returning
 //   Ticket  from a request's arrival to its final response
 
 #include <uv.h>
@@ -59,6 +63,7 @@ typedef struct Unit Unit;
 typedef struct Site Site;
 typedef struct Ticket Ticket;
 typedef struct PlacerTables PlacerTables;
+typedef struct Rollout Rollout;
 
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
 // installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
@@ -125,6 +130,26 @@ typedef struct Exclusion {
         char reason[];
 } Exclusion;
 
+// The instances of one template (those that are not global), or a unit that a rollout is about.
+typedef struct Group {
+        char *name;        // of the template or the unit
+        ListNode units;    // Unit.of_group
+        size_t n_launched; // of these: wanted up, and not done for good
+        size_t n_down;     // of the launched ones: not up (Site.up)
+        size_t n_taken;    // and those that the batch in the making takes down
+        uint64_t batch;    // that n_taken is about
+        ListNode waiting;  // Unit.moving: would leave their nodes if the budget allowed
+        Rollout *rollout;  // NULL: none is under way
+} Group;
+
+struct Rollout {
+        Group *group;
+        ListNode all;                      // in Leader.rollouts
+        bool due;                          // to be looked at
+        uint64_t next_us;                  // when time alone moves it; 0: never
+        size_t left, n_items, n_down, max; // as of the last look
+};
+
 struct Unit {
         char *name;
         ListNode sites;    // Site.by_unit
@@ -140,6 +165,9 @@ struct Unit {
         ListNode excluded; // in Leader.excluded while there are any
         uint32_t place;    // its number in the Placement + 1; 0: not there
         bool followed;     // somebody's options name it: it stays in the tables
+        Group *group;      // NULL: it stands alone
+        ListNode of_group;
+        bool counted, down; // in its group's numbers
         bool recorded;
         bool judging; // its waits are being walked over
 };
@@ -155,6 +183,10 @@ struct Site {
         uint64_t ordered_revision;
         ListNode outcome_due;     // in Leader.outcomes
         Argosy__Outcome *outcome; // owned; to be put into the log
+
+        bool up;             // runs as its record says, as far as is seen (groups.c); kept for groups only
+        uint64_t up_flip_us; // since when `up` is what it is, by our clock
+        uint64_t run_us;     // since_us of the run that is up
 
         bool reported;
         uint64_t revision, since_us;
@@ -187,6 +219,7 @@ struct Ticket {
         uint32_t removing;   // host number, for ClusterRemove
         ListNode drain;      // in Leader.drains, for DrainWait
         uint32_t drain_left; // as it was told last
+        ListNode rollout;    // in Leader.rollout_waits, for RolloutWait
         Hash pin;            // of a joining host
         Buf cert;            // of a joining host
 };
@@ -220,6 +253,7 @@ struct Leader {
         Map hosts;   // by number
         Map nodes;   // by number
         Map units;   // by name
+        Map groups;  // by name
         Mates mates; // which recorded unit activates which
         LeaseTable leases;
         PlacerTables *places;
@@ -237,8 +271,12 @@ struct Leader {
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         bool batch_flying, barrier_flying;
-        uint64_t drain_due_us; // boot time of the next drain's deadline; 0: none
-        uint64_t pause_us;     // the log's disk is full: nothing of our own accord before this time
+        ListNode rollouts, rollout_waits;
+        uint64_t rollouts_revision; // of the records as the tables have them
+        uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
+        uint64_t n_batches;         // that were begun
+        uint64_t drain_due_us;      // boot time of the next drain's deadline; 0: none
+        uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
 
         bool voters_busy;         // the log owes us the end of a membership operation
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
@@ -382,6 +420,47 @@ void nodes_on_time(Leader *l);
 int nodes_plan(Leader *l, Ticket *t, Draft *b);
 int drain_wait_start(Leader *l, Ticket *t);
 void drains_tell(Leader *l);
+
+// groups.c
+Group *group_find(const Leader *l, const char *name);
+Group *group_get(Leader *l, const char *name); // makes it; NULL: out of memory
+void group_drop_if_unused(Leader *l, Group *g);
+int group_join(Leader *l, Unit *u, const UnitEntry *e);    // that it is of now, if any; 0 or -ENOMEM
+int group_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record; 0 or -ENOMEM
+void group_leave(Leader *l, Unit *u);
+void group_look(Leader *l, Unit *u); // follows what is seen of it
+// How many of the group may be down by the units' own options; SIZE_MAX: any number.
+size_t group_budget(const Group *g, const UnitEntry *e);
+// Whether the unit may be taken down now. If so the group remembers it until the next batch.
+bool group_lets_go(Leader *l, Unit *u, const UnitEntry *e);
+void group_take(Leader *l, Unit *u);
+size_t group_taken(const Leader *l, const Group *g);
+// Whether it would leave its node, and waits for others of its group.
+bool group_holds_back(const Unit *u);
+// What a site's unit is like: as its record says; seen at all; why it failed (NULL: it did not).
+bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e);
+bool site_is_dark(const Site *s);
+const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e);
+
+// rollouts.c
+int rollouts_build(Leader *l);
+void rollouts_clear(Leader *l);
+void rollouts_sync(Leader *l);
+void rollouts_on_time(Leader *l);
+void rollouts_look_again(Leader *l); // at all of them
+int rollouts_decide(Leader *l, Draft *b, Placer **placer);
+int rollouts_plan(Leader *l, Ticket *t, Draft *b); // returns what members_plan() does
+int rollout_wait_start(Leader *l, Ticket *t);
+void rollouts_tell(Leader *l);
+// One word about the rollout that this record is about, and a sentence; NULL, false: there is none.
+const char *rollout_word(const Leader *l, const char *name);
+bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size);
+// What a node is to have of a unit: as its record says, or for a global unit as far as its rollout has come.
+typedef struct Content {
+        SpecEntry *spec;
+        uint64_t revision, restart_rev;
+} Content;
+Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node);
 
 // follow.c
 // The node on which the unit is to join one that activates it or that it activates itself (NULL: none); 0:

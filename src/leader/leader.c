@@ -54,6 +54,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, due_next(&l->dues));
+        due = earlier(due, l->rollout_due_us);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -70,6 +71,7 @@ void leader_on_time(Leader *l) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
+        rollouts_on_time(l);
         leader_mark(l);
 }
 
@@ -108,6 +110,7 @@ void ticket_free(Ticket *t) {
         list_unlink(&t->all);
         list_unlink(&t->queue);
         list_unlink(&t->drain);
+        list_unlink(&t->rollout);
         l->n_tickets--;
         if (t->wait)
                 wait_free(l, t->wait);
@@ -188,6 +191,8 @@ static int start_ticket(Leader *l, Ticket *t) {
                 return wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
                 return drain_wait_start(l, t);
+        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
+                return rollout_wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_STATUS:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
         case ARGOSY__REQUEST__WHAT_TOP:
@@ -209,6 +214,8 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
         case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
         case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
+        case ARGOSY__REQUEST__WHAT_ROLLOUT:
+        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
         case ARGOSY__REQUEST__WHAT_WAIT:
         case ARGOSY__REQUEST__WHAT_STATUS:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
@@ -404,8 +411,10 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->drain_due_us = nodes_next_deadline(l);
         }
         follow_units(l);
-        if (l->leading)
+        if (l->leading) {
+                rollouts_sync(l);
                 leader_mark(l);
+        }
 }
 
 static void on_drain(void *userdata) {
@@ -425,6 +434,7 @@ static void on_drain(void *userdata) {
         orders_flush(l);
         waits_drain(l);
         drains_tell(l);
+        rollouts_tell(l);
         calls_drain(l);
         tickets_flush(l);
         arm_timer(l);
@@ -439,7 +449,7 @@ static void stop_leading(Leader *l) {
         fail_tickets(l);
         registry_clear(l);
         l->voters_opening = 0;
-        l->voters_pause_us = l->pause_us = l->drain_due_us = 0;
+        l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
         l->braked = false;
 }
 
@@ -484,6 +494,8 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->waits);
         list_init(&l->calls);
         list_init(&l->drains);
+        list_init(&l->rollouts);
+        list_init(&l->rollout_waits);
         registry_clear(l);
         *ret = l;
         return 0;
@@ -501,6 +513,7 @@ static void finish_close(Leader *l) {
         map_done(&l->hosts);
         map_done(&l->nodes);
         map_done(&l->units);
+        map_done(&l->groups);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
         due_heap_done(&l->dues);

@@ -49,8 +49,10 @@ static void empty(Leader *l, Node *n) {
         list_foreach (i, &n->placed) {
                 Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                if (has_to_leave(cluster_state_find_unit(l->state, u->name)) && !list_is_linked(&u->moving))
-                        list_append(&l->moving, &u->moving);
+                if (!has_to_leave(cluster_state_find_unit(l->state, u->name)))
+                        continue;
+                list_unlink(&u->moving); // it may be waiting for its group, which the deadline ends
+                list_append(&l->moving, &u->moving);
         }
 }
 

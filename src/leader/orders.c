@@ -150,25 +150,26 @@ static bool has_it(const Site *s, const Hash *hash) {
                (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
-static int order_to_hold(Bundle *b, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
+static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
         const Argosy__UnitRecord *r = e->record;
+        Content c = rollout_content(l, e, s->node->number);
         bool is_new = false;
         int k;
 
-        if (!has_it(s, &e->spec->hash)) {
-                k = site_need_spec(s, &e->spec->hash, &is_new);
+        if (!has_it(s, &c.spec->hash)) {
+                k = site_need_spec(s, &c.spec->hash, &is_new);
                 if (k < 0)
                         return k;
         }
         if (is_new)
-                bundle_add_spec(b, e->spec);
+                bundle_add_spec(b, c.spec);
         s->remove = false;
-        o->spec = (ProtobufCBinaryData){.data = (uint8_t *) e->spec->hash.bytes, .len = HASH_SIZE};
+        o->spec = (ProtobufCBinaryData){.data = (uint8_t *) c.spec->hash.bytes, .len = HASH_SIZE};
         o->from_template = r->from_template;
         o->target = r->target;
-        o->revision = r->revision;
+        o->revision = c.revision;
         o->start_rev = r->start_rev;
-        o->restart_rev = r->restart_rev;
+        o->restart_rev = c.restart_rev;
         o->stop_rev = r->stop_rev;
         o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
         return 0;
@@ -182,7 +183,7 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
         o->node = s->node->number;
         o->name = s->unit->name;
         if (wanted)
-                r = order_to_hold(b, s, e, o);
+                r = order_to_hold(l, b, s, e, o);
         else
                 order_to_remove(l, s, e, o);
         if (r < 0)

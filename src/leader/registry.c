@@ -258,6 +258,7 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->homeless);
         list_unlink(&u->touched);
         due_clear(&l->dues, &u->due);
+        group_leave(l, u);
         placer_on_unit_freed(l, u);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
@@ -273,6 +274,7 @@ void unit_drop_if_unused(Leader *l, Unit *u) {
 }
 
 void unit_touch(Leader *l, Unit *u) {
+        group_look(l, u);
         if (!list_is_empty(&u->waits) && !list_is_linked(&u->touched))
                 list_append(&l->touched, &u->touched);
         leader_mark(l);
@@ -298,6 +300,7 @@ Site *site_get(Leader *l, Unit *u, Node *n) {
                 return NULL;
         s->unit = u;
         s->node = n;
+        s->up_flip_us = leader_now(l);
         list_append(&u->sites, &s->by_unit);
         list_append(&n->sites, &s->by_node);
         n->n_sites++;
@@ -446,6 +449,8 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 list_append(&l->homeless, &u->homeless);
         if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
+        if (group_on_unit(l, u, e) < 0)
+                return -ENOMEM;
         unit_touch(l, u);
         r = placer_on_unit(l, u, e->removed ? NULL : e);
         return r < 0 ? r : follow_on_unit(l, e);
@@ -464,10 +469,11 @@ int registry_build(Leader *l) {
         r = cluster_state_units(l->state, &units, &n);
         for (size_t i = 0; r >= 0 && i < n; i++)
                 r = registry_on_unit(l, units[i]);
-        return r;
+        return r < 0 ? r : rollouts_build(l);
 }
 
 void registry_clear(Leader *l) {
+        rollouts_clear(l);
         map_foreach (slot, &l->nodes)
                 node_free(l, slot->value);
         map_foreach (slot, &l->units)

@@ -259,6 +259,31 @@ static int check_install(const UnitFile *file, const char *name, char **ret_why)
         return r;
 }
 
+// A rollout knows one content before and one after. 1: the result has an error.
+static int refuse_during_rollout(const Planner *p, const UnitEntry *u, const Source *source,
+                                 Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *template = NULL;
+        const char *name = result->name;
+        int r;
+
+        if (!u || hash_equal(&u->spec->hash, &source->hash))
+                return 0;
+        if (u->record->from_template && !u->record->global) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+                name = template;
+        }
+        if (!rollout_is_under_way(cluster_state_find_rollout(p->state, name)))
+                return 0;
+        result->status = EBUSY;
+        r = field_printf(&result->message,
+                         "an update or restart of %s is under way; wait for its end, or end it with "
+                         "`argosyctl update --abort`",
+                         name);
+        return r < 0 ? r : 1;
+}
+
 // The record that the unit is to have. 1: the result has an error.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -292,6 +317,9 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r != 0)
                 return r;
 
+        r = refuse_during_rollout(p, u, source, result);
+        if (r != 0)
+                return r;
         if (source->content && !cluster_state_find_spec(p->state, &source->hash)) {
                 r = draft_put_spec(p->batch, &source->hash, source->content, source->len);
                 if (r < 0)

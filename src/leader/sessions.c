@@ -330,6 +330,8 @@ static void note_reason(Leader *l, Node *n, const char *reason) {
         free(n->reason);
         n->reason = *reason ? strndup(reason, REASON_MAX) : NULL;
         l->retry_homeless = l->waits_all = true;
+        list_foreach (i, &n->placed) // what a dark node does is unknown
+                group_look(l, CONTAINER_OF(i, Unit, placed));
         leader_mark(l);
 }
 

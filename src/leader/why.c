@@ -11,6 +11,7 @@
 #include "leader-private.h"
 #include "response.h"
 #include "str.h"
+#include "unit-name.h"
 #include "unit-state.h"
 
 enum { REASON_SIZE = 256 };
@@ -70,6 +71,14 @@ static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const 
                          "somebody stopped it there without argosy; `start` starts it again");
         else
                 reason_of_state(s, r, ret);
+        if (!ret[0] && group_holds_back(u))
+                snprintf(ret, REASON_SIZE,
+                         "it is to leave its node and waits: %zu of its group are down already, "
+                         "MaxUnavailable=%zu",
+                         u->group->n_down,
+                         group_budget(u->group, cluster_state_find_unit(l->state, u->name)));
+        if (!ret[0])
+                (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
 }
 
 static Argosy__Response *why_new(const UnitEntry *e, const char *node, const char *why) {
@@ -165,12 +174,16 @@ static void why_global(const Teller *t, Leader *l, const UnitEntry *e, const Uni
 static void why_unit(const Teller *t, Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
+        char phrase[REASON_SIZE];
         Argosy__Response *r;
 
         if (!e) {
                 r = response_error(ENOENT, "%s: no such unit", name);
                 tell(t, l, r);
-        } else if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+        } else if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE &&
+                   rollout_phrase(l, name, phrase, sizeof(phrase)))
+                tell(t, l, why_new(e, "-", phrase));
+        else if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 tell(t, l, why_new(e, "-", "nobody wants it loaded; `start` starts it"));
         else if (!l->leading)
                 tell(t, l, why_new(e, "-", "there is no leader who could tell"));

@@ -275,9 +275,39 @@ static void learn(RigHost *h, Argosy__Spec *const *specs, size_t n) {
         }
 }
 
+static void end_start(RigHost *h, RigUnit *u) {
+        bool bad = u->order->spec.len == HASH_SIZE &&
+                   memcmp(u->order->spec.data, h->rig->bad.bytes, HASH_SIZE) == 0;
+
+        u->ready_us = 0;
+        u->dirty = true;
+        u->active = bad ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED : ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+}
+
+static void begin_start(RigHost *h, RigUnit *u) {
+        u->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING;
+        u->ready_us = h->rig->now_us + h->rig->start_ms * USEC_PER_MSEC;
+        if (h->rig->start_ms == 0)
+                end_start(h, u);
+}
+
+static void end_starts(RigHost *h) {
+        map_foreach (slot, &h->units) {
+                RigUnit *u = slot->value;
+
+                if (u->ready_us && u->ready_us <= h->rig->now_us)
+                        end_start(h, u);
+        }
+}
+
+static bool has_other_content(const RigUnit *u, const Argosy__UnitOrder *o) {
+        return u->order && (u->order->spec.len != o->spec.len ||
+                            memcmp(u->order->spec.data, o->spec.data, o->spec.len) != 0);
+}
+
 static void obey(RigHost *h, const Argosy__UnitOrder *o) {
         RigUnit *u = map_find_str(&h->units, o->name);
-        bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+        bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED, again;
 
         assert_true(o->node == h->node || (h->manager && o->node == h->manager_node));
         if (o->remove) {
@@ -299,14 +329,20 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
               memcmp(u->order->spec.data, o->spec.data, o->spec.len) == 0))
                 fail_msg("host %u was ordered to hold %s without its content", h->number, o->name);
         u = unit_of(h, o->name);
+        again = launched && u->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN &&
+                u->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+                (has_other_content(u, o) || o->restart_rev > u->restart_rev);
         if (u->order)
                 assert_true(o->revision >= u->order->revision);
         message_free(u->order);
         u->order = message_copy(o);
-        if (launched && !o->outcome && o->start_rev > u->start_rev &&
-            u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) {
+        if (again) {
+                u->restarts++;
+                begin_start(h, u);
+        } else if (launched && !o->outcome && o->start_rev > u->start_rev &&
+                   u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) {
                 u->starts++;
-                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                begin_start(h, u);
         } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
                 u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         u->start_rev = o->start_rev;
@@ -583,6 +619,8 @@ void rig_pass_ms(Rig *g, unsigned ms) {
                         RigHost *h = &g->hosts[i];
                         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
 
+                        if (h->up)
+                                end_starts(h);
                         if (h->up && h->attached && h->linked)
                                 say(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
                 }

@@ -21,7 +21,8 @@ typedef struct RigUnit { // what a fake host does with one unit
         Argosy__UnitOrder *order; // the last one
         bool ran;                 // its start was carried out
         uint64_t start_rev, restart_rev;
-        unsigned starts;
+        unsigned starts, restarts; // restarts: also those that new content made
+        uint64_t ready_us;         // its start takes until then; 0: none is under way
         Argosy__ActiveState active;
         Argosy__Outcome__Kind outcome; // told with the next Attach
         bool dirty;                    // to be reported
@@ -72,6 +73,8 @@ struct Rig {
         Leader *leader;
         bool led; // the store's view
         uint64_t now_us, wall_us;
+        Hash bad;          // units with this content fail
+        unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass
         RigHost hosts[RIG_HOSTS_MAX];
         size_t n_hosts;
         uint64_t id; // of the last Change

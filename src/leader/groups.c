@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units that stand in for each other: the instances of one template. How many of them are down is counted as
+// it happens, so that whoever wants to take one down (a drain, a rollout) knows at once whether there is
+// room for it. What is down for another reason, such as a lost node or a failure, takes up room too.
+//
+// "Down" is everything that is not seen to run as its record says, so also what a new leader has not heard
+// of yet, and what was ordered a moment ago.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "str.h"
+#include "unit-name.h"
+
+// ------------------------------------------------------------------------------------------------ sites
+
+bool site_is_dark(const Site *s) {
+        return !s->node->host->attached || node_is_dark(s->node);
+}
+
+static bool has_answered(const Leader *l, const Site *s, const UnitEntry *e) {
+        return s->reported && !site_is_dark(s) &&
+               s->revision >= rollout_content(l, e, s->node->number).revision;
+}
+
+bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e) {
+        return has_answered(l, s, e) && (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+                                         s->active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+                                         s->active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING);
+}
+
+static const char *or_else(const char *s, const char *otherwise) {
+        return s && *s ? s : otherwise;
+}
+
+const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
+        const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+
+        if (!has_answered(l, s, e))
+                return NULL;
+        if (s->error && *s->error)
+                return s->error;
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                return or_else(result, "failed");
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
+            str_has_prefix(s->sub, "auto-restart"))
+                return or_else(result, "failed, systemd is trying again");
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+            !record_final_outcome(e->record, s->node->number))
+                return or_else(result, "it ended by itself");
+        return NULL;
+}
+
+static void look_at_site(Leader *l, Site *s, const UnitEntry *e) {
+        bool up = e && site_is_up(l, s, e);
+
+        if (up == s->up && (!up || s->run_us == s->since_us))
+                return;
+        s->up = up;
+        s->run_us = s->since_us;
+        s->up_flip_us = leader_now(l);
+}
+
+// ------------------------------------------------------------------------------------------------ groups
+
+Group *group_find(const Leader *l, const char *name) {
+        return map_find_str(&l->groups, name);
+}
+
+Group *group_get(Leader *l, const char *name) {
+        Group *g = group_find(l, name);
+
+        if (g)
+                return g;
+        g = calloc(1, sizeof(*g));
+        if (!g)
+                return NULL;
+        g->name = strdup(name);
+        list_init(&g->units);
+        list_init(&g->waiting);
+        if (!g->name || map_add_str(&l->groups, g->name, g) < 0) {
+                free(g->name);
+                free(g);
+                return NULL;
+        }
+        return g;
+}
+
+void group_drop_if_unused(Leader *l, Group *g) {
+        if (!list_is_empty(&g->units) || g->rollout)
+                return;
+        map_take_str(&l->groups, g->name);
+        free(g->name);
+        free(g);
+}
+
+// Room may have come: whoever waits for it asks again.
+static void changed(Leader *l, Group *g) {
+        if (g->rollout)
+                g->rollout->due = true;
+        list_splice(&l->moving, &g->waiting);
+        leader_mark(l);
+}
+
+static void count(Leader *l, Unit *u, bool counted, bool down) {
+        Group *g = u->group;
+
+        if (counted == u->counted && down == u->down)
+                return;
+        g->n_launched = g->n_launched - u->counted + counted;
+        g->n_down = g->n_down - u->down + down;
+        u->counted = counted;
+        u->down = down;
+        changed(l, g);
+}
+
+void group_look(Leader *l, Unit *u) {
+        const UnitEntry *e;
+        bool counted, up = false;
+
+        if (!u->group)
+                return;
+        e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
+        counted = e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !e->record->global &&
+                  !record_final_outcome(e->record, e->record->node);
+        list_foreach (i, &u->sites) {
+                Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                look_at_site(l, s, e);
+                up |= s->up && s->node == u->node;
+        }
+        count(l, u, counted, counted && !up);
+        if (u->group->rollout) {
+                u->group->rollout->due = true;
+                leader_mark(l);
+        }
+}
+
+void group_leave(Leader *l, Unit *u) {
+        Group *g = u->group;
+
+        if (!g)
+                return;
+        count(l, u, false, false);
+        list_unlink(&u->of_group);
+        u->group = NULL;
+        if (g->rollout)
+                g->rollout->due = true;
+        group_drop_if_unused(l, g);
+}
+
+int group_join(Leader *l, Unit *u, const UnitEntry *e) {
+        _cleanup_free_ char *template = NULL;
+        UnitNameKind kind = unit_name_kind(u->name, NULL);
+        Group *g = NULL;
+
+        if (!e->removed && !e->record->global && kind == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(u->name);
+                g = template ? group_get(l, template) : NULL;
+                if (!g)
+                        return -ENOMEM;
+        } else if (!e->removed && kind != UNIT_NAME_TEMPLATE)
+                g = group_find(l, u->name);
+        if (g != u->group) {
+                group_leave(l, u);
+                u->group = g;
+                if (g)
+                        list_append(&g->units, &u->of_group);
+        }
+        return 0;
+}
+
+int group_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+        int r = group_join(l, u, e);
+
+        if (r < 0 || !u->group)
+                return r;
+        list_foreach (i, &u->sites) { // what it is to be has changed: its patience and its health begin anew
+                Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                s->up = false;
+                s->up_flip_us = leader_now(l);
+        }
+        changed(l, u->group);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ budget
+
+size_t group_budget(const Group *g, const UnitEntry *e) {
+        const UnitFile *file;
+
+        if (spec_entry_file(e->spec, &file) < 0)
+                return SIZE_MAX;
+        return unit_share_of(file->max_unavailable, g->n_launched);
+}
+
+size_t group_taken(const Leader *l, const Group *g) {
+        return g->batch == l->n_batches ? g->n_taken : 0;
+}
+
+void group_take(Leader *l, Unit *u) {
+        Group *g = u->group;
+
+        if (!g || !u->counted || u->down)
+                return;
+        g->n_taken = group_taken(l, g) + 1;
+        g->batch = l->n_batches;
+}
+
+bool group_lets_go(Leader *l, Unit *u, const UnitEntry *e) {
+        const Group *g = u->group;
+
+        return !g || !u->counted || u->down || g->n_down + group_taken(l, g) < group_budget(g, e);
+}
+
+bool group_holds_back(const Unit *u) {
+        if (u->group)
+                list_foreach (i, &u->group->waiting)
+                        if (i == &u->moving)
+                                return true;
+        return false;
+}

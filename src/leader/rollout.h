@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a rollout does next. Pure.
+//
+// The rules, while it runs:
+//   - One that failed with what the rollout brought, or is still not up START_PATIENCE after it had it, ends
+//     the way forward.
+//   - Of those that are wanted up, at most `max` are down or have not been up for `health_us` yet, whatever
+//     it is that took them down; only then the next one is taken.
+//   - One that is down anyway has its turn before those that are up, since that takes nothing down; but of
+//     those, too, no more than `max` are on their way at a time.
+//   - What is not to be up is changed at once.
+// On the way back the same holds, but being up is enough, and what fails with the old content as well holds
+// up nobody: it did so before us.
+//
+// One that nobody can see counts as down. It is taken only when there is room for all that count, since it
+// may well be up.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ROLLOUT_START_PATIENCE_SEC = 300 }; // systemd's own limit ends a start long before that
+
+// One unit, or a global unit on one node.
+typedef struct RolloutItem {
+        bool mine;           // the rollout is to change it; false: it only counts
+        bool changed;        // it has what the rollout brings
+        bool wanted_up;      // by its owner
+        bool up;             // as its record says, with the content that its record says
+        bool dark;           // nobody can see it
+        bool busy;           // a change of it is on its way already
+        const char *failure; // NULL: none
+        uint64_t since_us;   // it is up, or it has been changed and is not up
+} RolloutItem;
+
+typedef struct RolloutView {
+        bool returning;
+        size_t max; // at least 1
+        uint64_t health_us, now_us;
+        const RolloutItem *items;
+        size_t n_items;
+} RolloutView;
+
+typedef enum RolloutAction {
+        ROLLOUT_GO_ON,  // change the `chosen` ones, if any
+        ROLLOUT_FAILED, // `culprit` did
+        ROLLOUT_OVER,   // all have what they are to have
+} RolloutAction;
+
+typedef struct RolloutStep {
+        RolloutAction action;
+        size_t n_chosen;
+        size_t left;         // that are still to be changed, or to become well
+        size_t n_down;       // that count against `max` before this step
+        size_t culprit;      // index
+        const char *failure; // why
+        uint64_t next_us;    // look again at this time, if nothing happens before; 0: no need
+} RolloutStep;
+
+// `chosen` has room for n_items indices; those that are down come first, else in order.
+RolloutStep rollout_step(const RolloutView *v, size_t *chosen);

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Rolling updates and restarts, and the budget that drains share with them, as the leader's neighbours see
+// them.
+#include "leader-rig.h"
+#include "test.h"
+
+#define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
+#define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
+#define BAD "[Service]\nExecStart=/bin/false\n"
+#define ONE_DOWN "[X-Argosy]\nMaxUnavailable=1\n"
+#define GLOBAL "[X-Argosy]\nGlobal=true\n"
+#define UPDATE ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE
+#define RESTART ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART
+#define START ARGOSY__VERB__VERB_START
+
+enum { N_UNITS = 6, START_MS = 1000, HEALTH_MS = 2000 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        g.bad = hash_of(BAD, strlen(BAD));
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static const Argosy__Response *last(const RigAnswer *a) {
+        assert_true(a->n > 0);
+        return a->responses[a->n - 1];
+}
+
+typedef struct Wish {
+        Argosy__RolloutKind kind;
+        const char *name, *content;
+        unsigned max;
+        bool percent, abort;
+} Wish;
+
+static RigAnswer *ask(Wish w) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        uint64_t id[2] = {++g.id, 77};
+        RigAnswer *a;
+
+        file.name = (char *) w.name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content,
+                                             .len = w.content ? strlen(w.content) : 0};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.kind = w.kind;
+        m.name = (char *) w.name;
+        m.file = w.content ? &file : NULL;
+        m.max_unavailable = w.max;
+        m.percent = w.percent;
+        m.abort = w.abort;
+        m.health_us = HEALTH_MS * 1000;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}
+
+static RigAnswer *wait_for(const char *name, uint64_t revision) {
+        Argosy__Request__RolloutWait m = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        m.name = (char *) name;
+        m.revision = revision;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
+        request.rollout_wait = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return a;
+}
+
+static RigAnswer *begin(Wish w) {
+        const Argosy__Response *r = last(ask(w));
+
+        if (r->status != 0)
+                fail_msg("refused: %s", r->message);
+        return wait_for(w.name, r->change->units[0]->revision);
+}
+
+static void start_instances(unsigned n, const char *content) {
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
+        for (unsigned i = 1; i <= n; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "web@%u.service", i);
+                assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
+        }
+        g.start_ms = START_MS;
+}
+
+static unsigned count_with(const char *content, Argosy__ActiveState active) {
+        Hash hash = hash_of(content, strlen(content));
+        unsigned n = 0;
+
+        for (uint32_t h = 1; h <= 3; h++)
+                map_foreach (slot, &rig_host(&g, h)->units) {
+                        const RigUnit *u = slot->value;
+
+                        n += u->active == active && memcmp(u->order->spec.data, hash.bytes, HASH_SIZE) == 0;
+                }
+        return n;
+}
+
+static unsigned count_running(const char *content) {
+        return count_with(content, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+}
+
+static unsigned count_down(void) {
+        unsigned n = 0;
+
+        for (uint32_t h = 1; h <= 3; h++)
+                map_foreach (slot, &rig_host(&g, h)->units)
+                        n += ((RigUnit *) slot->value)->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        return n;
+}
+
+// Lets time pass until the wait has ended; returns how many were down at most.
+static unsigned watch(const RigAnswer *a) {
+        unsigned most = 0;
+
+        for (unsigned i = 0; i < 1000 && !a->final; i++) {
+                rig_pass_ms(&g, 250);
+                most = MAX_OF(most, count_down());
+        }
+        assert_true(a->final);
+        return most;
+}
+
+static bool record_is(const char *name, const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+
+        return memcmp(rig_record(&g, name)->spec.data, hash.bytes, HASH_SIZE) == 0;
+}
+
+// ------------------------------------------------------------------------------------------------ templates
+
+static void an_update_goes_through_the_instances_one_by_one(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", NEW});
+        assert_int_equal(last(a)->progress->remaining, N_UNITS);
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(count_running(NEW), N_UNITS);
+        assert_true(record_is("web@.service", NEW));
+}
+
+static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
+        start_instances(N_UNITS, OLD);
+        begin((Wish){UPDATE, "web@.service", NEW});
+        rig_pass_ms(&g, START_MS + HEALTH_MS - 500);
+        assert_int_equal(count_running(NEW), 1);
+        assert_int_equal(count_running(OLD), N_UNITS - 1);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(count_running(OLD), N_UNITS - 2);
+}
+
+static void so_many_as_the_command_says_go_together(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", NEW, .max = 50, .percent = true});
+        assert_int_equal(watch(a), 3);
+        assert_int_equal(last(a)->status, 0);
+}
+
+static void the_units_own_option_is_stricter_than_the_command(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        a = begin((Wish){UPDATE, "web@.service", NEW, .max = 4});
+        assert_int_equal(watch(a), 1);
+}
+
+static void an_update_that_fails_goes_back(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", BAD});
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(last(a)->status, EIO);
+        assert_string_equal(last(a)->message,
+                            "web@1.service on n1: failed; everything has the content of before again");
+        assert_int_equal(count_running(OLD), N_UNITS);
+        assert_true(record_is("web@.service", OLD));
+        assert_true(record_is("web@1.service", OLD));
+}
+
+static void a_restart_goes_through_them_all_and_changes_nothing_else(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){RESTART, "web@.service", .max = 2});
+        assert_int_equal(watch(a), 2);
+        assert_int_equal(last(a)->status, 0);
+        for (uint32_t h = 1; h <= 3; h++)
+                map_foreach (slot, &rig_host(&g, h)->units)
+                        assert_int_equal(((RigUnit *) slot->value)->restarts, 1);
+}
+
+static void a_second_update_is_refused_while_one_runs(void **state) {
+        const Argosy__Response *r;
+        RigAnswer *a, *replace;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", NEW});
+        r = last(ask((Wish){UPDATE, "web@.service", BAD}));
+        assert_int_equal(r->status, EBUSY);
+        assert_non_null(strstr(r->message, "it is being updated, 6 of 6 are left"));
+        replace = rig_change_with(&g, START, "web@1.service", BAD, true, (const uint8_t[16]){200});
+        rig_settle(&g);
+        assert_int_equal(last(replace)->change->units[0]->status, EBUSY);
+        watch(a);
+        assert_int_equal(count_running(NEW), N_UNITS);
+}
+
+static void its_owner_can_give_it_up(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", NEW});
+        rig_pass_ms(&g, 2 * (START_MS + HEALTH_MS));
+        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", .abort = true}))->status, 0);
+        watch(a);
+        assert_int_equal(last(a)->status, EIO);
+        assert_non_null(strstr(last(a)->message, "its owner gave it up"));
+        assert_int_equal(count_running(OLD), N_UNITS);
+        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", .abort = true}))->status, ENOENT);
+}
+
+static void what_is_destroyed_on_the_way_holds_up_nothing(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", NEW});
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@1.service", NULL);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web@4.service", NULL);
+        watch(a);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(count_running(NEW), N_UNITS - 2);
+}
+
+static void a_new_leader_goes_on(void **state) {
+        uint64_t revision;
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        revision = last(ask((Wish){UPDATE, "web@.service", NEW}))->change->units[0]->revision;
+        rig_pass_ms(&g, START_MS + HEALTH_MS + 500);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        a = wait_for("web@.service", revision);
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(count_running(NEW), N_UNITS);
+}
+
+static void a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere(void **state) {
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", NEW});
+        rig_host_off(&g, 3);
+        for (unsigned i = 0; i < 1000 && !a->final; i++)
+                rig_pass_ms(&g, 250);
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(count_with(NEW, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) >= N_UNITS, 1);
+}
+
+static void what_is_no_template_of_ours_is_refused(void **state) {
+        start_instances(2, OLD);
+        assert_int_equal(last(ask((Wish){UPDATE, "no@.service", NEW}))->status, ENOENT);
+        assert_int_equal(last(ask((Wish){UPDATE, "web@1.service", NEW}))->status, EINVAL);
+        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", "[X-Argosy]\nNonsense=1\n"}))->status,
+                         EINVAL);
+        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", NEW GLOBAL}))->status, EINVAL);
+        assert_int_equal(last(ask((Wish){UPDATE, "web@.service", NEW, .max = 101, .percent = true}))->status,
+                         EINVAL);
+        assert_int_equal(count_running(OLD), 2);
+}
+
+static void a_unit_that_stands_alone_can_be_updated_too(void **state) {
+        RigAnswer *a;
+
+        rig_change(&g, START, "db.service", OLD);
+        g.start_ms = START_MS;
+        a = begin((Wish){UPDATE, "db.service", BAD});
+        watch(a);
+        assert_int_equal(last(a)->status, EIO);
+        assert_int_equal(count_running(OLD), 1);
+        a = begin((Wish){UPDATE, "db.service", NEW});
+        watch(a);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(count_running(NEW), 1);
+}
+
+// ------------------------------------------------------------------------------------------------ global
+// units
+
+static void start_everywhere(void) {
+        assert_int_equal(rig_change(&g, START, "all.service", OLD GLOBAL)->status, 0);
+        assert_int_equal(count_running(OLD GLOBAL), 3);
+        g.start_ms = START_MS;
+}
+
+static void a_global_unit_is_updated_node_by_node(void **state) {
+        RigAnswer *a;
+
+        start_everywhere();
+        a = begin((Wish){UPDATE, "all.service", NEW GLOBAL});
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(count_running(NEW GLOBAL), 3);
+        assert_true(record_is("all.service", NEW GLOBAL));
+        for (uint32_t h = 1; h <= 3; h++)
+                assert_int_equal(rig_unit_on(&g, h, "all.service")->restarts, 1);
+}
+
+static void a_global_unit_goes_back_too(void **state) {
+        RigAnswer *a;
+
+        g.bad = hash_of(BAD GLOBAL, strlen(BAD GLOBAL));
+        start_everywhere();
+        a = begin((Wish){UPDATE, "all.service", BAD GLOBAL});
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(last(a)->status, EIO);
+        assert_int_equal(count_running(OLD GLOBAL), 3);
+        assert_true(record_is("all.service", OLD GLOBAL));
+}
+
+static void a_global_unit_is_restarted_once_on_each_node(void **state) {
+        RigAnswer *a;
+
+        start_everywhere();
+        a = begin((Wish){RESTART, "all.service"});
+        assert_int_equal(watch(a), 1);
+        for (uint32_t h = 1; h <= 3; h++)
+                assert_int_equal(rig_unit_on(&g, h, "all.service")->restarts, 1);
+}
+
+static void under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once(void **state) {
+        uint64_t revision;
+        RigAnswer *a;
+
+        start_everywhere();
+        revision = last(ask((Wish){UPDATE, "all.service", NEW GLOBAL}))->change->units[0]->revision;
+        rig_pass_ms(&g, START_MS + 500);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(count_running(NEW GLOBAL), 1);
+        assert_int_equal(count_running(OLD GLOBAL), 2);
+        a = wait_for("all.service", revision);
+        assert_int_equal(watch(a), 1);
+        assert_int_equal(count_running(NEW GLOBAL), 3);
+}
+
+static void a_global_unit_that_is_destroyed_ends_its_rollout(void **state) {
+        RigAnswer *a;
+
+        start_everywhere();
+        a = begin((Wish){UPDATE, "all.service", NEW GLOBAL});
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "all.service", NULL);
+        watch(a);
+        assert_int_equal(last(a)->status, EIO);
+        assert_string_equal(last(a)->message, "the unit was destroyed; nothing more is changed");
+        assert_null(rig_record(&g, "all.service"));
+}
+
+// ------------------------------------------------------------------------------------------------ drains
+
+static void drain(const char *node, unsigned deadline_sec) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.node = (char *) node;
+        change.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
+        change.deadline_sec = deadline_sec;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        rig_ask(&g, &request);
+        rig_settle(&g);
+}
+
+static void a_drain_keeps_to_the_budget_of_a_template(void **state) {
+        unsigned most = 0;
+
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        drain("n2", 0);
+        for (unsigned i = 0; i < 40; i++) {
+                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
+                rig_pass_ms(&g, 250);
+        }
+        assert_int_equal(most, 1);
+        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
+}
+
+static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state) {
+        RigUnit *u;
+
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        u = rig_unit_on(&g, 1, "web@1.service");
+        rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        drain("n2", 60);
+        rig_pass_ms(&g, 10000);
+        assert_int_equal(rig_host(&g, 2)->units.count, 2);
+        g.wall_us += 60 * UINT64_C(1000000);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+}
+
+static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
+        RigAnswer *a;
+        unsigned most = 0;
+
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        a = begin((Wish){UPDATE, "web@.service", NEW ONE_DOWN});
+        drain("n2", 0);
+        for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->units.count); i++) {
+                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN) - count_running(NEW ONE_DOWN));
+                rig_pass_ms(&g, 250);
+        }
+        assert_int_equal(most, 1);
+        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(count_running(NEW ONE_DOWN), N_UNITS);
+}
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(an_update_goes_through_the_instances_one_by_one),
+                RIG_TEST(each_has_to_be_well_for_a_while_before_the_next),
+                RIG_TEST(so_many_as_the_command_says_go_together),
+                RIG_TEST(the_units_own_option_is_stricter_than_the_command),
+                RIG_TEST(an_update_that_fails_goes_back),
+                RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
+                RIG_TEST(a_second_update_is_refused_while_one_runs),
+                RIG_TEST(its_owner_can_give_it_up),
+                RIG_TEST(what_is_destroyed_on_the_way_holds_up_nothing),
+                RIG_TEST(a_new_leader_goes_on),
+                RIG_TEST(a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere),
+                RIG_TEST(what_is_no_template_of_ours_is_refused),
+                RIG_TEST(a_unit_that_stands_alone_can_be_updated_too),
+                RIG_TEST(a_global_unit_is_updated_node_by_node),
+                RIG_TEST(a_global_unit_goes_back_too),
+                RIG_TEST(a_global_unit_is_restarted_once_on_each_node),
+                RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),
+                RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
+                RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
+                RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
+                RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

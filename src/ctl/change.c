@@ -393,7 +393,6 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
 CHANGE_VERB(submit, SUBMIT, "submitted", true, true, false)
 CHANGE_VERB(load, LOAD, "loaded", true, false, true)
 CHANGE_VERB(start, START, "started", true, false, true)
-CHANGE_VERB(restart, RESTART, "restarted", false, false, true)
 CHANGE_VERB(unload, UNLOAD, "unloaded", false, false, true)
 CHANGE_VERB(destroy, DESTROY, "destroyed", false, true, true)
 
@@ -401,6 +400,14 @@ CHANGE_VERB(destroy, DESTROY, "destroyed", false, true, true)
 int verb_plan(Ctl *ctl, char **args, size_t n) {
         static const ChangeVerb v = {ARGOSY__VERB__VERB_START, "plan", "planned", true, false, false, true};
 
+        return run_change(ctl, &v, args, n);
+}
+
+int verb_restart(Ctl *ctl, char **args, size_t n) {
+        static const ChangeVerb v = {ARGOSY__VERB__VERB_RESTART, "restart", "restarted", false, false, true};
+
+        if (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH))
+                return ctl_rollouts(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, args, n);
         return run_change(ctl, &v, args, n);
 }
 

@@ -34,6 +34,14 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                         return bad(why, info->name, value, "a time span between 1s and 30 days");
                 o->deadline_sec = (uint32_t) (n / USEC_PER_SEC);
                 return 0;
+        case OPT_MAX_UNAVAILABLE:
+                return unit_share_parse(value, &o->max_unavailable)
+                               ? 0
+                               : bad(why, info->name, value, "a number from 1 on, or a percentage");
+        case OPT_HEALTH:
+                if (!parse_span_us(value, &o->health_us) || o->health_us / USEC_PER_SEC > HEALTH_SEC_MAX)
+                        return bad(why, info->name, value, "a time span up to 1h");
+                return 0;
         case OPT_REASON:
                 o->reason = value;
                 return 0;

@@ -6,11 +6,18 @@
 
 #include "buf.h"
 #include "top-view.h"
+#include "unit-file.h"
 #include "verbs.h"
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
-enum { LINES_DEFAULT = 10, LINES_MAX = 1000000, TTL_SEC_MAX = 30 * 86400, DEADLINE_SEC_MAX = 30 * 86400 };
+enum {
+        LINES_DEFAULT = 10,
+        LINES_MAX = 1000000,
+        TTL_SEC_MAX = 30 * 86400,
+        DEADLINE_SEC_MAX = 30 * 86400,
+        HEALTH_SEC_MAX = 3600
+};
 enum {
         ITERATIONS_MAX = 1000000000,
         DELAY_MS_DEFAULT = 1000,
@@ -28,10 +35,12 @@ typedef struct CtlOptions {
         unsigned lines;
         const char *node;      // NULL: not given
         uint32_t ttl_sec;      // 0: the daemon's default
-        uint32_t leader; // 0: not given
+        uint32_t leader;       // 0: not given
         uint32_t deadline_sec; // 0: none
         const char *reason;    // NULL: none
-        unsigned iterations;   // 0: not given
+        UnitShare max_unavailable;
+        uint64_t health_us;
+        unsigned iterations; // 0: not given
         uint32_t delay_ms;
         TopOrder order;
         const Verb *verb; // NULL: none was given

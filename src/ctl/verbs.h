@@ -45,6 +45,10 @@ typedef enum Option {
         OPT_DELAY = 1 << 28,
         OPT_BATCH = 1 << 29,
         OPT_ORDER = 1 << 26,
+        OPT_MAX_UNAVAILABLE = 1LL << 40,
+        OPT_HEALTH = 1LL << 41,
+        OPT_ROLLING = 1LL << 42,
+        OPT_ABORT = 1LL << 43,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
 } Option;

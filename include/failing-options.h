@@ -33,6 +33,7 @@ typedef enum NodeLost {
         NODE_LOST_NEVER,
 } NodeLost;
 
+// Also what the drop-in of a unit depends on.
 typedef struct FailingOptions {
         NodeLost node_lost;
         uint64_t node_lost_delay_us;

@@ -20,6 +20,7 @@
 #include "buf.h"
 #include "cgroup-usage.h"
 #include "fence.h"
+#include "lease-file.h"
 #include "ledger.h"
 #include "list.h"
 #include "manager-helper.h"
@@ -32,6 +33,7 @@
 #include "uvx.h"
 
 enum {
+        AGENT_GUARD_NEWS_US = 5 * 1000 * 1000, // what systemd may need to tell that a guard's units go down
         AGENT_PLANS_PER_TURN =
                 512, // units planned in one turn of the loop, about 1 us each; all nodes together
         AGENT_FILES_PER_BATCH = 512, // unit files written by one job of the pool, about 50 us each
@@ -47,9 +49,11 @@ enum {
 typedef struct AgentSpec {
         Hash hash;
         unsigned n_refs;
-        bool oneshot;    // Type=oneshot without RemainAfterExit=
-        bool spreadable; // no Slice= and no resource weights of its own
-        bool links;      // has an [Install] section that asks for links
+        bool oneshot;         // Type=oneshot without RemainAfterExit=
+        bool spreadable;      // no Slice= and no resource weights of its own
+        bool cut_off_stop;    // CutOff=stop
+        unsigned cut_off_sec; // and its time
+        bool links;           // has an [Install] section that asks for links
         size_t len;
         uint8_t content[];
 } AgentSpec;
@@ -89,6 +93,7 @@ typedef struct AgentUnit {
         uint64_t links_stale_since_us;
         bool read_again; // somebody reloaded about when `stale` began: before our own reload we ask
 
+        uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
         PlanStep busy;
         uint64_t step_number; // of the step under way; an answer with another number is too late
         unsigned failures;
@@ -205,6 +210,7 @@ typedef struct Agent {
         uint64_t attach_sent_us, attach_retry_us;
         uint32_t lease_ms, beat_ms;
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
+        LeaseFile *lease;       // what guards look at; NULL: not opened
         uint64_t lease_from_us; // boot time at which the newest acknowledged beat was sent
         bool refusal_logged;    // of this leader
         uint64_t n_refused;     // messages older than the fence
@@ -364,6 +370,8 @@ int agent_session_init(Agent *a);
 void agent_say_goodbye(Agent *a, Argosy__ToVoter__Goodbye__Why why, bool stopping);
 void agent_session_drain(Agent *a);
 void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *welcome);
+// The lease is over, and for so long, that the guard has stopped this unit or will not let it start.
+bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);
 void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack);
 
 // agent-report.c

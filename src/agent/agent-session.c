@@ -96,6 +96,33 @@ void agent_session_drain(Agent *a) {
                 attach(a);
 }
 
+static void tell_guards(Agent *a) {
+        atomic_store(&a->lease->until_us, a->lease_from_us + a->lease_ms * USEC_PER_MSEC);
+}
+
+bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {
+        const AgentSpec *s = u->spec ?: u->held_spec;
+
+        return s && s->cut_off_stop &&
+               now_us >= atomic_load(&u->node->agent->lease->until_us) + s->cut_off_sec * USEC_PER_SEC;
+}
+
+// What a guard has stopped may start again.
+static void release_cut_off(Agent *a) {
+        uint64_t now_us = clock_boot_us();
+
+        agent_foreach_node (node, a)
+                map_foreach (slot, &node->units) {
+                        AgentUnit *u = slot->value;
+
+                        if (!u->held_spec || !u->held_spec->cut_off_stop)
+                                continue;
+                        if (agent_is_cut_off(u, now_us))
+                                u->cut_off_until_us = now_us + AGENT_GUARD_NEWS_US;
+                        agent_unit_mark(u);
+                }
+}
+
 void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         if (w->beat_ms != a->beat_ms && w->beat_ms > 0) {
                 a->beat_ms = w->beat_ms;
@@ -104,6 +131,8 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         }
         a->lease_ms = w->lease_ms;
         a->lease_from_us = a->attach_sent_us; // the Attach counts as a beat
+        release_cut_off(a);
+        tell_guards(a);
         a->attach_sent = false;
         set_attached(a, true);
 }
@@ -146,6 +175,7 @@ void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack) {
         if (ack->seq == 0 || ack->seq > a->beat_seq || a->beat_seq - ack->seq >= AGENT_BEATS_KEPT)
                 return;
         a->lease_from_us = MAX_OF(a->lease_from_us, a->beat_sent_us[ack->seq % AGENT_BEATS_KEPT]);
+        tell_guards(a);
 }
 
 // ---- begin and end

@@ -262,6 +262,9 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 .unwatched = u->unwatched,
                 .stopping = u->node->stopping,
                 .busy = u->busy,
+                .cut_off = agent_is_cut_off(u, now_us),
+                .was_cut_off = now_us < u->cut_off_until_us,
+                .drift = u->drift,
                 .retry_us = u->retry_us,
                 .now_us = now_us,
         };
@@ -273,6 +276,11 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         if (!in.runtime) // the next load sees them
                 in.links_stale = u->links_stale = false;
         res = plan_unit(&in);
+        if (res.cut_short) {
+                u->held.target = ARGOSY__TARGET__TARGET_LOADED;
+                agent_unit_record(u);
+                res = plan_unit(&in);
+        }
         note_judgement(u, &res);
         if (res.fulfilled)
                 note_fulfilled(u);

@@ -34,6 +34,8 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->oneshot = file->oneshot && !file->remain;
         s->spreadable = !file->has_slice && !file->has_weights;
         s->links = file->n_install > 0;
+        s->cut_off_stop = file->failing.cut_off_stop;
+        s->cut_off_sec = file->failing.cut_off_sec;
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {

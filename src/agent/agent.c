@@ -198,6 +198,14 @@ void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n) {
         drain_mark(&a->drain);
 }
 
+static int open_lease(Agent *a, char **ret_why) {
+        _cleanup_free_ char *path = str_printf("%s/lease", a->runtime_dir);
+        int r = path ? lease_file_open(path, &a->lease) : -ENOMEM;
+
+        return r < 0 ? agent_complain(r, ret_why, "cannot open %s/lease: %s", a->runtime_dir, strerror(-r))
+                     : 0;
+}
+
 static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         int r;
 
@@ -215,6 +223,9 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->helper = config->helper;
         a->open_manager = config->open_manager;
         a->open_manager_data = config->open_manager_data;
+        r = open_lease(a, ret_why);
+        if (r < 0)
+                return r;
         r = fence_load(config->state_dir, &a->fence);
         if (r == -EBADMSG)
                 return agent_complain(
@@ -278,6 +289,7 @@ static void agent_free(Agent *a) {
         map_done(&a->specs);
         labels_free(a->labels, a->n_labels);
         free(a->state_dir);
+        lease_file_close(a->lease);
         free(a->runtime_dir);
         free(a->host_name);
         free(a->address);

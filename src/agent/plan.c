@@ -70,6 +70,11 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 return;
         if (w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED || asks_for_a_run(w, h)))
                 return;
+        if ((in->cut_off || in->was_cut_off) && phase != PHASE_UP && !in->drift && !h->done && !h->failed &&
+            !(w && is_over(w))) {
+                res->cut_short = true;
+                return;
+        }
         res->judged = true;
         if (h->done)
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
@@ -213,6 +218,8 @@ static void settle(const PlanInput *in, PlanResult *res) {
 }
 
 static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
+        if (in->cut_off && phase != PHASE_UP && must_start(in))
+                return;
         if (!must_start(in)) {
                 if (phase != PHASE_GOING_DOWN)
                         settle(in, res);
@@ -279,6 +286,8 @@ PlanResult plan_unit(const PlanInput *in) {
         Phase phase = phase_of(in);
 
         judge_run(in, phase, &res);
+        if (res.cut_short)
+                return res;
         if (!in->wanted || in->stopping)
                 return res;
         if (in->busy != PLAN_NOTHING) {

@@ -28,6 +28,9 @@
 //                really dropped the unit in between. What stays in its memory (pinned by a timer, a target)
 //                needs a reload. A one-shot that is running is left to finish first, unless a restart is
 //                asked for. A unit that was stopped by hand stays stopped.
+//   cut off      a unit with CutOff=stop that is down when the node has been cut off for long enough was
+//   stopped
+//                by that, not by hand: it starts again when the node is back. Until then it is left alone.
 //   links        of [Install], below units of the system's, are there while the unit is to run, so that
 //                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit
 //                below which links came or went while it was in memory is read again (a reload) before
@@ -92,6 +95,9 @@ typedef struct PlanInput {
         bool oneshot;                  // Type=oneshot without RemainAfterExit=
         bool unwatched;                // a pending run may have ended while we were not there to see it
         bool stopping;                 // the manager is shutting down
+        bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
+        bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way
+        bool drift;                    // it was down before that already, by somebody's hand
         PlanStep busy;                 // the step under way; PLAN_NOTHING: none
         uint64_t retry_us; // boot time before which nothing is tried again after a failed step; 0: free
         uint64_t now_us;   // boot time
@@ -105,6 +111,8 @@ typedef struct PlanResult {
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)
+        bool cut_short; // its run ended because the node was cut off: record that it is not launched any
+                        // more
         bool drift;
         bool file_stale;               // what runs differs from what is wanted
         bool refused;                  // the name is active here and not ours: the node is not eligible

@@ -70,12 +70,12 @@ int unit_dir_drop_dropin(UnitDir *d, const char *name) {
         return r;
 }
 
-int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice) {
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         _cleanup_buf_ Buf text = {};
         int r;
 
-        r = unit_dropin_text(unit_name_suffix(name), slice, &text);
+        r = unit_dropin_text(unit_name_suffix(name), slice, failing, &text);
         if (r < 0)
                 return r;
         if (text.len == 0)
@@ -92,13 +92,15 @@ int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice) {
 }
 
 UnitFile *unit_dir_parse(const void *content, size_t len, const char *name) {
-        static const char header[] = "[Install]";
+        static const char *const words[] = {"[Install]", "CutOff"};
         UnitFile *f = NULL;
+        bool worth_it = false;
 
-        if (!memmem(content, len, header, strlen(header)) ||
-            unit_file_parse(name, content, len, &f, NULL) < 0)
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                worth_it |= memmem(content, len, words[i], strlen(words[i])) != NULL;
+        if (!worth_it || unit_file_parse(name, content, len, &f, NULL) < 0)
                 return NULL;
-        return f->n_install > 0 ? f : unit_file_free(f);
+        return f->n_install > 0 || f->failing.cut_off_stop ? f : unit_file_free(f);
 }
 
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
@@ -111,13 +113,13 @@ Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file) {
         return hash_of(b.data, b.len);
 }
 
-bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice) {
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing) {
         char dir[UNIT_NAME_MAX + 3], file[UNIT_NAME_MAX + 32];
         _cleanup_buf_ Buf want = {}, have = {};
         int r;
 
         dropin_path(name, dir, file);
-        if (unit_dropin_text(unit_name_suffix(name), slice, &want) < 0)
+        if (unit_dropin_text(unit_name_suffix(name), slice, failing, &want) < 0)
                 return false;
         r = file_read(d->fd, file, 4096, &have);
         if (want.len == 0)

@@ -24,7 +24,7 @@ typedef struct Template {
         ListNode instances;
         Hash spec;
         bool dropin;             // its drop-in is written
-        UnitFile *file;          // what it says, if that has an [Install] section; else NULL
+        UnitFile *file;          // what it says, as from unit_dir_parse()
         const UnitDirItem *next; // during apply: whose content it shall get
         int error;               // during apply: why it did not get it
         char name[];
@@ -37,6 +37,7 @@ typedef struct Entry {
         Hash spec;
         bool own_file;           // DIR/NAME exists
         bool enabled;            // links under units of the system's are made
+        FailingOptions failing;  // of its file in place, during apply of the next one
         UnitInstall *links;      // that its file in place asks for; NULL: none
         UnitInstall *next_links; // during apply
         bool links_only;         // during apply: all else is in place
@@ -64,13 +65,13 @@ int unit_dir_vacant(UnitDir *d, const char *name);
 // 0, also if it is gone; -EEXIST: what was our file is no plain file any more (`systemctl mask --force`
 // leaves a link).
 int unit_dir_replaceable(UnitDir *d, const char *name);
-int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice);
+int unit_dir_put_dropin(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing);
 int unit_dir_drop_dropin(UnitDir *d, const char *name);
 // Zero: no such file, not a plain file, or unreadable. *ret_file as from unit_dir_parse().
 Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file);
-// What a content says if it has an [Install] section, else NULL.
+// What a content says if anything here depends on it ([Install], CutOff=), else NULL.
 UnitFile *unit_dir_parse(const void *content, size_t len, const char *name);
-bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice);
+bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing);
 uint64_t unit_dir_mtime_us(int fd);
 void unit_dir_advance_mtime(UnitDir *d);
 

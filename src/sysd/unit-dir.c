@@ -162,12 +162,18 @@ static int slice_check(const char *slice) {
 
 // ---- what is there already
 
+// What is true for all instances is in the template's.
+static bool needs_dropin(const Entry *e, const char *slice) {
+        return !e->template || slice || e->failing.cut_off_stop;
+}
+
 // Reads the entry's own file and drop-in and looks for its links; believes the template. True: all is as
 // `spec` and `slice` want it.
 static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         Hash own = unit_dir_inspect_file(d, e->name, &file);
         Template *t = e->template;
+        const UnitFile *says;
         bool good;
 
         e->own_file = !hash_is_zero(&own);
@@ -175,17 +181,19 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
                 good = false; // masked
         else
                 good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
+        says = e->own_file || !t ? file : t->file;
+        e->failing = says ? says->failing : (FailingOptions){};
         unit_dir_links_free(e->links);
-        if (unit_dir_links_of(e->own_file || !t ? file : t->file, e->name, &e->links) < 0)
+        if (unit_dir_links_of(says, e->name, &e->links) < 0)
                 good = false;
         return unit_dir_links_are(d, e->name, e->links, &e->enabled) && good && (!t || t->dropin) &&
-               (t && !slice ? true : unit_dir_dropin_is(d, e->name, slice));
+               (!needs_dropin(e, slice) || unit_dir_dropin_is(d, e->name, slice, &e->failing));
 }
 
 static void template_inspect(UnitDir *d, Template *t) {
         unit_file_free(t->file);
         t->spec = unit_dir_inspect_file(d, t->name, &t->file);
-        t->dropin = unit_dir_dropin_is(d, t->name, NULL);
+        t->dropin = unit_dir_dropin_is(d, t->name, NULL, NULL);
 }
 
 static void entry_learn(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
@@ -294,6 +302,7 @@ static int begin_links(UnitDir *d, Entry *e) {
         _cleanup_(unit_file_freep) UnitFile *file = unit_dir_parse(item->content, item->len, item->name);
         int r = unit_dir_links_of(file, item->name, &e->next_links);
 
+        e->failing = file ? file->failing : (FailingOptions){};
         return r ?: unit_dir_links_vacant(d, item->name, e->next_links);
 }
 
@@ -358,13 +367,13 @@ static int write_dropins(UnitDir *d, Entry *e) {
         int r;
 
         if (t && !t->dropin) {
-                r = unit_dir_put_dropin(d, t->name, NULL);
+                r = unit_dir_put_dropin(d, t->name, NULL, NULL);
                 if (r < 0)
                         return r;
                 t->dropin = true;
         }
-        if (!t || slice)
-                return unit_dir_put_dropin(d, e->name, slice);
+        if (needs_dropin(e, slice))
+                return unit_dir_put_dropin(d, e->name, slice, &e->failing);
         return 0; // one that is no longer wanted goes at the end
 }
 
@@ -449,7 +458,7 @@ static int finish_write(UnitDir *d, Entry *e) {
                 r = unit_dir_drop_file(d, e->name);
                 e->own_file = r < 0;
         }
-        if (r == 0 && e->template && !slice)
+        if (r == 0 && !needs_dropin(e, slice))
                 r = unit_dir_drop_dropin(d, e->name);
         if (r < 0)
                 return r;

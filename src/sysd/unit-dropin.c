@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 
+#include "failing-options.h"
 #include "unit-dropin.h"
 
 typedef struct TypeRule {
@@ -17,7 +18,17 @@ static const TypeRule type_rules[] = {
         {".swap", "Swap", false},      {".timer", NULL, true},       {".target", NULL, true},
 };
 
-int unit_dropin_text(const char *suffix, const char *slice, Buf *ret) {
+// Stopped by systemd when the guard fails; and the stop ends when the leader takes it to have ended.
+static int append_guard(const FailingOptions *f, Buf *ret) {
+        int r = buf_printf(ret, "[Unit]\nBindsTo=argosy-guard@%u.target\nAfter=argosy-guard@%u.target\n",
+                           f->cut_off_sec, f->cut_off_sec);
+
+        if (r < 0 || f->stop_timeout_is_given)
+                return r;
+        return buf_printf(ret, "[Service]\nTimeoutStopSec=%d\n", STOP_TIMEOUT_DEFAULT_SEC);
+}
+
+int unit_dropin_text(const char *suffix, const char *slice, const FailingOptions *failing, Buf *ret) {
         for (size_t i = 0; i < ELEMENTSOF(type_rules); i++) {
                 const TypeRule *t = &type_rules[i];
                 int r = 0;
@@ -28,6 +39,8 @@ int unit_dropin_text(const char *suffix, const char *slice, Buf *ret) {
                         r = buf_printf(ret, "[Unit]\nAfter=argosy.target\n");
                 if (r == 0 && slice && t->section)
                         r = buf_printf(ret, "[%s]\nSlice=%s\n", t->section, slice);
+                if (r == 0 && failing && failing->cut_off_stop)
+                        r = append_guard(failing, ret);
                 return r;
         }
         return 0;

@@ -7,6 +7,8 @@
 
 #include "buf.h"
 
+struct FailingOptions;
+
 // Appends the text to *ret; nothing at all if the unit needs no drop-in. `suffix` is ".service" etc.,
-// `slice` may be NULL.
-int unit_dropin_text(const char *suffix, const char *slice, Buf *ret);
+// `slice` and `failing` may be NULL: no slice of ours, nothing of the unit's own.
+int unit_dropin_text(const char *suffix, const char *slice, const struct FailingOptions *failing, Buf *ret);

@@ -30,10 +30,11 @@ typedef struct Row {
         bool other_run; // the run in systemd's memory is not the recorded one
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
+        bool cut_off, was_cut_off, drifted;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, joined, fulfilled, settled, answered, drift, file_stale, refused;
+        bool owe_run, joined, fulfilled, settled, answered, drift, file_stale, refused, cut_short;
         Argosy__Outcome__Kind outcome;
 } Row;
 
@@ -108,6 +109,9 @@ static PlanResult outcome_of(const Row *row) {
                 .unwatched = row->unwatched,
                 .stopping = row->shutdown,
                 .busy = row->busy,
+                .cut_off = row->cut_off,
+                .was_cut_off = row->was_cut_off,
+                .drift = row->drifted,
                 .retry_us = row->failing ? now_us + 5 : 0,
                 .now_us = now_us,
         };
@@ -128,6 +132,7 @@ static void check_row(const Row *row) {
         if (res.field != row->field) \
         fail_msg("%s: " #field " is %i", row->story, (int) res.field)
         CHECK(owe_run);
+        CHECK(cut_short);
         CHECK(joined);
         CHECK(fulfilled);
         CHECK(settled);
@@ -261,6 +266,34 @@ static void only_oneshots_end_for_good(void **state) {
                 {"a clean end during shutdown is no outcome", .oneshot = true, .shutdown = true, .is = GONE},
                 {"a stop during shutdown is no drift", .shutdown = true, .is = GONE},
                 {"nothing is started during shutdown", .shutdown = true, .start = 8, .is = GONE},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_unit_that_was_stopped_when_cut_off_starts_again(void **state) {
+        static const Row rows[] = {
+                {"the guard is stopping it", .cut_off = true, .is = STOPPING, .cut_short = true},
+                {"the guard has stopped it", .cut_off = true, .is = GONE, .cut_short = true},
+                {"it had to be killed", .cut_off = true, .is = FAILED, .cut_short = true},
+                {"nobody leads yet", .no_order = true, .cut_off = true, .is = GONE, .cut_short = true},
+                {"a one-shot was cut short, and is not done", .cut_off = true, .oneshot = true, .is = GONE,
+                 .cut_short = true},
+                {"the news come when the node is back", .was_cut_off = true, .is = GONE, .cut_short = true},
+                {"it runs: the guard was not needed", .was_cut_off = true, .is = ACTIVE, .settled = true},
+                {"somebody had stopped it before", .cut_off = true, .drifted = true, .is = GONE,
+                 .settled = true, .drift = true},
+                {"a one-shot that was done before", .cut_off = true, .oneshot = true, .done = true,
+                 .is = GONE, .settled = true, .outcome = DONE},
+                {"it is told to stop anyway", .cut_off = true, .loaded_only = true, .is = STOPPING,
+                 .step = PLAN_STOP},
+                {"recorded, and still cut off: no start", .cut_off = true, .was_loaded_only = true,
+                 .is = GONE},
+                {"also not after it had to be killed", .cut_off = true, .was_loaded_only = true,
+                 .is = FAILED},
+                {"and back: it starts", .was_loaded_only = true, .is = GONE, .step = PLAN_START},
+                {"and back: after it had to be killed", .was_loaded_only = true, .is = FAILED,
+                 .step = PLAN_RESET_FAILED},
         };
 
         CHECK_ROWS(rows);
@@ -459,6 +492,7 @@ int main(void) {
                 cmocka_unit_test(a_restart_is_a_number),
                 cmocka_unit_test(stopping_happens_once),
                 cmocka_unit_test(only_oneshots_end_for_good),
+                cmocka_unit_test(a_unit_that_was_stopped_when_cut_off_starts_again),
                 cmocka_unit_test(a_crash_between_any_two_steps_starts_once),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),

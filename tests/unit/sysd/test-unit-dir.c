@@ -136,6 +136,34 @@ static void removal_leaves_nothing(void **state) {
         assert_false(unit_dir_find(d, "w@3.service", NULL));
 }
 
+#define GUARDED "[Service]\nExecStart=/bin/true\n[X-Argosy]\nCutOff=stop\nCutOffSec=7\n"
+#define BOUND                                                                                               \
+        "[Unit]\nAfter=argosy.target\n[Unit]\nBindsTo=argosy-guard@7.target\nAfter=argosy-guard@7.target\n" \
+        "[Service]\nTimeoutStopSec=90\n"
+
+static void a_unit_that_stops_when_cut_off_is_bound_to_its_guard(void **state) {
+        static const char content[] = GUARDED, plain[] = "[Service]\nExecStart=/bin/true\n";
+        Hash hash = hash_of(content, strlen(content));
+
+        assert_int_equal(write_one("g.service", content, false, NULL), 0);
+        assert_file("units/g.service.d/50-argosy.conf", BOUND);
+        assert_int_equal(write_one("w@1.service", content, true, NULL), 0);
+        assert_file("units/w@1.service.d/50-argosy.conf", BOUND);
+        assert_file("units/w@.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+
+        d = unit_dir_free(d);
+        open_dir();
+        assert_int_equal(unit_dir_adopt(d, "g.service", false, &hash, NULL), 0);
+        assert_int_equal(unit_dir_adopt(d, "w@1.service", true, &hash, NULL), 0);
+        put_foreign("units/w@1.service.d/50-argosy.conf", "[Unit]\n");
+        assert_int_equal(unit_dir_check(d, "w@1.service"), 1);
+
+        assert_int_equal(write_one("w@1.service", plain, true, NULL), 0);
+        assert_false(exists("units/w@1.service.d"));
+        assert_int_equal(write_one("g.service", plain, false, NULL), 0);
+        assert_file("units/g.service.d/50-argosy.conf", "[Unit]\nAfter=argosy.target\n");
+}
+
 static void dropins_of_others_stay(void **state) {
         assert_int_equal(write_one("web.service", "x", false, NULL), 0);
         put_foreign("units/web.service.d/override.conf", "mine");
@@ -582,6 +610,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
                 T(a_unit_has_a_file_and_a_dropin),
                 T(removal_leaves_nothing),
+                T(a_unit_that_stops_when_cut_off_is_bound_to_its_guard),
                 T(dropins_of_others_stay),
                 T(sockets_are_not_ordered_behind_the_daemon),
                 T(instances_share_one_file),

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""When things go wrong, each unit does what its file says: it waits for its node or not, is stopped when that is cut off or
+not."""
+
+from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+
+STUBBORN = "[Service]\nExecStart=/bin/sh -c 'trap \"\" TERM; sleep infinity & wait; wait'\nTimeoutStopSec=1\n"
+FENCED = STUBBORN + "[X-Argosy]\nCutOff=stop\nCutOffSec=1\n"
+FENCED_AND_KEPT = FENCED + "NodeLost=keep\n"
+KEPT = SLEEPER + "[X-Argosy]\nNodeLost=keep\n"
+DELAYED = SLEEPER + "[X-Argosy]\nNodeLostDelaySec=4s\n"
+
+
+def units_on(c, pattern, node):
+    return {unit for unit, nodes in c.active(pattern).items() if node.name in nodes}
+
+
+def why(c, unit):
+    return c.ctl_result(f"why {unit}").out
+
+
+def assert_never_twice(c, pattern, until, within=30):
+    def look():
+        twice = {unit: nodes for unit, nodes in c.active(pattern).items() if len(nodes) > 1}
+        assert not twice, f"ran twice: {twice}"
+        return until()
+    eventually(look, within)
+
+
+def test_cut_off_units_have_stopped_before_they_start_elsewhere(c: Cluster):
+    c.start("fenced@{1..4}", FENCED)
+    c.start("plain@{1..4}")
+    spare = next(name for name, role in c.members().items() if not role.startswith("voter"))
+    alive, paused = next(node for node in c.followers() if node.name != spare), c.node(spare)
+    rest = [node for node in c.nodes if node.name not in (alive.name, paused.name)]
+    plain = c.invocations("plain@*", [alive, paused])
+    assert units_on(c, "fenced@*", alive) and units_on(c, "fenced@*", paused) and plain
+    paused.pause()
+    for node in (alive, paused):
+        node.partition()
+    eventually(lambda: not units_on(c, "fenced@*", alive) and not units_on(c, "fenced@*", paused), within=10)
+    assert_never_twice(c, "fenced@*", lambda: sum(len(units_on(c, "fenced@*", node)) for node in rest) == 4)
+    assert c.invocations("plain@*", [alive, paused]) == plain, "a unit that did not ask for it was stopped"
+    for node in (alive, paused):
+        node.heal()
+    paused.resume()
+    c.wait_online()
+    assert_never_twice(c, "fenced@*", lambda: len(c.active("fenced@*")) == 4)
+    eventually(lambda: all(len(nodes) == 1 for nodes in c.active("plain@*").values()))
+
+
+def test_a_dead_argosyd_saves_no_cut_off_unit_and_it_returns_with_its_node(c: Cluster):
+    c.start("fenced@{1..4}", FENCED_AND_KEPT)
+    node = c.followers()[0]
+    [unit] = units_on(c, "fenced@*", node)
+    node.run("systemctl kill -s KILL argosyd.service; systemctl stop argosyd.socket argosyd.service")
+    eventually(lambda: not units_on(c, "fenced@*", node), within=10)
+    eventually(lambda: "NodeLost=keep" in why(c, unit))
+    node.run("systemctl start argosyd.socket argosyd.service")
+    eventually(lambda: units_on(c, "fenced@*", node) == {unit})
+    c.assert_once("fenced@*", 4)
+
+
+def test_whoever_is_not_cut_off_goes_on(c: Cluster):
+    c.start("fenced@{1..4}", FENCED)
+    runs = c.invocations("fenced@*")
+    for node in c.nodes:
+        node.run("systemctl restart argosyd; systemctl daemon-reload; systemctl daemon-reexec")
+        node.run("systemctl kill -s KILL argosy-guard@1.service")
+    stays(lambda: c.invocations("fenced@*") == runs, during=4)
+    c.ctl("destroy 'fenced@*'")
+    eventually(lambda: not c.active("argosy-guard@*"), what="no guard without units")
+
+
+def test_units_wait_for_a_lost_node_as_long_as_they_say(c: Cluster):
+    c.start("kept@{1..4}", KEPT)
+    c.start("late@{1..4}", DELAYED)
+    node = c.followers()[0]
+    [kept], [late] = units_on(c, "kept@*", node), units_on(c, "late@*", node)
+    node.kill()
+    eventually(lambda: "its node is lost; it moves in " in why(c, late))
+    assert late not in c.active("late@*")
+    eventually(lambda: late in c.active("late@*"))
+    assert kept not in c.active("kept@*")
+    assert "NodeLost=keep: it waits for the node" in why(c, kept)
+    node.boot()
+    eventually(lambda: units_on(c, "kept@*", node) == {kept})
+    assert not units_on(c, "late@*", node)
+
+
+main(nodes=4, conf=QUICK)

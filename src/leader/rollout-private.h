@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the files about rollouts share: rollouts.c (tables and steps), rollout-view.c (what rollout.c is to
+// judge) and rollout-requests.c (who asks for one, or how it is).
+
+#include "leader-private.h"
+#include "rollout.h"
+
+enum { ROLLOUT_REASON_SIZE = 256 };
+
+static inline bool rollout_is_update(const Argosy__RolloutRecord *r) {
+        return r->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+}
+
+static inline bool rollout_is_returning(const Argosy__RolloutRecord *r) {
+        return r->phase == ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
+}
+
+static inline ProtobufCBinaryData hash_field(const Hash *hash) {
+        return (ProtobufCBinaryData){.data = (uint8_t *) hash->bytes, .len = HASH_SIZE};
+}
+
+static inline bool field_equal(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b) {
+        return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+// rollouts.c
+// A content that a record names; NULL: it names none.
+SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field);
+// The node's last turn; NULL: it had none.
+const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node);
+Rollout *rollout_find(const Leader *l, const char *name); // that is under way, or NULL
+// The template's own record, if there is one, takes the content too. 0, -EBUSY: in the next batch, -ENOMEM.
+int rollout_put_template(Leader *l, Draft *b, const char *name, const ProtobufCBinaryData *spec);
+// From here on it goes back, or ends where it is if there is nothing to go back to. As above.
+int rollout_turn_back(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const char *reason);
+
+// rollout-view.c
+// What is to be changed, in the order of names.
+typedef struct View {
+        RolloutView rules;
+        RolloutItem *items;
+        size_t *chosen;
+        Unit **units;    // of each item; the same for all nodes of a global unit
+        uint32_t *nodes; // of each item of a global unit, else 0
+        size_t n;
+} View;
+
+void view_done(View *v);
+// Fills an empty view; to be ended with view_done() in any case. 0 or -ENOMEM.
+int view_look(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Group *g, View *v);

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who asks for a rollout, gives it up, or waits for its end.
+#include <errno.h>
+#include <stdarg.h>
+
+#include "response.h"
+#include "rollout-private.h"
+#include "str.h"
+#include "unit-install.h"
+#include "unit-name.h"
+
+enum { HEALTH_US_MAX = 3600 * 1000000U };
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static int refuse(Ticket *t, int status, const char *format, ...) _printf_(3, 4);
+static int refuse(Ticket *t, int status, const char *format, ...) {
+        char why[2 * ROLLOUT_REASON_SIZE];
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(why, sizeof(why), format, args);
+        va_end(args);
+        ticket_settle(t, response_error(status, "%s", why));
+        return 0;
+}
+
+static Argosy__Response *response_about(const char *name, uint64_t revision, const char *message) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        Argosy__Response__UnitResult *result;
+
+        if (!r)
+                return NULL;
+        result = unit_result_new(name);
+        if (FIELD_APPEND(r->change->units, r->change->n_units, result) < 0 ||
+            field_set(&result->message, message) < 0)
+                return NULL;
+        result->revision = revision;
+        return TAKE_PTR(r);
+}
+
+static void on_committed(Leader *l, Ticket *t) {
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, t->request->rollout->name);
+
+        if (r)
+                t->response->change->units[0]->revision = r->revision;
+}
+
+static int into_batch(Ticket *t, Draft *b) {
+        const Argosy__Request__Rollout *m = t->request->rollout;
+        int r = draft_add_request(b, m->id.data, m->id.len);
+
+        if (r < 0)
+                return r;
+        t->response = response_about(m->name, 0, NULL);
+        if (!t->response)
+                return -ENOMEM;
+        t->committed = on_committed;
+        return 1;
+}
+
+static int plan_abort(Leader *l, Ticket *t, Draft *b, const Argosy__RolloutRecord *r) {
+        int k;
+
+        if (!rollout_is_under_way(r))
+                return refuse(t, ENOENT, "nothing is under way for %s", t->request->rollout->name);
+        if (rollout_is_returning(r)) {
+                ticket_settle(t, response_about(r->name, r->revision, "it goes back already"));
+                return 0;
+        }
+        k = rollout_turn_back(l, b, r, "its owner gave it up");
+        return k < 0 ? k : into_batch(t, b);
+}
+
+// What a plan is made of.
+typedef struct Plan {
+        const char *name;
+        bool template;
+        const UnitEntry *entry;  // of the name itself, or NULL
+        const UnitFile *file;    // the new content
+        Hash hash;               // and its hash
+        const SpecEntry *before; // what most of the units have that have something else; NULL: none has
+        size_t n_units;
+} Plan;
+
+// Whether the unit could have the new content at all. 0, or 1 and refused.
+static int check_unit(Ticket *t, const Plan *p, const char *name) {
+        _cleanup_free_ char *why = NULL;
+        UnitOptions *options = NULL;
+        UnitInstall install;
+        int r;
+
+        r = unit_install_expand(p->file, name, name, &install, &why);
+        if (r == 0) {
+                unit_install_done(&install);
+                r = unit_file_expand(p->file, name, name, &options, &why);
+                unit_options_unref(options);
+        }
+        if (r != -EINVAL)
+                return r;
+        refuse(t, EINVAL, "%s", why ?: "the file is not valid");
+        return 1;
+}
+
+typedef struct Tally {
+        const SpecEntry *spec;
+        size_t n;
+} Tally;
+
+enum { TALLIES_MAX = 16 }; // contents that instances of one template are told apart by
+
+static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
+        for (size_t i = 0; i < TALLIES_MAX; i++) {
+                if (tallies[i].spec && tallies[i].spec != spec)
+                        continue;
+                tallies[i].spec = spec;
+                tallies[i].n++;
+                return;
+        }
+}
+
+static int look_at_units(Leader *l, Ticket *t, Plan *p) {
+        Tally tallies[TALLIES_MAX] = {}, *most = &tallies[0];
+        const Group *g = group_find(l, p->name);
+
+        if (p->entry && (!p->template || !hash_equal(&p->entry->spec->hash, &p->hash)))
+                tally(tallies, p->entry->spec);
+        if (g && p->template)
+                list_foreach (i, &g->units) {
+                        const UnitEntry *e =
+                                cluster_state_find_unit(l->state, CONTAINER_OF(i, Unit, of_group)->name);
+                        int r;
+
+                        if (!e || !e->record->from_template)
+                                continue;
+                        p->n_units++;
+                        r = p->file ? check_unit(t, p, e->record->name) : 0;
+                        if (r != 0)
+                                return r;
+                        if (!hash_equal(&e->spec->hash, &p->hash))
+                                tally(tallies, e->spec);
+                }
+        for (size_t i = 1; i < TALLIES_MAX; i++)
+                if (tallies[i].n > most->n)
+                        most = &tallies[i];
+        p->before = most->spec;
+        return 0;
+}
+
+// The file that came along, or what the template's record has. 0, or 1 and refused. *ret_parsed: to be
+// freed.
+static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
+        const Argosy__NamedFile *f = t->request->rollout->file;
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        *ret_parsed = NULL;
+        if (!f) {
+                if (!p->entry || !p->template) {
+                        refuse(t, ENOENT, "%s: there is no file of that name", p->name);
+                        return 1;
+                }
+                p->hash = p->entry->spec->hash;
+                return spec_entry_file(p->entry->spec, &p->file);
+        }
+        r = unit_file_parse(*f->path ? f->path : f->name, f->content.data, f->content.len, ret_parsed, &why);
+        if (r == -EINVAL) {
+                refuse(t, EINVAL, "%s", why ?: "the file is not valid");
+                return 1;
+        }
+        p->file = *ret_parsed;
+        p->hash = hash_of(f->content.data, f->content.len);
+        return r;
+}
+
+// 0, or 1 and refused.
+static int check_global(Ticket *t, const Plan *p) {
+        bool global = !p->template && p->entry->record->global;
+
+        if (p->file->global == global)
+                return 0;
+        refuse(t, EINVAL,
+               p->template ? "instances that run on every node are updated one by one: name the instance"
+                           : "Global= differs from what %s has; use `start --replace`",
+               p->name);
+        return 1;
+}
+
+static int put_update(Leader *l, Ticket *t, Draft *b, const Plan *p, Argosy__RolloutRecord *r) {
+        const Argosy__NamedFile *f = t->request->rollout->file;
+        int k = 0;
+
+        r->spec = hash_field(&p->hash);
+        r->spec_before = p->before ? hash_field(&p->before->hash) : r->spec;
+        if (f && !cluster_state_find_spec(l->state, &p->hash))
+                k = draft_put_spec(b, &p->hash, f->content.data, f->content.len);
+        return k < 0 ? k : rollout_put_template(l, b, p->name, &r->spec);
+}
+
+static int plan_begin(Leader *l, Ticket *t, Draft *b, Plan *p) {
+        const Argosy__Request__Rollout *m = t->request->rollout;
+        Argosy__RolloutRecord next = ARGOSY__ROLLOUT_RECORD__INIT;
+        _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
+        bool update = m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        int r = update ? find_content(t, p, &parsed) : 0;
+
+        if (r == 0)
+                r = look_at_units(l, t, p);
+        if (r == 0 && !p->entry && p->n_units == 0) {
+                refuse(t, ENOENT, "%s: no such unit in the cluster", p->name);
+                r = 1;
+        }
+        if (r == 0 && update)
+                r = check_global(t, p) ?: check_unit(t, p, p->name);
+        if (r != 0)
+                return r == 1 ? 0 : r;
+        next.name = (char *) p->name;
+        next.kind = m->kind;
+        next.max_unavailable = m->max_unavailable;
+        next.percent = m->percent;
+        next.health_us = m->health_us;
+        next.request = m->id;
+        r = update ? put_update(l, t, b, p, &next) : 0;
+        if (r >= 0)
+                r = draft_put_rollout(b, &next);
+        return r < 0 ? r : into_batch(t, b);
+}
+
+static bool is_sensible(const Argosy__Request__Rollout *m) {
+        return m->id.len == 16 && m->health_us <= HEALTH_US_MAX &&
+               (!m->percent || (m->max_unavailable >= 1 && m->max_unavailable <= 100)) &&
+               (m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ||
+                m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);
+}
+
+int rollouts_plan(Leader *l, Ticket *t, Draft *b) {
+        const Argosy__Request__Rollout *m = t->request->rollout;
+        const Argosy__RolloutRecord *now;
+        UnitNameKind kind = unit_name_kind(m->name, NULL);
+        Plan p = {.name = m->name, .template = kind == UNIT_NAME_TEMPLATE};
+
+        if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
+                return refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
+        if (draft_has_request(b, m->id.data, m->id.len) || draft_has_rollout(b, m->name) ||
+            draft_has_unit(b, m->name))
+                return -EBUSY;
+        p.entry = cluster_state_find_unit(l->state, m->name);
+        now = cluster_state_find_rollout(l->state, m->name);
+        if (now && now->request.len == 16 && memcmp(now->request.data, m->id.data, 16) == 0) {
+                ticket_settle(t, response_about(m->name, now->revision, NULL)); // sent again
+                return 0;
+        }
+        if (m->abort)
+                return plan_abort(l, t, b, now);
+        if (rollout_is_under_way(now)) {
+                char phrase[ROLLOUT_REASON_SIZE];
+
+                (void) rollout_phrase(l, m->name, phrase, sizeof(phrase));
+                return refuse(t, EBUSY, "%s: %s; wait for that, or end it with `argosyctl update --abort`",
+                              m->name, phrase);
+        }
+        if (kind == UNIT_NAME_INSTANCE && p.entry && p.entry->record->from_template &&
+            !p.entry->record->global)
+                return refuse(t, EINVAL, "%s is an instance; name its template", m->name);
+        return plan_begin(l, t, b, &p);
+}
+
+// ------------------------------------------------------------------------------------------------ telling
+
+const char *rollout_word(const Leader *l, const char *name) {
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, name);
+
+        if (!rollout_is_under_way(r))
+                return NULL;
+        return rollout_is_returning(r) ? "returning" : rollout_is_update(r) ? "updating" : "restarting";
+}
+
+bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, name);
+        const Rollout *o = rollout_find(l, name);
+        int n;
+
+        if (!rollout_is_under_way(r))
+                return false;
+        n = snprintf(ret, size, "it %s, %zu of %zu are left",
+                     rollout_is_returning(r) ? "goes back to the content of before"
+                     : rollout_is_update(r)  ? "is being updated"
+                                             : "is being restarted",
+                     o ? o->left : 0, o ? o->n_items : 0);
+        if (o && n > 0 && (size_t) n < size && o->n_down >= o->max)
+                n += snprintf(ret + n, size - (size_t) n, "; %zu down or new, and %zu may be", o->n_down,
+                              o->max);
+        if (rollout_is_returning(r) && n > 0 && (size_t) n < size)
+                snprintf(ret + n, size - (size_t) n, " (%s)", r->reason);
+        return true;
+}
+
+int rollout_wait_start(Leader *l, Ticket *t) {
+        list_append(&l->rollout_waits, &t->rollout);
+        t->drain_left = UINT32_MAX;
+        leader_mark(l);
+        return 0;
+}
+
+static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const char *name,
+                                        uint64_t revision) {
+        if (!r || r->revision != revision)
+                return response_error(ECANCELED, "%s: another update or restart has taken its place", name);
+        switch (r->phase) {
+        case ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED:
+                return response_error(EIO, "%s; everything has the content of before again", r->reason);
+        case ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED:
+                return response_error(EIO, "%s; nothing more is changed", r->reason);
+        default:
+                return response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+        }
+}
+
+// Says what is news of one rollout. True: whoever was told may have cancelled any ticket, so begin anew.
+static bool tell(Leader *l, Ticket *t) {
+        const Argosy__Request__RolloutWait *m = t->request->rollout_wait;
+        const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, m->name);
+        const Rollout *o = rollout_find(l, m->name);
+        Argosy__Response *response;
+
+        if (!rollout_is_under_way(r) || r->revision != m->revision) {
+                ticket_finish(t, ended_response(r, m->name, m->revision));
+                return true;
+        }
+        if (!o || o->due || o->left == t->drain_left)
+                return false;
+        t->drain_left = (uint32_t) o->left;
+        response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+        if (response) {
+                response->progress->remaining = t->drain_left;
+                if (rollout_is_returning(r))
+                        (void) field_set(&response->message, r->reason);
+        }
+        ticket_respond(t, response);
+        return true;
+}
+
+void rollouts_tell(Leader *l) {
+        bool again;
+
+        do {
+                again = false;
+                list_foreach (i, &l->rollout_waits) {
+                        again = tell(l, CONTAINER_OF(i, Ticket, rollout));
+                        if (again)
+                                break;
+                }
+        } while (again);
+}

@@ -31,6 +31,7 @@ TARGETS = {
     ("idle", "signals"): ("0", lambda f: f["value"] == 0),
     ("node-loss", "default"): ("<= 7 s", lambda f: f["value"] <= 7),
     ("leader-loss", "default"): ("<= 1.5 s", lambda f: f["value"] <= 1.5),
+    **{(bench, metric): ("", None) for bench in ["rolling-100", "drain-300"] for metric in ["wall", "down"]},
     ("rss", "max"): ("<= 16 MB", lambda f: f["value"] <= 16),
     ("idle-10k", "cpu-over-empty"): ("<= 50", lambda f: f["value"] <= 50),
     ("idle-10k", "pid1"): ("<= 100", lambda f: f["value"] <= 100),

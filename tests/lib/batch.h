@@ -162,6 +162,25 @@ static inline void batch_host_remove(Batch *b, uint32_t host) {
         batch_op(b, ARGOSY__LOG_OP__OP_HOST_REMOVE)->host_remove = remove;
 }
 
+// An update from one content to another, which must be known; NULL: none of the two (it has ended).
+static inline Argosy__RolloutRecord *batch_rollout(Batch *b, const char *name, const char *from,
+                                                   const char *to) {
+        Argosy__RolloutRecord *r = BATCH_NEW(b, Argosy__RolloutRecord, argosy__rollout_record__init);
+        Hash hash;
+
+        r->name = batch_own(b, strdup(name));
+        r->kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        r->phase = from ? ARGOSY__ROLLOUT_PHASE__ROLLOUT_RUNNING : ARGOSY__ROLLOUT_PHASE__ROLLOUT_DONE;
+        if (from) {
+                hash = hash_of(from, strlen(from));
+                r->spec_before = batch_bytes(b, &hash, sizeof hash);
+                hash = hash_of(to, strlen(to));
+                r->spec = batch_bytes(b, &hash, sizeof hash);
+        }
+        batch_op(b, ARGOSY__LOG_OP__OP_ROLLOUT)->rollout = r;
+        return r;
+}
+
 static inline void batch_token(Batch *b, const char *id, uint64_t expires_us) {
         Argosy__TokenRecord *token = BATCH_NEW(b, Argosy__TokenRecord, argosy__token_record__init);
 

@@ -239,6 +239,8 @@ static void a_life(unsigned seed) {
                         view.returning = true;
                 else
                         carry_out(&l, &s);
+                // Those that were on their way when it turned back may still be down beside those that go
+                // back.
                 if (count_down_by_us() > view.max + (view.returning ? view.max : 0))
                         fail_msg("seed %u: %zu are down by us, %zu may be", seed, count_down_by_us(),
                                  view.max);

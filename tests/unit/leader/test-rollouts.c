@@ -89,6 +89,17 @@ static RigAnswer *begin(Wish w) {
         return wait_for(w.name, r->change->units[0]->revision);
 }
 
+static const char *why_of(const char *name) {
+        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = (char **) &name;
+        m.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &m;
+        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+}
+
 static void start_instances(unsigned n, const char *content) {
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
@@ -220,6 +231,8 @@ static void a_second_update_is_refused_while_one_runs(void **state) {
         r = last(ask((Wish){UPDATE, "web@.service", BAD}));
         assert_int_equal(r->status, EBUSY);
         assert_non_null(strstr(r->message, "it is being updated, 6 of 6 are left"));
+        assert_string_equal(why_of("web@.service"),
+                            "it is being updated, 6 of 6 are left; 1 down or new, and 1 may be");
         replace = rig_change_with(&g, START, "web@1.service", BAD, true, (const uint8_t[16]){200});
         rig_settle(&g);
         assert_int_equal(last(replace)->change->units[0]->status, EBUSY);
@@ -422,6 +435,9 @@ static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state)
         drain("n2", 60);
         rig_pass_ms(&g, 10000);
         assert_int_equal(rig_host(&g, 2)->units.count, 2);
+        assert_string_equal(why_of("web@2.service"),
+                            "it is to leave its node and waits: 1 of its group are down already, "
+                            "MaxUnavailable=1");
         g.wall_us += 60 * UINT64_C(1000000);
         rig_pass_ms(&g, 60000);
         assert_int_equal(rig_host(&g, 2)->units.count, 0);

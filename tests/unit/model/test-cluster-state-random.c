@@ -82,6 +82,17 @@ static void random_host(Batch *b, const ClusterState *s, uint64_t *seed) {
                 h->raft_id = cluster_state_next_raft_id(s) + (uint32_t) below(seed, 3) - 1;
 }
 
+// Between contents that there may be at the time, or not; or one that has ended.
+static void random_rollout(Batch *b, const char *name, uint64_t *seed) {
+        static const char *const contents[] = {"[Service]\nExecStart=/bin/one\n",
+                                               "[Service]\nExecStart=/bin/two\n"};
+        uint64_t i = below(seed, 3);
+
+        if (i < 2)
+                (void) batch_spec(b, contents[below(seed, 2)]);
+        (void) batch_rollout(b, name, i < 2 ? contents[i] : NULL, contents[below(seed, 2)]);
+}
+
 static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX];
         unsigned kind = (unsigned) below(seed, 20);
@@ -101,6 +112,8 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
                 batch_token(b, name, below(seed, 100));
         else if (kind == 18)
                 batch_token_remove(b, name);
+        else if (below(seed, 2))
+                random_rollout(b, name, seed);
         else
                 batch_cluster(b, below(seed, 9));
 }

@@ -612,6 +612,82 @@ static void a_unit_that_came_and_went_unseen_is_not_mentioned(void **state) {
         assert_null(cluster_state_next_dirty(s));
 }
 
+// ------------------------------------------------------------------------------------------------ rollouts
+
+static bool has_spec(const ClusterState *s, const char *content) {
+        Hash hash = hash_of(content, strlen(content));
+
+        return cluster_state_find_spec(s, &hash);
+}
+
+static void a_rollout_keeps_both_contents_until_it_ends(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_unit(&b, "w@.service", WEB, (UnitPut){0});
+        batch_spec(&b, WEB2);
+        batch_rollout(&b, "w@.service", WEB, WEB2);
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_rollout(s, "w@.service")->revision, cluster_state_revision(s));
+        assert_int_equal(cluster_state_rollouts_revision(s), cluster_state_revision(s));
+        batch_unit_remove(&b, "w@.service");
+        apply(s, &b);
+        assert_true(has_spec(s, WEB) && has_spec(s, WEB2));
+        batch_rollout(&b, "w@.service", NULL, NULL)->revision = 4;
+        apply(s, &b);
+        assert_false(has_spec(s, WEB) || has_spec(s, WEB2));
+        assert_int_equal(cluster_state_find_rollout(s, "w@.service")->revision, 4);
+}
+
+static void a_rollout_to_an_unknown_content_is_skipped(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_unit(&b, "w@.service", WEB, (UnitPut){0});
+        batch_rollout(&b, "w@.service", WEB, WEB2);
+        apply(s, &b);
+        assert_null(cluster_state_find_rollout(s, "w@.service"));
+}
+
+static void a_nodes_turn_gets_the_revision_in_which_it_was_given(void **state) {
+        ClusterState *s = *state;
+        Argosy__RolloutRecord *r;
+        Batch b = {0};
+
+        batch_unit(&b, "g.service", WEB, (UnitPut){.global = true});
+        batch_spec(&b, WEB2);
+        r = batch_rollout(&b, "g.service", WEB, WEB2);
+        r->nodes = batch_own(&b, calloc(2, sizeof *r->nodes));
+        for (size_t i = 0; i < 2; i++) {
+                r->nodes[i] = BATCH_NEW(&b, Argosy__RolloutNode, argosy__rollout_node__init);
+                r->nodes[i]->node = (uint32_t) i + 1;
+        }
+        r->nodes[0]->revision = 1;
+        r->n_nodes = 2;
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_rollout(s, "g.service")->nodes[0]->revision, 1);
+        assert_int_equal(cluster_state_find_rollout(s, "g.service")->nodes[1]->revision,
+                         cluster_state_revision(s));
+}
+
+static void of_too_many_rollouts_the_oldest_that_ended_goes(void **state) {
+        ClusterState *s = *state;
+        char name[32];
+        Batch b = {0};
+
+        batch_unit(&b, "w@.service", WEB, (UnitPut){0});
+        batch_rollout(&b, "a@.service", WEB, WEB); // under way: it stays
+        for (unsigned i = 0; i < CLUSTER_ROLLOUTS_MAX; i++) {
+                snprintf(name, sizeof name, "u%u@.service", i);
+                batch_rollout(&b, name, NULL, NULL);
+        }
+        apply(s, &b);
+        assert_non_null(cluster_state_find_rollout(s, "a@.service"));
+        assert_null(cluster_state_find_rollout(s, "u0@.service"));
+        assert_non_null(cluster_state_find_rollout(s, "u1@.service"));
+        assert_non_null(cluster_state_find_rollout(s, name));
+}
+
 // ------------------------------------------------------------------------------------------------ images
 
 static void an_image_holds_everything(void **state) {
@@ -629,6 +705,7 @@ static void an_image_holds_everything(void **state) {
         batch_unit(&b, "g.service", WEB2, (UnitPut){.global = true});
         batch_outcome(&b, "a.service", 1, 6, ARGOSY__OUTCOME__KIND__DONE);
         batch_token(&b, "token", 99);
+        batch_rollout(&b, "g.service", WEB, WEB2);
         batch_request(&b, 1);
         apply(s, &b);
         assert_int_equal(cluster_state_encode(s, &first), 0);
@@ -642,6 +719,7 @@ static void an_image_holds_everything(void **state) {
         assert_int_equal(first.len, second.len);
         assert_memory_equal(first.data, second.data, first.len);
 
+        assert_true(rollout_is_under_way(cluster_state_find_rollout(t, "g.service")));
         assert_null(cluster_state_next_dirty(t));
         assert_int_equal(cluster_state_hosts_revision(t), cluster_state_revision(t));
         assert_int_equal(cluster_state_cluster(t)->generation, 3);
@@ -748,6 +826,10 @@ int main(void) {
                 TEST(each_changed_unit_is_handed_out_once_with_what_it_was),
                 TEST(a_removed_unit_is_handed_over),
                 TEST(a_unit_that_came_and_went_unseen_is_not_mentioned),
+                TEST(a_rollout_keeps_both_contents_until_it_ends),
+                TEST(a_rollout_to_an_unknown_content_is_skipped),
+                TEST(a_nodes_turn_gets_the_revision_in_which_it_was_given),
+                TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
                 TEST(an_image_holds_everything),
                 TEST(an_image_that_contradicts_itself_is_refused_and_changes_nothing),
         };

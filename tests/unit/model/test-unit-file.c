@@ -113,6 +113,18 @@ static void an_empty_assignment_undoes_those_before_it(void **state) {
         }
 }
 
+static void how_many_may_be_down_is_a_number_or_a_percentage(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *number = parse("[X-Argosy]\nMaxUnavailable=3\n"),
+                                            *share = parse("[X-Argosy]\nMaxUnavailable=25%\n"),
+                                            *none = parse("[X-Argosy]\nMaxUnavailable=3\nMaxUnavailable=\n");
+
+        assert_int_equal(unit_share_of(number->max_unavailable, 100), 3);
+        assert_int_equal(unit_share_of(share->max_unavailable, 100), 25);
+        assert_int_equal(unit_share_of(share->max_unavailable, 7), 1);
+        assert_int_equal(unit_share_of(share->max_unavailable, 3), 1); // never none
+        assert_true(unit_share_of(none->max_unavailable, 100) == SIZE_MAX);
+}
+
 static void the_first_machine_counts_in_fleets_section(void **state) {
         static const char two[] = "[X-Argosy]\nMachineID=" ID_A "\nMachineID=" ID_B "\n";
 
@@ -209,6 +221,10 @@ static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state)
                 {"[X-Argosy]\nPacking=perhaps\n", ":2: Packing=perhaps is neither yes nor no"},
                 {"[X-Fleet]\nReplaces=a\n", ":2: Replaces= is not supported yet"},
                 {"[X-Fleet]\nX-ConditionMachineBootID=a\n", "use MachineID="},
+                {"[X-Argosy]\nMaxUnavailable=0\n", ":2: MaxUnavailable=0 is neither"},
+                {"[X-Argosy]\nMaxUnavailable=101%\n", ":2: MaxUnavailable=101%"},
+                {"[X-Argosy]\nMaxUnavailable=1 2\n", ":2: MaxUnavailable=1 2"},
+                {"[X-Argosy]\nMaxUnavailable=-1\n", ":2: MaxUnavailable=-1"},
                 {"[X-Argosy]\nGlobal=maybe\n", ":2: Global=maybe"},
                 {"[X-Argosy]\nGlobal\n", ":2: this line in [X-Argosy] is not KEY=VALUE"},
                 {"[X-Argosy]\n=yes\n", ":2: this line"},
@@ -413,6 +429,7 @@ int main(void) {
                 cmocka_unit_test(the_same_demand_has_the_same_key_however_it_is_written),
                 cmocka_unit_test(an_empty_assignment_undoes_those_before_it),
                 cmocka_unit_test(the_first_machine_counts_in_fleets_section),
+                cmocka_unit_test(how_many_may_be_down_is_a_number_or_a_percentage),
                 cmocka_unit_test(global_is_a_boolean_as_systemd_writes_it),
                 cmocka_unit_test(specifiers_are_filled_in_per_name),
                 cmocka_unit_test(names_share_options_that_do_not_depend_on_them),

@@ -10,7 +10,6 @@
 //      NodeLostDelaySec=SPAN           how long after the loss it moves; 0
 //      CutOff=keep|stop                the node is cut off from the leader: go on running, or stop
 //      CutOffSec=SPAN                  how long after the end of the lease it stops; 30 s
-//      RestartElsewhere=N              after N failed runs within a decaying window it runs on another node
 //
 // Refused: what cannot be meant (see failing_finish()), and with CutOff=stop settings of [Service] under
 // which nobody can say when it has certainly stopped.
@@ -24,7 +23,6 @@ enum {
         CUT_OFF_DEFAULT_SEC = 30,
         STOP_TIMEOUT_DEFAULT_SEC = 90, // systemd's own; a drop-in says it where the file does not
         STOP_TIMEOUT_MAX_SEC = 24 * 3600,
-        RESTART_ELSEWHERE_MAX = 100,
 };
 
 typedef enum NodeLost {
@@ -41,5 +39,4 @@ typedef struct FailingOptions {
         unsigned cut_off_sec;       // with cut_off_stop
         bool stop_timeout_is_given; // the file has a TimeoutStopSec= of its own
         uint64_t stop_us;           // with cut_off_stop: from being told to stop until it is killed, at most
-        unsigned restart_elsewhere; // 0: a failed unit is left alone
 } FailingOptions;

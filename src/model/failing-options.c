@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 #include "clock.h"
@@ -15,7 +14,6 @@ typedef enum Key {
         KEY_NODE_LOST_DELAY,
         KEY_CUT_OFF,
         KEY_CUT_OFF_SEC,
-        KEY_RESTART_ELSEWHERE,
 } Key;
 
 static const char *const keys[FAILING_KEYS] = {
@@ -23,7 +21,6 @@ static const char *const keys[FAILING_KEYS] = {
         [KEY_NODE_LOST_DELAY] = "NodeLostDelaySec",
         [KEY_CUT_OFF] = "CutOff",
         [KEY_CUT_OFF_SEC] = "CutOffSec",
-        [KEY_RESTART_ELSEWHERE] = "RestartElsewhere",
 };
 
 static const FailingOptions defaults = {.cut_off_sec = CUT_OFF_DEFAULT_SEC};
@@ -91,17 +88,6 @@ static int parse_cut_off_sec(FailingOptions *o, const char *path, const IniLine 
         return 0;
 }
 
-static int parse_elsewhere(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
-        char *end;
-        unsigned long n = strtoul(line->value, &end, 10);
-
-        if (*line->value < '0' || *line->value > '9' || *end || n > RESTART_ELSEWHERE_MAX)
-                return refuse(ret_why, path, line->line, "RestartElsewhere=%.64s is not a number up to %d",
-                              line->value, RESTART_ELSEWHERE_MAX);
-        o->restart_elsewhere = (unsigned) n;
-        return 0;
-}
-
 static void set_default(FailingOptions *o, Key key) {
         switch (key) {
         case KEY_NODE_LOST:
@@ -116,9 +102,6 @@ static void set_default(FailingOptions *o, Key key) {
         case KEY_CUT_OFF_SEC:
                 o->cut_off_sec = defaults.cut_off_sec;
                 break;
-        case KEY_RESTART_ELSEWHERE:
-                o->restart_elsewhere = defaults.restart_elsewhere;
-                break;
         }
 }
 
@@ -128,7 +111,6 @@ int failing_on_option(FailingParser *f, const char *path, const IniLine *line, c
                 [KEY_NODE_LOST_DELAY] = parse_delay,
                 [KEY_CUT_OFF] = parse_cut_off,
                 [KEY_CUT_OFF_SEC] = parse_cut_off_sec,
-                [KEY_RESTART_ELSEWHERE] = parse_elsewhere,
         };
         unsigned key;
 
@@ -224,31 +206,21 @@ static int check_cut_off(FailingParser *f, const char *path, bool service, bool 
 
 static int check_node_lost(const FailingParser *f, const char *path, bool global, char **ret_why) {
         const FailingOptions *o = &f->options;
-        unsigned delay = f->lines[KEY_NODE_LOST_DELAY], elsewhere = f->lines[KEY_RESTART_ELSEWHERE];
+        unsigned delay = f->lines[KEY_NODE_LOST_DELAY];
 
         if (global && (f->lines[KEY_NODE_LOST] || delay))
                 return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], delay),
                               "%s= and Global= exclude each other: a global unit never moves",
                               delay ? keys[KEY_NODE_LOST_DELAY] : keys[KEY_NODE_LOST]);
-        if (global && o->restart_elsewhere)
-                return refuse(ret_why, path, elsewhere,
-                              "RestartElsewhere= and Global= exclude each other: a global unit never moves");
         if (o->node_lost != NODE_LOST_MOVE && delay)
                 return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], delay),
                               "NodeLostDelaySec= means nothing unless NodeLost=move");
-        if (o->node_lost == NODE_LOST_NEVER && o->restart_elsewhere)
-                return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], elsewhere),
-                              "RestartElsewhere= and NodeLost=never exclude each other");
         return 0;
 }
 
-int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool oneshot,
-                   bool managers, char **ret_why) {
+int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool managers,
+                   char **ret_why) {
         int r = check_node_lost(f, path, global, ret_why);
 
-        if (r == 0 && f->options.restart_elsewhere && oneshot)
-                r = refuse(ret_why, path, f->lines[KEY_RESTART_ELSEWHERE],
-                           "RestartElsewhere= is for what keeps running: a failed one-shot has ended for "
-                           "good");
         return r ?: check_cut_off(f, path, service, managers, ret_why);
 }

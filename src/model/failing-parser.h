@@ -7,7 +7,7 @@
 #include "ini-reader.h"
 #include "macro.h"
 
-enum { FAILING_KEYS = 5 };
+enum { FAILING_KEYS = 4 };
 
 typedef struct FailingParser {
         FailingOptions options;
@@ -25,5 +25,5 @@ int failing_on_option(FailingParser *f, const char *path, const IniLine *line, c
 // A line of [Service].
 void failing_on_service(FailingParser *f, const IniLine *line);
 // When all lines are known. `service`: there is a [Service] section. 0, -EINVAL, -ENOMEM.
-int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool oneshot,
-                   bool managers, char **ret_why);
+int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool managers,
+                   char **ret_why);

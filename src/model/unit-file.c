@@ -389,8 +389,7 @@ static int finish_failing(Parser *p) {
 
         for (size_t i = 0; i < f->n_raw; i++)
                 managers |= f->raw[i].kind == RAW_MANAGER;
-        r = failing_finish(&p->failing, p->path, p->has_service, f->global, f->oneshot && !f->remain,
-                           managers, p->ret_why);
+        r = failing_finish(&p->failing, p->path, p->has_service, f->global, managers, p->ret_why);
         f->failing = p->failing.options;
         return r;
 }

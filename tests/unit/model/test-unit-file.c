@@ -251,21 +251,19 @@ static void what_happens_when_things_go_wrong_is_read(void **state) {
         _cleanup_(unit_file_freep) UnitFile *f =
                 parse("[Service]\nExecStart=/x\nExecStop=/a ; /b\nExecStopPost=/c\nTimeoutSec=2min\n"
                       "TimeoutStopSec=10\n[X-Argosy]\nNodeLost=move\nNodeLostDelaySec=1.5min\n"
-                      "CutOff=stop\nCutOffSec=5\nRestartElsewhere=3\n");
+                      "CutOff=stop\nCutOffSec=5\n");
         _cleanup_(unit_file_freep) UnitFile *undone = parse(
                 "[X-Argosy]\nNodeLost=keep\nNodeLost=\nCutOff=stop\nCutOff=\nCutOffSec=3\nCutOffSec=\n");
 
         assert_int_equal(plain->failing.node_lost, NODE_LOST_MOVE);
         assert_int_equal(plain->failing.node_lost_delay_us, 0);
         assert_false(plain->failing.cut_off_stop);
-        assert_int_equal(plain->failing.restart_elsewhere, 0);
 
         assert_int_equal(f->failing.node_lost_delay_us, 90000000);
         assert_true(f->failing.cut_off_stop);
         assert_int_equal(f->failing.cut_off_sec, 5);
         assert_true(f->failing.stop_timeout_is_given);
         assert_int_equal(f->failing.stop_us, 5 * 10000000); // /a, /b, SIGTERM, /c, what is left of it
-        assert_int_equal(f->failing.restart_elsewhere, 3);
 
         assert_int_equal(undone->failing.node_lost, NODE_LOST_MOVE);
         assert_false(undone->failing.cut_off_stop);
@@ -307,13 +305,6 @@ static void contradictions_about_what_goes_wrong_are_refused_with_their_line(voi
                  ":3: CutOff=stop needs a stop timeout that ends"},
                 {"[Service]\nExecStart=/x\nTimeoutStopSec=0\n[X-Argosy]\nCutOff=stop\n",
                  ":3: CutOff=stop needs a stop timeout that ends"},
-                {"[X-Argosy]\nRestartElsewhere=-1\n", ":2: RestartElsewhere=-1 is not a number"},
-                {"[X-Argosy]\nRestartElsewhere=101\n", ":2: RestartElsewhere=101 is not a number"},
-                {"[X-Argosy]\nRestartElsewhere=1\nGlobal=yes\n", ":2: RestartElsewhere= and Global="},
-                {"[X-Argosy]\nRestartElsewhere=1\nNodeLost=never\n",
-                 ":3: RestartElsewhere= and NodeLost=never"},
-                {"[Service]\nType=oneshot\nExecStart=/x\n[X-Argosy]\nRestartElsewhere=1\n",
-                 ":5: RestartElsewhere= is for what keeps running"},
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)

@@ -14,7 +14,9 @@
 #include "terminal.h"
 #include "unit-args.h"
 
-enum { HEALTH_DEFAULT_US = 1000000 };
+// Agents tell about a unit that has changed often just before once a second only (report-pace.h): a failure
+// right after the start is known within this time all the same.
+enum { HEALTH_DEFAULT_US = 2000000 };
 
 typedef struct Rollout {
         const char *name;

@@ -116,7 +116,7 @@ const OptionInfo option_table[] = {
         {OPT_REASON, "reason", 0, "TEXT", "Shown wherever the node refuses a unit"},
         {OPT_MAX_UNAVAILABLE, "max-unavailable", 0, "N|N%",
          "How many may be down at a time (default: MaxUnavailable=, or 1)"},
-        {OPT_HEALTH, "health", 0, "SPAN", "How long each is to be active before the next (default 1s)"},
+        {OPT_HEALTH, "health", 0, "SPAN", "How long each is to be active before the next (default 2s)"},
         {OPT_ROLLING, "rolling", 0, NULL, "A few at a time: all instances of a template, or all nodes"},
         {OPT_ABORT, "abort", 0, NULL, "End what is under way, and go back"},
         {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states"},

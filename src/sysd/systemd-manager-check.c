@@ -402,6 +402,13 @@ void manager_arm_check(SystemdManager *m) {
                 uv_timer_start(&m->check, on_check, due, 0);
 }
 
+void manager_hasten_check(SystemdManager *m) {
+        if (m->closing != OPEN || !uv_is_active((uv_handle_t *) &m->check))
+                return;
+        m->check_due_ms = MIN_OF(m->check_due_ms, uv_now(m->loop) + interval_ms(m));
+        manager_arm_check(m);
+}
+
 void manager_check_step(SystemdManager *m) {
         if (m->walk && m->walked)
                 take_walk(m);

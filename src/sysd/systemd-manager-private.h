@@ -252,6 +252,8 @@ void manager_probe(SystemdManager *m);
 void manager_ask_stopping(SystemdManager *m);
 
 // systemd-manager-check.c
+// A round has more parts now, so the next one is due sooner.
+void manager_hasten_check(SystemdManager *m);
 void manager_arm_check(SystemdManager *m);
 void manager_check_lost(SystemdManager *m);
 void manager_check_step(SystemdManager *m);

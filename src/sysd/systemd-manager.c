@@ -155,6 +155,8 @@ int systemd_manager_watch(SystemdManager *m, const char *name) {
         }
         w->checked = m->check_round; // its turn comes in the next round
         list_append(&m->ring, &w->ring);
+        if (m->units.count % SYSTEMD_CHECK_CHUNK == 1)
+                manager_hasten_check(m);
         if (m->link)
                 manager_want(m, w, WANT_LOADED);
         drain_mark(&m->drain);

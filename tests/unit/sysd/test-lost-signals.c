@@ -238,6 +238,23 @@ static void finds_no_more(void) {
         assert_int_equal(stats().discrepancies, before);
 }
 
+// With nothing to look at, the next look is half a period away.
+static void units_that_come_later_are_looked_at_within_a_round_too(void **state) {
+        enum { SECOND = 1000 * 1000, MANY = 9 * SYSTEMD_CHECK_CHUNK };
+        uint64_t begin_us;
+        char name[32];
+
+        open_manager(8 * SECOND); // so the first look would be 4 s away, and then is 0.7 s
+        loop_until(n_synced == 1);
+        begin_us = uv_hrtime() / 1000;
+        for (int i = 0; i < MANY; i++) {
+                snprintf(name, sizeof(name), "u%i.service", i);
+                add(name, true);
+        }
+        loop_until(stats().check_calls > 0);
+        assert_true(uv_hrtime() / 1000 - begin_us < 3 * SECOND);
+}
+
 static void a_lost_failure_is_found_counted_and_told(void **state) {
         open_with("a.service", NULL, PERIOD_US);
         lose("a.service", "failed", "failed", "signal");
@@ -640,6 +657,7 @@ int main(void) {
                 T(a_dropped_message_is_noticed_by_the_next_one),
                 T(a_dropped_reply_costs_a_new_connection),
                 T(numbers_that_lie_are_ignored),
+                T(units_that_come_later_are_looked_at_within_a_round_too),
                 T(a_lost_failure_is_found_counted_and_told),
                 T(a_lost_stop_is_counted_too),
                 T(a_late_signal_is_no_discrepancy),

@@ -77,6 +77,20 @@ bool failing_keep_site(Leader *l, Site *s) {
                due_set(&l->dues, &s->unit->due, until) == 0;
 }
 
+// The unit's Due may have been cleared since the site was kept: whatever changes the record does that.
+int failing_wake(Leader *l, Unit *u) {
+        int r = 0;
+
+        list_foreach (i, &u->sites) {
+                const Site *s = CONTAINER_OF(i, Site, by_unit);
+                uint64_t until = s->node != u->node && host_is_lost(s->node->host) ? fenced_until(l, s) : 0;
+
+                if (r >= 0 && until > leader_now(l))
+                        r = due_set(&l->dues, &u->due, until);
+        }
+        return r;
+}
+
 static void forget_stopped(Leader *l, Unit *u) {
         list_foreach_safe (i, &u->sites) {
                 Site *s = CONTAINER_OF(i, Site, by_unit);

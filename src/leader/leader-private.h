@@ -401,6 +401,8 @@ uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
 bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e);
 // The unit may run on this site although its host is not heard: it leaves there by CutOff=stop.
 bool failing_may_still_run(const Leader *l, const Site *s);
+// An order for the unit is held back: it is looked at again when what it may still run on has let go of it.
+int failing_wake(Leader *l, Unit *u);
 // Its host is lost. True: the site is to be kept until that is over.
 bool failing_keep_site(Leader *l, Site *s);
 // It is looked at again then. 0 or -ENOMEM.

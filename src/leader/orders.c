@@ -197,7 +197,7 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
 
 static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
         s->awaits = wanted && runs_elsewhere(l, s);
-        return s->awaits ? 0 : bundle_add(l, b, s, wanted, e);
+        return s->awaits ? failing_wake(l, s->unit) : bundle_add(l, b, s, wanted, e);
 }
 
 static void send_orders(Leader *l, Host *h, Bundle *b) {

@@ -219,6 +219,18 @@ static void what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same(void *
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
 
+static void what_waits_for_the_fence_still_begins_when_its_record_changes_meanwhile(void **state) {
+        uint32_t h = start_away(FENCED);
+
+        rig_host(&g, h)->deaf = true;
+        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        lose(h);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, "x.service", NULL)->status, 0);
+        assert_int_equal(rig_count_running(&g, "x.service"), 0);
+        rig_pass_ms(&g, FENCE_MS + RIG_BEAT_MS);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -235,6 +247,7 @@ int main(void) {
                 RIG_TEST(no_order_shortens_the_fence),
                 RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),
                 RIG_TEST(what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same),
+                RIG_TEST(what_waits_for_the_fence_still_begins_when_its_record_changes_meanwhile),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

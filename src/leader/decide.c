@@ -84,7 +84,9 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         if (!place.node)
                 r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
-        if (r < 0)
+        if (r == -ENOSPC || r == -EINVAL) // more than can be counted: nobody takes it
+                place = (PlacerAnswer){};
+        else if (r < 0)
                 return r;
         if (!place.node && stays_without_other(d->leader, u)) {
                 if (!list_is_linked(&u->homeless))
@@ -349,6 +351,14 @@ static int plan_change(Decision *d, Ticket *t) {
         return 1;
 }
 
+static Argosy__Response *unplaceable_response(int error) {
+        if (error == -ENOSPC)
+                return response_error(
+                        ENOSPC, "there are as many kinds of resources, patterns of conflicts and lists "
+                                "of managers in this cluster as it can count: nothing was changed");
+        return response_error(-error, "nothing was changed: %s", strerror(-error));
+}
+
 static int decide_requests(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
 
@@ -372,9 +382,9 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         draft_rollback(&d->batch, mark);
                         return 0;
                 }
-                if (r == -ENOMEM) {
+                if (r < 0) {
                         draft_rollback(&d->batch, mark);
-                        ticket_settle(t, NULL);
+                        ticket_settle(t, r == -ENOMEM ? NULL : unplaceable_response(r));
                 } else if (r == 1) {
                         list_unlink(&t->queue);
                         list_append(taken, &t->queue);

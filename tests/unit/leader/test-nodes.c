@@ -98,6 +98,26 @@ static size_t units_on(uint32_t host) {
         return rig_host(&g, host)->units.count;
 }
 
+// More kinds of things than the cluster can count: the request is answered, and nothing else stops.
+static void one_kind_of_resource_too_many_is_answered(void **state) {
+        unsigned n_refused = 0;
+
+        for (unsigned i = 0; i < 12; i++) {
+                char name[32], content[128];
+                RigAnswer *a;
+
+                snprintf(name, sizeof(name), "r%u.service", i);
+                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nReserveResource=kind%u:1\n", i);
+                a = rig_change_with(&g, START, name, content, false, NULL);
+                rig_settle(&g);
+                assert_true(a->final);
+                n_refused += last(a)->status == ENOSPC;
+        }
+        assert_in_range(n_refused, 1, 11);
+        assert_int_equal(rig_change(&g, START, "plain.service", SERVICE)->status, 0);
+        assert_int_equal(rig_count_running(&g, "plain.service"), 1);
+}
+
 // ------------------------------------------------------------------------------------------------ modes
 
 static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) {
@@ -348,6 +368,7 @@ static void a_host_can_have_so_many_labels_at_run_time(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                RIG_TEST(one_kind_of_resource_too_many_is_answered),
                 RIG_TEST(a_cordoned_node_keeps_its_units_and_takes_no_new_ones),
                 RIG_TEST(a_refusal_names_the_mode_and_the_owners_reason),
                 RIG_TEST(a_drained_nodes_units_run_elsewhere_and_it_stays_closed),

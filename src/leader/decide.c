@@ -97,7 +97,10 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         next.node = place.node;
         group_take(d->leader, u);
         follow_look_again(d->leader, u->name);
-        return draft_put_unit(&d->batch, &next, 0, e->record->revision);
+        r = draft_put_unit(&d->batch, &next, 0, e->record->revision);
+        if (r >= 0 && !list_is_linked(&u->moving))
+                list_append(&d->leader->moved, &u->moving);
+        return r;
 }
 
 // Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
@@ -130,6 +133,8 @@ static int decide_moves(Decision *d) {
                         list_append(&later, &u->moving);
                 else
                         r = move_unit(d, u, e);
+                if (r < 0 && !list_is_linked(&u->moving))
+                        list_append(&later, &u->moving);
         }
         list_splice(&l->moving, &later);
         return r;
@@ -481,6 +486,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         ListNode flying = LIST_INIT(flying), again = LIST_INIT(again);
 
         l->batch_flying = false;
+        list_splice(&l->moving, &l->moved); // whether they still have to, whatever became of the batch
         list_splice(&flying, &l->flying);
         list_foreach_safe (i, &flying) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
@@ -516,6 +522,7 @@ static void on_not_submitted(Leader *l, int error) {
         }
         log_warning("The log does not take an entry: %s.", strerror(-error));
         l->batch_flying = false;
+        list_splice(&l->moving, &l->moved);
         while (!list_is_empty(&l->flying))
                 ticket_settle(
                         CONTAINER_OF(l->flying.next, Ticket, queue),

@@ -257,6 +257,7 @@ struct Leader {
         Mates mates; // which recorded unit activates which
         LeaseTable leases;
         PlacerTables *places;
+        ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
         ListNode globals, moving, homeless, touched, outcomes, excluded;
         DueHeap dues;        // Unit.due
         bool retry_homeless; // a node came or changed: somebody may take them now

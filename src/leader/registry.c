@@ -498,6 +498,7 @@ void registry_clear(Leader *l) {
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
         list_init(&l->moving);
+        list_init(&l->moved);
         list_init(&l->homeless);
         list_init(&l->globals);
         list_init(&l->touched);

@@ -122,6 +122,37 @@ static void what_ran_in_a_detached_manager_waits_for_another_that_fits(void **st
         assert_true(rig_record(&g, "mine.service")->node > before); // numbers are never used twice
 }
 
+static void refuse_for_want_of_space(void) {
+        for (size_t i = 0; i < g.n_held; i++) {
+                struct RigHeld *held = &g.held[i];
+
+                assert_false(held->barrier);
+                held->done(STORE_NO_SPACE, 0, held->data);
+                buf_done(&held->batch);
+        }
+        g.n_held = 0;
+}
+
+// Its node is gone from the tables: only the leader itself can remember that it is to be moved.
+static void a_full_disk_does_not_strand_what_ran_in_a_detached_manager(void **state) {
+        rig_host_set_manager(&g, 1, "user@7");
+        rig_host_set_manager(&g, 2, "user@1000");
+        rig_change(&g, START, "a.service", FOR_USERS);
+        rig_change(&g, START, "b.service", FOR_USERS);
+        g.slow = true;
+        rig_host(&g, 2)->manager = NULL;
+        rig_host(&g, 2)->attached = false;
+        rig_turns(&g, 10);
+        rig_release(&g); // the host's record, without that node
+        rig_turns(&g, 10);
+        assert_int_equal(g.n_held, 1);
+        refuse_for_want_of_space();
+        g.slow = false;
+        rig_pass_ms(&g, 3000);
+        assert_string_equal(rig_list_units(&g), "a.service n1/user@7 loaded active running\n"
+                                                "b.service n1/user@7 loaded active running\n");
+}
+
 static void the_units_of_a_lost_host_move_to_managers_that_fit(void **state) {
         rig_host_set_manager(&g, 1, "user@7");
         rig_host_set_manager(&g, 2, "user@1000");
@@ -164,6 +195,7 @@ int main(void) {
                 T(a_manager_that_is_down_keeps_its_units_and_disturbs_nobody),
                 T(a_new_attach_says_anew_which_managers_are_down),
                 T(what_ran_in_a_detached_manager_waits_for_another_that_fits),
+                T(a_full_disk_does_not_strand_what_ran_in_a_detached_manager),
                 T(the_units_of_a_lost_host_move_to_managers_that_fit),
                 T(a_host_cannot_invent_managers),
                 T(a_node_is_named_by_host_and_manager),

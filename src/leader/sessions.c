@@ -325,7 +325,10 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
 // The manager came or went, or cannot be used for another reason. What is placed there stays: it could go
 // nowhere else, and may run again as soon as the manager does.
 static void note_reason(Leader *l, Node *n, const char *reason) {
-        if (streq(n->reason ?: "", reason))
+        const char *now = n->reason ?: "";
+        size_t len = strnlen(reason, REASON_MAX); // what would be kept
+
+        if (strlen(now) == len && memcmp(now, reason, len) == 0)
                 return;
         free(n->reason);
         n->reason = *reason ? strndup(reason, REASON_MAX) : NULL;
@@ -335,16 +338,21 @@ static void note_reason(Leader *l, Node *n, const char *reason) {
         leader_mark(l);
 }
 
+// Each node's last word counts, however often a host repeats itself: what follows walks over the node's
+// units.
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
-        if (!h->attached)
+        if (!h->attached || n_reports > MANAGERS_PER_HOST)
                 return;
-        list_foreach (i, &h->nodes)
-                for (size_t k = 0; k < n_reports; k++) {
-                        Node *n = CONTAINER_OF(i, Node, of_host);
+        list_foreach (i, &h->nodes) {
+                Node *n = CONTAINER_OF(i, Node, of_host);
+                const char *reason = NULL;
 
+                for (size_t k = 0; k < n_reports; k++)
                         if (streq(n->manager, reports[k]->manager))
-                                note_reason(l, n, reports[k]->reason);
-                }
+                                reason = reports[k]->reason;
+                if (reason)
+                        note_reason(l, n, reason);
+        }
 }
 
 static void drop_site(Leader *l, Site *s) {

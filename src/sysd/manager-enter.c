@@ -74,8 +74,10 @@ static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
         return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static int join_namespaces(pid_t leader) {
-        int fd, error = 0, r, flags = CLONE_NEWPID | CLONE_NEWNS;
+// The pid namespace is joined only if it has to be: whoever is in it can be seen, and perhaps traced, by the
+// container's root.
+static int join_namespaces(pid_t leader, bool visible) {
+        int fd, error = 0, r, flags = CLONE_NEWNS | (visible ? CLONE_NEWPID : 0);
 
         fd = (int) syscall(SYS_pidfd_open, leader, 0);
         if (fd < 0)
@@ -120,13 +122,14 @@ static int drop_capabilities(uint64_t keep) {
 }
 
 int enter_container(pid_t leader, unsigned flags) {
-        uint64_t keep = flags & ENTER_TO_CONNECT ? UINT64_C(1) << CAP_SYS_ADMIN : 0;
+        bool connects = flags & ENTER_TO_CONNECT; // systemd wants to see its callers
+        uint64_t keep = connects ? UINT64_C(1) << CAP_SYS_ADMIN : 0;
         int r;
 
         if (leader <= 1)
                 return -ESRCH;
-        r = join_namespaces(leader);
-        if (r >= 0)
+        r = join_namespaces(leader, connects);
+        if (r >= 0 && connects)
                 r = go_inside();
         if (r < 0)
                 return r;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Several systemd managers on one host, as the leader sees them: each a node of its own.
+#include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
 
@@ -95,6 +96,36 @@ static void a_manager_that_is_down_keeps_its_units_and_disturbs_nobody(void **st
         rig_host_say_reason(&g, 2, NULL);
         assert_int_equal(rig_record(&g, "other.service")->node, rig_host(&g, 2)->manager_node);
         assert_int_equal(rig_unit_on(&g, 2, "mine.service")->starts, 1);
+}
+
+// A host may be hostile: what it repeats, or says many times over in one message, must cost nothing.
+static void a_host_that_repeats_itself_wakes_nobody(void **state) {
+        Argosy__NodeReport report = ARGOSY__NODE_REPORT__INIT, last = ARGOSY__NODE_REPORT__INIT;
+        Argosy__NodeReport *reports[3000];
+        char reason[2000];
+        Host *h;
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        h = host_find(g.leader, 2);
+        memset(reason, 'x', sizeof(reason) - 1);
+        reason[sizeof(reason) - 1] = 0;
+        report.manager = last.manager = "user@1000";
+        report.reason = reason;
+        reports[0] = &report;
+        session_on_node_reports(g.leader, h, reports, 1);
+        assert_true(g.leader->waits_all);
+        g.leader->waits_all = false;
+        session_on_node_reports(g.leader, h, reports, 1); // longer than what is kept of it
+        assert_false(g.leader->waits_all);
+        last.reason = "the last word";
+        reports[1] = &last;
+        session_on_node_reports(g.leader, h, reports, 2);
+        assert_string_equal(list_nodes()->nodes->rows[2]->reason, "the last word");
+        g.leader->waits_all = false;
+        for (size_t i = 0; i < ELEMENTSOF(reports); i++)
+                reports[i] = &report;
+        session_on_node_reports(g.leader, h, reports, ELEMENTSOF(reports)); // more than a host can have
+        assert_false(g.leader->waits_all);
 }
 
 static void a_new_attach_says_anew_which_managers_are_down(void **state) {
@@ -193,6 +224,7 @@ int main(void) {
                 T(units_go_to_system_managers_unless_they_ask_for_another),
                 T(a_unit_for_managers_that_do_not_exist_is_refused_per_node),
                 T(a_manager_that_is_down_keeps_its_units_and_disturbs_nobody),
+                T(a_host_that_repeats_itself_wakes_nobody),
                 T(a_new_attach_says_anew_which_managers_are_down),
                 T(what_ran_in_a_detached_manager_waits_for_another_that_fits),
                 T(a_full_disk_does_not_strand_what_ran_in_a_detached_manager),

@@ -279,6 +279,7 @@ static void on_usr1(uv_signal_t *signal, int number) {
                         return;
         log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
         d->turn_max_us = 0;
+        d->turn_uncounted = true; // to write that line takes longer than most turns
 }
 
 static void on_daily(uv_timer_t *timer) {
@@ -300,6 +301,9 @@ static void on_turn_end(uv_prepare_t *prepare) {
         d->idle_ns = idle_ns;
         if (first)
                 return;
+        if (d->turn_uncounted)
+                took_us = 0;
+        d->turn_uncounted = false;
         d->turn_max_us = MAX_OF(d->turn_max_us, took_us);
         if (took_us > SLOW_TURN_US) {
                 d->turns_over_10ms++;

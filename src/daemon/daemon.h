@@ -80,12 +80,13 @@ struct Daemon {
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
         ListNode detaching; // managers.c: who waits for a manager to be detached
-        Join *joining; // join.c is at work: one at a time
+        Join *joining;      // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, deadline, daily;
         uv_prepare_t turn_end; // measures how long one turn of the loop takes
         uint64_t turn_end_ns, idle_ns, turn_max_us;
+        bool turn_uncounted; // of the turn under way
         uint64_t turns_over_10ms;
         DaemonEnd end;
         bool transferring;

@@ -2,9 +2,10 @@
 //
 // Unit files are written in batches by the pool, one batch of a node at a time, since each change of a unit
 // directory costs PID 1 a new look at all of it. What is queued while a batch is under way makes up the next
-// one, which leaves no sooner than AGENT_FILES_PACE_US after it, unless it is full: units that are destroyed
-// end one by one, and a batch for each few of them made PID 1 look again 20 times in a second (a third of
-// its work, with 300 units per node). A name with a file that is not ours is left alone and refused.
+// one, which leaves no sooner than AGENT_FILES_PACE_US after it, or AGENT_FILES_BUSY_PACE_US while systemd
+// has jobs of ours to do, unless it is full: units that are destroyed end one by one, and a batch for each
+// few of them made PID 1 look again 20 times in a second (a third of its work, with 300 units per node). A
+// name with a file that is not ours is left alone and refused.
 //
 // While a batch is with the pool it alone uses the node's UnitDir; it works on copies and on specs that it
 // holds references to.
@@ -237,7 +238,7 @@ static void batch_done(FileBatch *b) {
         AgentNode *node = b->node;
 
         node->writing = false;
-        node->files_due_us = clock_boot_us() + AGENT_FILES_PACE_US;
+        node->files_ended_us = clock_boot_us();
         for (size_t i = 0; i < b->n && !node->closing; i++)
                 on_item(node, b->items[i]);
         batch_free(b);
@@ -327,7 +328,9 @@ static FileBatch *batch_new(AgentNode *node) {
 uint64_t agent_files_due(const AgentNode *node) {
         if (node->writing || list_is_empty(&node->writes))
                 return 0;
-        return node->n_writes >= AGENT_FILES_PER_BATCH ? 1 : MAX_OF(node->files_due_us, UINT64_C(1));
+        if (node->n_writes >= AGENT_FILES_PER_BATCH || node->files_ended_us == 0)
+                return 1;
+        return node->files_ended_us + (node->n_jobs > 0 ? AGENT_FILES_BUSY_PACE_US : AGENT_FILES_PACE_US);
 }
 
 void agent_files_start(AgentNode *node) {

@@ -36,8 +36,9 @@ enum {
         AGENT_GUARD_NEWS_US = 5 * 1000 * 1000, // what systemd may need to tell that a guard's units go down
         AGENT_PLANS_PER_TURN =
                 512, // units planned in one turn of the loop, about 1 us each; all nodes together
-        AGENT_FILES_PER_BATCH = 512, // unit files written by one job of the pool, about 50 us each
-        AGENT_FILES_PACE_US = 20000, // from the end of one batch to the next, if that is not full
+        AGENT_FILES_PER_BATCH = 512,      // unit files written by one job of the pool, about 50 us each
+        AGENT_FILES_PACE_US = 20000,      // from the end of one batch to the next, if that is not full
+        AGENT_FILES_BUSY_PACE_US = 60000, // the same while jobs are under way
         AGENT_REPORTS_PER_MESSAGE = 512,
         AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
                                   // over with Attach
@@ -132,12 +133,13 @@ typedef struct AgentNode {
         size_t n_writes;
         uint64_t n_orders; // number of the last order taken over
         uint64_t files_queued,
-                files_done;    // numbers of the last one queued, of the last one written or failed
-        ListNode fresh;        // units that were ordered and not planned since, in that order
-        ListNode held_back;    // units whose start waits for files
-        bool writing;          // a batch is with the pool; it alone uses `dir`
-        uint64_t files_due_us; // no next batch before this (boot time) unless it is full
-        char *shutdown_mark;   // path: systemd stops or has stopped all units, whatever the ledger says
+                files_done;      // numbers of the last one queued, of the last one written or failed
+        ListNode fresh;          // units that were ordered and not planned since, in that order
+        ListNode held_back;      // units whose start waits for files
+        bool writing;            // a batch is with the pool; it alone uses `dir`
+        uint64_t files_ended_us; // boot time at which the last batch ended, 0: none yet
+        size_t n_jobs;           // given to systemd and not ended
+        char *shutdown_mark;     // path: systemd stops or has stopped all units, whatever the ledger says
         bool units_were_stopped;
         bool synced; // the manager's state was complete once
         bool stopping;

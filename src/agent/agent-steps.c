@@ -319,8 +319,10 @@ static void call_systemd(AgentUnit *u) {
                 r = -ENOMEM;
         else if (u->busy == PLAN_RELOAD)
                 r = agent_reload(u, call);
-        else
+        else {
                 r = systemd_manager_job_of(m, u->request, kinds[u->busy], u->name, agent_on_job_done, call);
+                u->node->n_jobs += r >= 0;
+        }
         if (r < 0) {
                 free(call);
                 agent_step_done(u, strerror(-r));

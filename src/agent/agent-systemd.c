@@ -186,6 +186,9 @@ void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult r
         _cleanup_free_ AgentStepCall *call = userdata;
         AgentUnit *u = agent_step_find(call->node, call->name, call->number);
 
+        call->node->n_jobs--;
+        if (!list_is_empty(&call->node->writes))
+                drain_mark(&call->node->agent->drain); // they may be due sooner now
         if (!u)
                 return;
         switch (kind) {

@@ -160,7 +160,7 @@ def test_a_name_in_any_directory_that_her_systemd_searches_is_somebody_elses(c: 
     searched = ann.run("systemctl --user show --value --property=UnitPath").split()
     ann.node.run(f"mkdir -p {' '.join(searched)}")
     searched = [path for path in searched if path not in (own, "/etc/systemd/user")]  # /etc/xdg/systemd/user is a link to it
-    assert len(searched) >= 14, searched
+    assert len(searched) >= 8, searched  # 14 and more with systemd 252, fewer with 257
     paths = [f"{path}/theirs-{number}.service" for number, path in enumerate(searched)]
     try:
         for number, path in enumerate(paths):

@@ -86,7 +86,7 @@ THEIRS = [
     (1, "systemctl daemon-reexec"),
 ]
 
-# What argosyctl must never say, since nothing here takes that long.
+# What argosyctl must never say, since nothing here takes a minute.
 STUCK = re.compile(r"goes on|still runs|timed out waiting")
 
 
@@ -127,10 +127,10 @@ class Choice:
             stem, at, rest = unit.partition("@")
             path = f"units/{stem}@.service" if at else f"units/{unit}"
             return (f"sed -i '/^# version/d' {path} && echo '# version {self._versions}' >>{path} && "
-                    f"argosyctl start --timeout=20s --replace units/{unit}")
+                    f"argosyctl start --timeout=60s --replace units/{unit}")
         if verb in ("start", "load"):
-            return f"argosyctl {verb} --timeout=20s units/{unit}"
-        return f"argosyctl {verb} --timeout=20s {unit}"
+            return f"argosyctl {verb} --timeout=60s units/{unit}"
+        return f"argosyctl {verb} --timeout=60s {unit}"
 
     def burst(self, first, size, lanes):
         """Lanes of operations, all on a few units, so that they meet."""

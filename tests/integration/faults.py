@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from statistics import median
 
 from lib import SLEEPER, Cluster, eventually, main, stays, take_flag
 from views import Views
@@ -23,7 +24,8 @@ LONG = take_flag("--long")
 PID1_STOPPED_S = 30 if LONG else 3
 ARGOSYD_STOPPED_S = 60 if LONG else 3
 TRANSITIONS = 2000 if LONG else 300
-CRASHING_S = 8 if LONG else 3
+CRASHES = 2000 if LONG else 300
+VICTIMS = 15 if LONG else 7
 
 ON_N2 = "[X-Argosy]\nMachineMetadata=number=2\n"
 WORKER = "[Unit]\nStartLimitIntervalSec=0\n" + SLEEPER + ON_N2
@@ -113,7 +115,8 @@ def test_daemon_reexec_while_units_are_loaded_and_started(c: Cluster):
     assert set(runs(node, "x@*")) == expected
     assert runs(node, "w@*") == before
     said = node.journal("argosyd", since=since, lines=200)
-    assert "Lost the connection to systemd: Connection reset by peer" in said and "Bad file descriptor" not in said, said
+    assert re.search("Lost the connection to systemd: (Connection reset by peer|Broken pipe)", said), said
+    assert "Bad file descriptor" not in said, said
 
 
 def test_the_message_bus_dies_and_is_restarted(c: Cluster):
@@ -143,7 +146,7 @@ def test_pid_1_does_not_answer(c: Cluster):
         starting, stopping = c.begin("start late@{1..5}"), c.begin("stop w@{4..6}")
         stays(lambda: len(c.rows("w@*", on=node)) == N_WORKERS and set(c.node_states().values()) == {"online"}
               and not starting.is_over and not stopping.is_over, PID1_STOPPED_S)
-        c.ctl_fails("stop --timeout=300ms w@7", saying="goes on")
+        c.ctl_fails("stop --timeout=2s w@7", saying="goes on")
     finally:
         os.kill(pid1, signal.SIGCONT)
     assert starting.result().status == 0 and stopping.result().status == 0
@@ -259,26 +262,29 @@ def measure(node, unit):
             "argosyd": cpu_s(node, "system.slice/argosyd.service"), "pid1": cpu_s(node, "init.scope"), "seconds": time.monotonic()}
 
 
+def seen_failing(c, node, runs):
+    """Kills one of the units; the seconds until that is shown."""
+    unit, (_, pid) = runs.popitem()
+    killed = time.monotonic()
+    node.run(f"kill -KILL {pid}")
+    eventually(lambda: c.shown(unit) == "loaded failed failed")
+    return time.monotonic() - killed
+
+
 def test_a_unit_that_crashes_for_ever_costs_little_and_delays_nobody(c: Cluster):
     node, before, _ = crew(c)
+    usual = median(seen_failing(c, node, before) for _ in range(3))
     c.submit("crash.service", CRASHING)
     c.ctl("start --no-block crash")
     eventually(lambda: measure(node, "crash")["restarts"] > 20)  # the first ones are told one by one
     began = measure(node, "crash")
-    slowest = 0
-    while time.monotonic() < began["seconds"] + CRASHING_S:
-        unit, (_, pid) = before.popitem()
-        killed = time.monotonic()
-        node.run(f"kill -KILL {pid}")
-        eventually(lambda: c.shown(unit) == "loaded failed failed")
-        slowest = max(slowest, time.monotonic() - killed)
-        time.sleep(CRASHING_S / 10)
+    beside = median(seen_failing(c, node, before) for _ in range(VICTIMS))
+    eventually(lambda: measure(node, "crash")["restarts"] > began["restarts"] + CRASHES, within=120)
     spent = {key: value - began[key] for key, value in measure(node, "crash").items()}
-    print(f"{spent}, slowest {slowest:.2f} s")
-    assert spent["restarts"] > 20 * CRASHING_S
-    assert spent["packets"] < 20 * spent["seconds"] and spent["packets"] < spent["restarts"]
+    print(f"{spent}; a kill is seen after {beside:.2f} s, without the crashes after {usual:.2f} s")
+    assert spent["packets"] < 20 * spent["seconds"]
     assert spent["argosyd"] < 0.5 * spent["pid1"]
-    assert slowest < 1
+    assert beside < usual + 1
     assert c.row("crash")["active"] in ("activating", "failed", "active", "inactive")
     assert runs(node, "w@*") == before
     c.ctl("stop crash")

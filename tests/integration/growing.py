@@ -34,7 +34,7 @@ def test_one_host_becomes_four_and_a_dead_voter_is_replaced(c: Cluster):
 
     n2.kill(lose_unsynced=True)
     eventually(lambda: c.leader_name(n3))
-    c.ctl("start --timeout=10s w@33", on=n4)
+    c.ctl("start w@33", on=n4)
     eventually(lambda: len(c.active("w@*")) == 33)
     c.assert_once("w@*", 33)
 

@@ -21,7 +21,7 @@ def dial():
         s = socket.socket(socket.AF_UNIX)
         s.connect(address)
     else:
-        s = socket.create_connection((address, %d), timeout=5)
+        s = socket.create_connection((address, %d), timeout=60)
     try:
         s.sendall(data)
     except OSError:
@@ -90,7 +90,7 @@ def pids(c):
 def test_garbage_on_the_port_costs_the_connection_only(c: Cluster):
     before = pids(c)
     for what, data in GARBAGE.items():
-        with intruder(c.bed.from_network([]), data, 20, "10.77.0.1", 10) as client:
+        with intruder(c.bed.from_network([]), data, 20, "10.77.0.1", 60) as client:
             assert closed(client) == 20, f"connections that sent {what} are still open"
     assert_well(c, before)
 
@@ -114,7 +114,7 @@ def test_garbage_on_the_local_socket(c: Cluster):
     for what, data in GARBAGE.items():
         if what == "zeros":
             continue  # empty frames
-        with intruder([], data, 5, local_socket(n1), 10) as client:
+        with intruder([], data, 5, local_socket(n1), 60) as client:
             assert closed(client) == 5, f"connections that sent {what} are still open"
     with intruder([], frame(100, b"half"), 200, local_socket(n1), 60):
         c.start("meanwhile", on=n1)

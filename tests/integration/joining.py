@@ -50,7 +50,7 @@ def test_a_host_with_units_joins_only_with_discard(c: Cluster):
     assert c.where("mine").name == "n2" and list(c.members(n1)) == ["n1"]
     c.ctl(f"cluster join {n1.address} {token} --discard", on=n2)
     eventually(lambda: c.members(n1).get("n2") == "spare online")
-    assert c.where("mine") is None, "units of the cluster that was given up still run"
+    eventually(lambda: c.where("mine") is None, what="units of the cluster that was given up run no more")
     assert c.known(on=n2) == {"theirs.service"} and c.where("theirs").name == "n1"
 
 
@@ -121,7 +121,7 @@ def test_promote_and_demote(c: Cluster):
     runs = c.invocations("w@*")
     c.ctl("cluster demote n3", on=n1)
     eventually(lambda: c.members(n1)["n3"] == "spare online")
-    stays(lambda: c.members(n1)["n3"] == "spare online", 1, "who was demoted by hand is not promoted by itself")
+    stays(lambda: c.members(n1)["n3"].startswith("spare"), 1, "who was demoted by hand is not promoted by itself")
     c.ctl("cluster promote n3", on=n2)
     eventually(lambda: list(c.members(n1).values()) == ["voter online"] * 3)
     leader = c.leader(n1)

@@ -10,14 +10,14 @@ def replace_frozen_leader(c):
     old = c.leader()
     rest = [node for node in c.nodes if node.name != old.name]
     old.pause()
-    eventually(lambda: c.leader_name(rest[0]) not in (None, old.name), within=10)
+    eventually(lambda: c.leader_name(rest[0]) not in (None, old.name))
     return old, rest
 
 
 def test_it_obeys_the_new_one_and_orders_nothing(c: Cluster):
     c.start("w@{1..9}")
     old, rest = replace_frozen_leader(c)
-    eventually(lambda: c.node_states(rest[0])[old.name] == "lost", within=8)
+    eventually(lambda: c.node_states(rest[0])[old.name] == "lost")
     c.ctl("stop w@1", on=rest[0])
     c.ctl("destroy w@2", on=rest[0])
     c.ctl("restart w@3", on=rest[1])
@@ -39,10 +39,10 @@ def test_a_request_that_waits_at_it_finds_the_new_leader(c: Cluster):
     old = c.leader()
     rest = [node for node in c.nodes if node.name != old.name]
     old.pause()
-    waiting = c.begin("start --timeout=20s w@2", on=old)
-    eventually(lambda: c.leader_name(rest[0]) not in (None, old.name), within=10)
+    waiting = c.begin("start --timeout=60s w@2", on=old)
+    eventually(lambda: c.leader_name(rest[0]) not in (None, old.name))
     old.resume()
-    result = waiting.result(within=8)
+    result = waiting.result()
     assert result.status == 0, result
     c.wait_online()
     c.assert_once("w@*", 2)

@@ -59,6 +59,7 @@ def test_a_timer_runs_its_service_again_and_again(c: Cluster):
     assert not row["drift"] and row["active"] in ("inactive", "activating", "active"), row
 
     c.ctl("stop tick.timer")
+    eventually(lambda: show(node, "tick.service", "ActiveState") == "inactive")  # what it had begun has ended
     eventually(lambda: c.shown("tick.service") == "loaded inactive dead")
     ended = c.runs("tick")
     stays(lambda: c.runs("tick") == ended, 0.5)
@@ -151,10 +152,10 @@ def test_a_target_starts_what_wants_to_be_part_of_it(c: Cluster):
 
     # Nothing of the system's starts what is only loaded; a daemon-reload would make it see the links.
     c.ctl("start part")
-    assert is_link(node, f"{directory}/multi-user.target.wants/part.service")
+    eventually(lambda: is_link(node, f"{directory}/multi-user.target.wants/part.service"))
     assert node.run("systemctl is-enabled part.service").strip() == "enabled-runtime"
     c.ctl("stop part")
-    assert not is_link(node, f"{directory}/multi-user.target.wants/part.service")
+    eventually(lambda: not is_link(node, f"{directory}/multi-user.target.wants/part.service"))
     node.run("systemctl daemon-reload; systemctl start multi-user.target")
     stays(lambda: c.shown("part") == "loaded inactive dead", 0.3)
 

@@ -4,9 +4,10 @@
 
 import json
 
-from lib import SLEEPER, Cluster, eventually, main
+from lib import SLEEPER, WAITS, Cluster, eventually, main
 
-SLOW_START = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sleep 2\n"
+SLOW_START = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sleep 1\n"
+STARTS_WHEN_TOLD = f"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c '{WAITS}'\n"
 SLOW_STOP = "[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/sleep 1\n"
 BROKEN = "[Service]\nType=oneshot\nExecStart=/bin/false\n"
 TALKER = "[Service]\nExecStart=/bin/sh -c 'for i in 1 2 3 4 5; do echo line $i; done; while sleep 0.2; do echo more; done'\n"
@@ -75,12 +76,16 @@ def test_verbs_return_when_it_is_done_and_not_before(c: Cluster):
 
 
 def test_no_block_timeout_and_ctrl_c_cancel_nothing(c: Cluster):
-    c.submit("slow@.service", SLOW_START)
+    c.submit("slow@.service", STARTS_WHEN_TOLD)
     c.ctl("start --no-block slow@1")
-    c.ctl_fails("start --timeout=300ms slow@2", saying="goes on")
-    interrupted = c.node("n1").exec(["timeout", "--preserve-status", "-s", "INT", "0.5", "argosyctl", "start", "slow@3"])
+    c.ctl_fails("start --timeout=2s slow@2", saying="goes on")
+    interrupted = c.begin("start slow@3", on="n1")
+    for number in (1, 2, 3):
+        eventually(lambda: c.shown(f"slow@{number}") == "loaded activating start")
+    c.node("n1").run("pkill -INT -x argosyctl")
+    interrupted = interrupted.result()
     assert interrupted.status == 130 and "detached" in interrupted.err, interrupted
-    assert c.shown("slow@1") == "loaded activating start"
+    c.let_go()
     eventually(lambda: all(c.shown(f"slow@{i}") == "loaded active exited" for i in (1, 2, 3)))
 
 
@@ -140,7 +145,7 @@ def test_lists_in_text_and_json(c: Cluster):
     assert sorted(roles) == ["leader", "voter", "voter"]
     assert [row["labels"] for row in c.json("list-nodes")] == [{"number": "1"}, {"number": "2"}, {"number": "3"}]
     for verb in ["list-units", "list-unit-files", "list-nodes"]:
-        assert c.json(verb, on="n1") == c.json(verb, on="n2") == c.json(verb, on="n3")
+        eventually(lambda: c.json(verb, on="n1") == c.json(verb, on="n2") == c.json(verb, on="n3"))
     c.ctl_fails("list-units --fields=colour", status=2, saying="colour")
 
 

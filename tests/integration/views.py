@@ -13,8 +13,8 @@ import time
 
 from lib import eventually
 
-REST_S = 40
-PACE_S = 2.5
+REST_S = 60
+PACE_S = 5
 
 MARKER = "seen-marker.target"
 

@@ -10,7 +10,7 @@
 
 #include "test.h"
 
-enum { TEST_LOOP_PATIENCE_MS = 20000 };
+enum { TEST_LOOP_PATIENCE_MS = 60000 };
 
 static uv_loop_t test_loop;
 static uv_timer_t test_loop_patience;

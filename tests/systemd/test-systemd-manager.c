@@ -503,7 +503,10 @@ static void a_reexec_loses_nothing(void **state) {
 
         write_unit("up.service", false, SLEEPS, NULL);
         write_unit("dies.service", false, SLEEPS, NULL);
-        write_unit("long.service", false, "[Service]\nType=oneshot\nExecStart=/bin/sleep 1.5\n", NULL);
+        write_unit(
+                "long.service", false,
+                "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'until [ -e %t/go ]; do sleep 0.05; done'\n",
+                NULL);
         run_well(SYSTEMD_START, "up.service");
         run_well(SYSTEMD_START, "dies.service");
         memcpy(run_before, unit("up.service")->invocation_id, 16);
@@ -517,6 +520,8 @@ static void a_reexec_loses_nothing(void **state) {
         assert_true(is("up.service", "active"));
         assert_memory_equal(unit("up.service")->invocation_id, run_before, 16);
         loop_until(is("dies.service", "failed"));
+        assert_int_equal(long_job.n, 0);
+        assert_int_equal(system("touch $XDG_RUNTIME_DIR/go"), 0);
         loop_until(long_job.n == 1);
         assert_int_equal(long_job.result, SYSTEMD_JOB_DONE);
 }

@@ -256,10 +256,11 @@ static void a_crash_loop_costs_few_reports(void **state) {
         loop_until(report_of("bad.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
 }
 
-// Somebody waits for the answer to an order.
+// Somebody waits for the answer to an order. A report that keeps the pace would take a second, each time; of
+// several answers one may meet a machine that does something else.
 static void an_order_for_a_crashing_unit_is_answered_at_once(void **state) {
         Order o = {.name = "bad.service", .content = web, .revision = 5, .start = 5};
-        uint64_t begin;
+        uint64_t fastest = UINT64_MAX;
 
         meet_leader(NULL, 0);
         send_order(o);
@@ -270,12 +271,16 @@ static void an_order_for_a_crashing_unit_is_answered_at_once(void **state) {
                 fake_systemd_set(systemd, "bad.service", "active", "running", "success");
                 uv_run(&test_loop, UV_RUN_NOWAIT);
         }
-        begin = uv_hrtime();
         o.loaded_only = true;
-        o.revision = o.stop = 6;
-        send_order(o);
-        loop_until(answered("bad.service", 6));
-        assert_true(uv_hrtime() - begin < 800 * UINT64_C(1000000));
+        for (unsigned revision = 6; revision < 10; revision++) {
+                uint64_t begin = uv_hrtime();
+
+                o.revision = o.stop = revision;
+                send_order(o);
+                loop_until(answered("bad.service", revision));
+                fastest = MIN_OF(fastest, uv_hrtime() - begin);
+        }
+        assert_true(fastest < 800 * UINT64_C(1000000));
         assert_int_equal(report_of("bad.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
 }
 

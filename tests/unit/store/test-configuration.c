@@ -2,14 +2,26 @@
 
 // Guard 10: every member knows who the members are, also from its own snapshots.
 
+#include <glob.h>
+
 #include "test.h"
 
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
+#include "str.h"
 
 static bool has_compacted(void *userdata) {
         return raft_store(((StoreNode *) userdata)->store)->raft.trail.offset > 0;
+}
+
+static bool has_written_snapshot(void *userdata) {
+        _cleanup_free_ char *pattern = str_printf("%s/snapshot-*.meta", ((StoreNode *) userdata)->dir);
+        glob_t found;
+        int r = glob(pattern, 0, NULL, &found);
+
+        globfree(&found);
+        return r == 0;
 }
 
 typedef struct Pair {
@@ -59,7 +71,7 @@ static void guard_10_a_snapshot_after_a_restart_knows_the_last_configuration(voi
         // are no longer in the log.
         store_node_open(f, false, NULL, NULL);
         store_run_until(&c->loop, has_compacted, f, STORE_PATIENCE_MS, "a snapshot");
-        store_run_for(&c->loop, 200); // until it is written
+        store_run_until(&c->loop, has_written_snapshot, f, STORE_PATIENCE_MS, "its files");
         store_node_close(f);
 
         // What the snapshot says.

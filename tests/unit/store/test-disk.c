@@ -135,7 +135,7 @@ static void play_failing_write(Scene *s) {
         scene_open(s, true);
         fail_writes = true;
         assert_int_equal(store_submit(s->node.store, "x", 1, store_on_done, &a), 0);
-        store_run_for(&s->loop, 3000);
+        store_run_for(&s->loop, STORE_PATIENCE_MS);
 }
 
 static void guard_4_a_failed_write_ends_the_process(void **state) {
@@ -166,7 +166,7 @@ static void play_unwritable_term(Scene *s) {
         store_node_open(&c->servers[0].node, false, NULL, NULL);
         store_node_open(&c->servers[1].node, false, NULL, NULL);
         fail_metadata = true;
-        store_run_for(&c->loop, 5000); // elections
+        store_run_for(&c->loop, STORE_PATIENCE_MS); // elections
 }
 
 static void guard_8_a_term_that_cannot_be_written_ends_the_process(void **state) {

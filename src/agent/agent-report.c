@@ -105,6 +105,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->file_stale = u->file_stale;
         r->gone = u->gone;
         r->refused = u->refused;
+        r->leaving = u->has_wanted && u->wanted.remove && u->busy != PLAN_START && u->busy != PLAN_RESTART;
         if (u->gone)
                 return;
         if (u->has_held && u->file_present)

@@ -562,7 +562,7 @@ static int decide_ours(Decision *d) {
 }
 
 void decide(Leader *l) {
-        Decision d = {.leader = l};
+        Decision d = {.leader = l, .batch = {.left = homes_left, .userdata = l}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
         int r = 0;

@@ -108,10 +108,18 @@ static int append_op(Draft *b, Argosy__LogOp *op) {
 int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision) {
         Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        Argosy__UnitRecord full = *record;
+        _cleanup_free_ uint32_t *left = NULL;
         Key *key;
         int r;
 
-        put.unit = record;
+        if (b->left) {
+                r = b->left(record, &left, &full.n_left, b->userdata);
+                if (r < 0)
+                        return r;
+                full.left = left;
+        }
+        put.unit = &full;
         put.bump_start = bump & DRAFT_BUMP_START;
         put.bump_restart = bump & DRAFT_BUMP_RESTART;
         put.bump_stop = bump & DRAFT_BUMP_STOP;

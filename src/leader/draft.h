@@ -27,6 +27,10 @@ typedef struct Draft {
         Buf packed;
         KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'o' ROLLOUT
         size_t n_ops;
+        // Which nodes the unit of a record may still run on besides those where it places it, as an array
+        // that is freed; 0 or -ENOMEM. NULL: as the record says.
+        int (*left)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
+        void *userdata;
 } Draft;
 
 typedef struct DraftMark {

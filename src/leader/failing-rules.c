@@ -26,7 +26,5 @@ static uint64_t wanted_at(const LostView *v) {
 }
 
 uint64_t failing_move_at(const LostView *v) {
-        uint64_t fenced = v->lost_us + (v->stopped ? 0 : failing_fence_us(v->options, v->lease_us));
-
-        return MAX_OF(wanted_at(v), fenced);
+        return MAX_OF(wanted_at(v), v->runs_until_us);
 }

@@ -24,11 +24,11 @@ enum { FENCE_MARGIN_MSEC = 2000 };
 
 typedef struct LostView {
         const FailingOptions *options;
-        uint64_t lease_us;
-        uint64_t lost_us;   // since when the leader calls the host lost
-        bool stopped;       // it said that all its units have stopped
-        bool emptying;      // its owner drains the node
-        bool deadline_over; // and does not wait for it any longer
+        uint64_t lost_us;       // since when the leader calls the host lost
+        uint64_t runs_until_us; // until when the unit may run there (overlap.h); 0: it does not, or nobody
+                                // waits
+        bool emptying;          // its owner drains the node
+        bool deadline_over;     // and does not wait for it any longer
 } LostView;
 
 // From the loss until nothing of it runs there any more.

@@ -8,8 +8,8 @@
 // it finds the host lost: later than this one would have, never sooner. Until its time comes it waits in
 // Leader.dues and costs nothing; then it is moved like any other, if it still has to be.
 //
-// One that was already placed elsewhere when its old node was cut off is held back by the old node's site
-// instead, which is kept as long.
+// One that was already placed elsewhere when its old node was cut off is held back by homes.c instead, as
+// long.
 //
 // An owner who drains the lost node overrides NodeLost=, but not the time that CutOff=stop needs: that is no
 // matter of wishes. Whoever removes the host, or unloads the unit, says that nothing of it runs any more.
@@ -27,12 +27,12 @@ const FailingOptions *failing_options_of(const UnitEntry *e) {
 
 uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Node *n = u->node;
-        LostView v = {.options = failing_options_of(e), .lease_us = l->config.lease_ms * USEC_PER_MSEC};
+        LostView v = {.options = failing_options_of(e)};
 
         if (!n || !host_is_lost(n->host))
                 return 0;
         v.lost_us = n->host->lost_us;
-        v.stopped = n->host->down;
+        v.runs_until_us = home_runs_until(l, u, e, n);
         v.emptying = node_is_emptying(n);
         v.deadline_over = node_deadline_is_over(l, n);
         return failing_move_at(&v);
@@ -48,56 +48,6 @@ bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
                 return true;
         return o->node_lost == NODE_LOST_NEVER && node_is_emptying(n) && !node_deadline_is_over(l, n) &&
                !unit_exclusion(u, n->number);
-}
-
-// Until when the unit may run on a host that is lost; 0: it does not, or who knows.
-static uint64_t fenced_until(const Leader *l, const Site *s) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-        const Host *h = s->node->host;
-        uint64_t fence_us;
-
-        if (!e || !s->reported || h->down)
-                return 0;
-        fence_us = failing_fence_us(failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
-        return fence_us ? h->lost_us + fence_us : 0;
-}
-
-bool failing_may_still_run(const Leader *l, const Site *s) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-
-        if (host_is_lost(s->node->host))
-                return fenced_until(l, s) > leader_now(l);
-        return e && failing_options_of(e)->cut_off_stop;
-}
-
-bool failing_keep_site(Leader *l, Site *s) {
-        uint64_t until = fenced_until(l, s);
-
-        return until > leader_now(l) && s->unit->node && s->unit->node != s->node &&
-               due_set(&l->dues, &s->unit->due, until) == 0;
-}
-
-// The unit's Due may have been cleared since the site was kept: whatever changes the record does that.
-int failing_wake(Leader *l, Unit *u) {
-        int r = 0;
-
-        list_foreach (i, &u->sites) {
-                const Site *s = CONTAINER_OF(i, Site, by_unit);
-                uint64_t until = s->node != u->node && host_is_lost(s->node->host) ? fenced_until(l, s) : 0;
-
-                if (r >= 0 && until > leader_now(l))
-                        r = due_set(&l->dues, &u->due, until);
-        }
-        return r;
-}
-
-static void forget_stopped(Leader *l, Unit *u) {
-        list_foreach_safe (i, &u->sites) {
-                Site *s = CONTAINER_OF(i, Site, by_unit);
-
-                if (s->node != u->node && host_is_lost(s->node->host) && !failing_may_still_run(l, s))
-                        site_free(l, s);
-        }
 }
 
 int failing_delay(Leader *l, Unit *u, uint64_t at_us) {
@@ -117,7 +67,7 @@ void failing_on_time(Leader *l) {
 
                 if (!list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
-                forget_stopped(l, u);
+                homes_on_time(l, u);
         }
 }
 
@@ -133,7 +83,7 @@ static const char *in_how_long(uint64_t us, char buf[static 32]) {
 
 bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size) {
         const FailingOptions *o = failing_options_of(e);
-        uint64_t at = failing_moves_at(l, u, e), now = leader_now(l), fenced;
+        uint64_t at = failing_moves_at(l, u, e), now = leader_now(l);
         char buf[32];
 
         if (at <= now)
@@ -143,10 +93,7 @@ bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, 
                          o->node_lost == NODE_LOST_NEVER ? "never" : "keep");
                 return true;
         }
-        fenced = u->node->host->down
-                         ? 0
-                         : u->node->host->lost_us + failing_fence_us(o, l->config.lease_ms * USEC_PER_MSEC);
-        if (fenced == at)
+        if (home_runs_until(l, u, e, u->node) == at)
                 snprintf(ret, size,
                          "its node is lost; it moves in %s, when it has certainly stopped there "
                          "(CutOff=stop)",

@@ -18,6 +18,7 @@
 //   calls.c        verbs that an agent answers (status, journal, top)
 //   losses.c       the brake on moving when many hosts are lost
 //   failing.c      units of lost nodes that do not move at once
+//   homes.c        nodes that a unit has left and may still run on
 //   nodes.c        cordon, drain, labels
 //   groups.c       units that stand in for each other, and how many of them may be down
 //   rollouts.c     carries out rollout.c's steps: new content or a restart, a few units at a time
@@ -176,10 +177,10 @@ struct Site {
         Unit *unit;
         Node *node;
         ListNode by_unit, by_node, order;
-        HostSpec *spec; // counted; NULL: none was sent for it in this session
-        bool ordered;   // an order went out in this session
-        bool awaits;    // its order waits until the unit has ended on another node
-        bool remove;    // and it was to remove
+        HostSpec *spec;    // counted; NULL: none was sent for it in this session
+        bool ordered;      // an order went out in this session
+        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node
+        bool remove;       // and it was to remove
         uint64_t ordered_revision;
         ListNode outcome_due;     // in Leader.outcomes
         Argosy__Outcome *outcome; // owned; to be put into the log
@@ -195,6 +196,7 @@ struct Site {
         Argosy__ActiveState active;
         char *sub, *result, *error; // owned; NULL: empty
         bool drift, file_stale;
+        bool leaving; // it is being removed, and not begun again
 };
 
 typedef struct Wait Wait;
@@ -259,6 +261,8 @@ struct Leader {
         PlacerTables *places;
         ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
         ListNode globals, moving, homeless, touched, outcomes, excluded;
+        ListNode awaiting;   // Site.awaiting
+        bool homes_due;      // a host was heard, lost or removed: they may go on
         DueHeap dues;        // Unit.due
         bool retry_homeless; // a node came or changed: somebody may take them now
         bool globals_changed;
@@ -400,17 +404,25 @@ uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
 // says NodeLost=never, unless its deadline is over; and what is to be stopped when cut off is not moved away
 // from a host of which this leader does not know yet whether it is cut off.
 bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e);
-// The unit may run on this site although its host is not heard: it leaves there by CutOff=stop.
-bool failing_may_still_run(const Leader *l, const Site *s);
-// An order for the unit is held back: it is looked at again when what it may still run on has let go of it.
-int failing_wake(Leader *l, Unit *u);
-// Its host is lost. True: the site is to be kept until that is over.
-bool failing_keep_site(Leader *l, Site *s);
 // It is looked at again then. 0 or -ENOMEM.
 int failing_delay(Leader *l, Unit *u, uint64_t at_us);
 void failing_on_time(Leader *l);
 // Why it has not left its lost node yet; false: no such reason.
 bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);
+
+// homes.c
+// Until when the unit may run on a node that it has left or is to leave: a boot time that is to come,
+// OVERLAP_UNTIL_HEARD (overlap.h), or 0: it does not, or nobody waits for it.
+uint64_t home_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+// The node that the unit is to end on before it begins on this site, and until when at most; NULL: none.
+const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us);
+// Its host is lost. True: the site is to be kept until the unit has certainly stopped there.
+bool home_is_kept(Leader *l, Site *s);
+// The unit's time has come: what was kept for it goes.
+void homes_on_time(Leader *l, Unit *u);
+void homes_look_again(Leader *l); // if due
+// For Draft.left.
+int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
 
 // nodes.c
 bool node_is_emptying(const Node *n);

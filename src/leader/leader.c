@@ -431,6 +431,7 @@ static void on_drain(void *userdata) {
         decide(l);
         voters_step(l, NULL);
         sessions_start_barrier(l);
+        homes_look_again(l);
         orders_flush(l);
         waits_drain(l);
         drains_tell(l);

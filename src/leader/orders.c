@@ -7,6 +7,7 @@
 
 #include "leader-private.h"
 #include "log.h"
+#include "overlap.h"
 #include "response.h"
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
@@ -66,28 +67,10 @@ void orders_globals(Leader *l) {
         l->globals_changed = false;
 }
 
-// Whether another host still runs the unit that this site is to begin. A unit that somebody moves ends on
-// the old node before it begins on the new one; nobody waits for a host that is lost, unless the unit is to
-// be stopped when cut off.
-static bool runs_elsewhere(const Leader *l, const Site *s) {
-        if (s->reported || list_is_linked(&s->unit->global))
-                return false;
-        list_foreach (i, &s->unit->sites) {
-                const Site *o = CONTAINER_OF(i, Site, by_unit);
-                bool down = o->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-                            o->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-
-                if (o != s && o->reported && !(o->remove && down) &&
-                    (o->node->host->attached || failing_may_still_run(l, o)))
-                        return true;
-        }
-        return false;
-}
-
 void orders_release(Leader *l, Unit *u) {
         Site *s = u->node ? site_find(u, u->node) : NULL;
 
-        if (s && s->awaits)
+        if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u, u->node);
 }
 
@@ -195,9 +178,15 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
         return 0;
 }
 
+// A unit that had a home before ends there before it begins here (overlap.h).
 static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
-        s->awaits = wanted && runs_elsewhere(l, s);
-        return s->awaits ? failing_wake(l, s->unit) : bundle_add(l, b, s, wanted, e);
+        uint64_t until_us = 0;
+
+        list_unlink(&s->awaiting);
+        if (!wanted || !home_in_the_way(l, s, &until_us))
+                return bundle_add(l, b, s, wanted, e);
+        list_append(&l->awaiting, &s->awaiting);
+        return until_us == OVERLAP_UNTIL_HEARD ? 0 : due_set(&l->dues, &s->unit->due, until_us);
 }
 
 static void send_orders(Leader *l, Host *h, Bundle *b) {
@@ -298,7 +287,7 @@ static int welcome_node(Leader *l, Bundle *b, Node *n) {
         list_foreach (i, &n->sites) { // whatever else it holds goes
                 Site *s = CONTAINER_OF(i, Site, by_node);
 
-                if (s->ordered || s->awaits)
+                if (s->ordered || list_is_linked(&s->awaiting))
                         continue;
                 s->ordered = s->remove = true;
                 s->ordered_revision = 0;

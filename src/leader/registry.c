@@ -169,7 +169,7 @@ void registry_sync_hosts(Leader *l) {
         }
         l->globals_changed = true;
         l->brake_due = true;
-        l->retry_homeless = true;
+        l->retry_homeless = l->homes_due = true;
         l->waits_all = true;
 }
 
@@ -349,6 +349,7 @@ void site_free(Leader *l, Site *s) {
         list_unlink(&s->by_node);
         s->node->n_sites--;
         list_unlink(&s->order);
+        list_unlink(&s->awaiting);
         list_unlink(&s->outcome_due);
         if (s->outcome)
                 message_free(s->outcome);
@@ -387,6 +388,7 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
         s->active = report->active;
         s->drift = report->drift;
         s->file_stale = report->file_stale;
+        s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
         return 0;
 }
 
@@ -504,4 +506,5 @@ void registry_clear(Leader *l) {
         list_init(&l->touched);
         list_init(&l->outcomes);
         list_init(&l->excluded);
+        list_init(&l->awaiting);
 }

@@ -59,7 +59,7 @@ static void end_session(Leader *l, Host *h) {
 // What is seen on a lost host is unknown; what was to leave it anyway is nobody's business any more.
 static void forget_unwanted(Leader *l, Site *s) {
         if (!unit_wanted_on(l, s->unit, cluster_state_find_unit(l->state, s->unit->name), s->node) &&
-            !failing_keep_site(l, s))
+            !home_is_kept(l, s))
                 site_free(l, s);
         else
                 unit_touch(l, s->unit);
@@ -68,7 +68,7 @@ static void forget_unwanted(Leader *l, Site *s) {
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
-        l->brake_due = true;
+        l->brake_due = l->homes_due = true;
         end_session(l, h);
         list_foreach (k, &h->nodes) {
                 Node *n = CONTAINER_OF(k, Node, of_host);
@@ -384,7 +384,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         }
         h->heard = true;
         sessions_count_unheard(l);
-        l->retry_homeless = true;
+        l->retry_homeless = l->homes_due = true;
         l->globals_changed = true;
         voters_on_attach(l, h);
         leader_mark(l);

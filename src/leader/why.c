@@ -16,14 +16,17 @@
 
 enum { REASON_SIZE = 256 };
 
-static const Site *site_that_ends(const Site *s) {
-        list_foreach (i, &s->unit->sites) {
-                const Site *o = CONTAINER_OF(i, Site, by_unit);
+// Where it ends first. NULL: nowhere.
+static const Node *node_that_ends(const Leader *l, const Site *s) {
+        uint64_t until_us;
 
-                if (o != s && o->reported)
-                        return o;
-        }
-        return NULL;
+        return s && list_is_linked(&s->awaiting) ? home_in_the_way(l, s, &until_us) : NULL;
+}
+
+static const char *how_it_ends(const Node *n) {
+        if (host_is_lost(n->host))
+                return ", which is lost (CutOff=stop)";
+        return n->host->attached ? "" : ", which is not heard at present";
 }
 
 static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
@@ -50,7 +53,7 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
 // Why it is not as wanted on a node that is to have it.
 static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const Node *n,
                            const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
-        const Site *ends = s && s->awaits ? site_that_ends(s) : NULL;
+        const Node *ends = node_that_ends(l, s);
         const char *why = NULL;
 
         ret[0] = 0;
@@ -61,7 +64,8 @@ static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const 
                 if (!e || !failing_why(l, u, e, ret, REASON_SIZE))
                         snprintf(ret, REASON_SIZE, "%s", brake ?: why);
         } else if (ends)
-                snprintf(ret, REASON_SIZE, "it waits until it has ended on %s", ends->node->name);
+                snprintf(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
+                         how_it_ends(ends));
         else if (!s || !s->reported || s->revision < r->start_rev)
                 snprintf(ret, REASON_SIZE, "the node is at it: it has not reported yet");
         else if (s->error && *s->error)

@@ -12,6 +12,16 @@ static size_t n_answers;
 
 // ------------------------------------------------------------------------------------------------ the log
 
+// A later unit of that name is another one.
+static void give_up_the_destroyed(Rig *g) {
+        for (size_t i = 0; i < g->n_hosts; i++)
+                map_foreach (slot, &g->hosts[i].units) {
+                        RigUnit *u = slot->value;
+
+                        u->given_up |= !cluster_state_find_unit(g->state, u->name);
+                }
+}
+
 static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
         Rig *g = userdata;
         Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, data);
@@ -20,6 +30,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         assert_int_equal(cluster_state_apply(g->state, batch), 0);
         message_free(batch);
         g->batches++;
+        give_up_the_destroyed(g);
         if (g->leader)
                 leader_on_applied(g->leader, index);
         return 0;
@@ -275,6 +286,38 @@ static void learn(RigHost *h, Argosy__Spec *const *specs, size_t n) {
         }
 }
 
+static bool is_running(const RigUnit *u) {
+        return u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+               u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING;
+}
+
+static void assert_runs_nowhere_else(const RigHost *h, const RigUnit *u) {
+        const Argosy__UnitRecord *r = rig_record(h->rig, u->name);
+
+        if (r && r->global)
+                return;
+        for (size_t i = 0; i < h->rig->n_hosts; i++) {
+                const RigHost *other = &h->rig->hosts[i];
+                const RigUnit *o = map_find_str(&other->units, u->name);
+
+                if (other != h && o && is_running(o) && !o->given_up)
+                        fail_msg("host %u starts %s, which runs on host %u", h->number, u->name,
+                                 other->number);
+        }
+}
+
+// Whom the leader calls lost is not waited for.
+static void give_up_the_lost(Rig *g) {
+        for (size_t i = 0; g->led && i < g->n_hosts; i++) {
+                const Host *host = host_find(g->leader, g->hosts[i].number);
+
+                if (host && host->recorded && !host_is_lost(host))
+                        continue;
+                map_foreach (slot, &g->hosts[i].units)
+                        ((RigUnit *) slot->value)->given_up = true;
+        }
+}
+
 static void end_start(RigHost *h, RigUnit *u) {
         bool bad = u->order->spec.len == HASH_SIZE &&
                    memcmp(u->order->spec.data, h->rig->bad.bytes, HASH_SIZE) == 0;
@@ -285,6 +328,8 @@ static void end_start(RigHost *h, RigUnit *u) {
 }
 
 static void begin_start(RigHost *h, RigUnit *u) {
+        assert_runs_nowhere_else(h, u);
+        u->given_up = false;
         u->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING;
         u->ready_us = h->rig->now_us + h->rig->start_ms * USEC_PER_MSEC;
         if (h->rig->start_ms == 0)
@@ -594,7 +639,9 @@ bool rig_turn(Rig *g) {
 
         if (done)
                 done(0, g->member_data);
+        give_up_the_lost(g);
         uv_run(&g->loop, UV_RUN_NOWAIT);
+        give_up_the_lost(g);
         for (size_t i = 0; i < g->n_hosts; i++)
                 busy |= host_turn(&g->hosts[i]);
         return busy || loop_is_busy(g);

@@ -6,7 +6,7 @@
 // done; tests can make it silent, deaf, forgetful or refusing.
 //
 // Contents are checked as a real agent must check them: an order whose unit file the host cannot know fails
-// the test.
+// the test. So does the start of a unit that runs on another host, unless the leader called that one lost.
 
 #include "buf.h"
 #include "leader.h"
@@ -26,6 +26,7 @@ typedef struct RigUnit { // what a fake host does with one unit
         Argosy__ActiveState active;
         Argosy__Outcome__Kind outcome; // told with the next Attach
         bool dirty;                    // to be reported
+        bool given_up; // its host was lost or its record removed: it may be started elsewhere
 } RigUnit;
 
 typedef struct RigHost {

@@ -17,7 +17,6 @@ static uint64_t moves_at(const FailingOptions *o, LostView v) {
         uint64_t at;
 
         v.options = o;
-        v.lease_us = 4 * SEC;
         v.lost_us = LOST * SEC;
         at = failing_move_at(&v);
         return at == FAILING_NEVER ? at : (at - v.lost_us) / USEC_PER_MSEC;
@@ -31,7 +30,6 @@ static void a_delay_runs_from_the_loss_and_a_drain_ends_it(void **state) {
         FailingOptions o = {.node_lost_delay_us = 60 * SEC};
 
         assert_int_equal(moves_at(&o, (LostView){}), 60000);
-        assert_int_equal(moves_at(&o, (LostView){.stopped = true}), 60000);
         assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 0);
 }
 
@@ -50,15 +48,23 @@ static void what_never_moves_leaves_only_at_a_drains_deadline(void **state) {
         assert_int_equal(moves_at(&o, (LostView){.emptying = true, .deadline_over = true}), 0);
 }
 
+static void what_may_still_run_there_does_not_move_whatever_its_owner_wants(void **state) {
+        FailingOptions o = {};
+        uint64_t until = (LOST + 17) * SEC;
+
+        assert_int_equal(moves_at(&o, (LostView){.runs_until_us = until}), 17000);
+        assert_int_equal(moves_at(&o, (LostView){.runs_until_us = until, .emptying = true}), 17000);
+        o.node_lost_delay_us = 60 * SEC;
+        assert_int_equal(moves_at(&o, (LostView){.runs_until_us = until}), 60000); // the later of the two
+}
+
 // 5 s until the guard fires, 10 s until it is killed; (4 + 15) s / 1000 and 2 s of margin.
-static void what_is_stopped_when_cut_off_has_stopped_before_it_starts_elsewhere(void **state) {
+static void the_fence_is_as_long_as_a_stop_may_take(void **state) {
         FailingOptions o = {.cut_off_stop = true, .cut_off_sec = 5, .stop_us = 10 * SEC};
 
-        assert_int_equal(moves_at(&o, (LostView){}), 17019);
-        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 17019); // no matter of wishes
-        assert_int_equal(moves_at(&o, (LostView){.stopped = true}), 0);      // it said so itself
-        o.node_lost_delay_us = 60 * SEC;
-        assert_int_equal(moves_at(&o, (LostView){}), 60000); // the later of the two
+        assert_int_equal(failing_fence_us(&o, 4 * SEC) / USEC_PER_MSEC, 17019);
+        o.cut_off_stop = false;
+        assert_int_equal(failing_fence_us(&o, 4 * SEC), 0);
 }
 
 static void the_lease_is_over_there_before_it_is_here(void **state) {
@@ -117,7 +123,8 @@ int main(void) {
                 cmocka_unit_test(a_delay_runs_from_the_loss_and_a_drain_ends_it),
                 cmocka_unit_test(what_is_kept_moves_only_with_a_drain),
                 cmocka_unit_test(what_never_moves_leaves_only_at_a_drains_deadline),
-                cmocka_unit_test(what_is_stopped_when_cut_off_has_stopped_before_it_starts_elsewhere),
+                cmocka_unit_test(what_may_still_run_there_does_not_move_whatever_its_owner_wants),
+                cmocka_unit_test(the_fence_is_as_long_as_a_stop_may_take),
                 cmocka_unit_test(the_lease_is_over_there_before_it_is_here),
                 cmocka_unit_test(the_earliest_comes_first_whatever_happens_in_between),
         };

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// May a unit still run on a node that it has left? The one rule for everything that starts a unit which had
+// a home before: a move, a drain, a rollout, a loss, a return. Pure: times are arguments, boot clock,
+// microseconds.
+//
+//   the old home                                          the unit may begin elsewhere
+//   its host said that all its units have stopped         at once
+//   heard in this leader's time, and does not hold it     at once
+//   seen ended there, by an agent that does not begin     at once
+//     it again
+//   lost                                                  at once: it may run twice until the host is back;
+//     and CutOff=stop                                       when it has certainly stopped (failing-rules.h)
+//   anything else: running, ordered and not answered,     when the host says that it has ended, or is lost
+//     the link down within the lease, not heard by this
+//     leader yet, its manager out of reach
+//
+// Whether there is a link says nothing: a unit does not notice that its host's link is down.
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "failing-options.h"
+
+#define OVERLAP_UNTIL_HEARD UINT64_MAX
+
+typedef struct OldHome {
+        bool stopped;     // its host said so, and is switched off
+        bool heard;       // its host has said what it holds since this leader leads
+        bool held;        // by what it said, or was ordered since, it has the unit
+        bool ended;       // the unit was seen down there, and is not begun again
+        bool lost;        // its lease is over
+        uint64_t lost_us; // since when, if it is
+} OldHome;
+
+// Until when the unit may run there. 0: it does not, or nobody waits for it; OVERLAP_UNTIL_HEARD: until its
+// host says otherwise or is lost; else a time.
+uint64_t overlap_until(const OldHome *home, const FailingOptions *options, uint64_t lease_us);

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A unit that leaves a node begins elsewhere when it has ended there, whatever happens to links, hosts and
+// leaders meanwhile.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
+#define FOR_USERS SERVICE "[X-Argosy]\nManager=user@*\n"
+#define START ARGOSY__VERB__VERB_START
+#define OPEN ARGOSY__NODE_MODE__MODE_OPEN
+#define CORDONED ARGOSY__NODE_MODE__MODE_CORDONED
+#define DRAINING ARGOSY__NODE_MODE__MODE_DRAINING
+#define X "x.service"
+
+enum { FENCE_MS = 17019 }; // see test-failing-rules.c
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void set_mode(uint32_t host, Argosy__NodeMode mode, unsigned deadline_sec) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%u", host);
+        change.node = name;
+        change.mode = mode;
+        change.deadline_sec = deadline_sec;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        (void) rig_ask(&g, &request);
+        rig_settle(&g);
+}
+
+static const char *reason_of(const char *unit) {
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        why.names = (char **) &unit;
+        why.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &why;
+        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+}
+
+// The host is up and its units run, but nothing reaches it or comes from it, and both ends have noticed.
+static void cut(uint32_t host) {
+        rig_host(&g, host)->deaf = true;
+        rig_host(&g, host)->linked = false;
+        rig_settle(&g);
+}
+
+static void heal(uint32_t host) {
+        rig_host(&g, host)->deaf = false;
+        rig_settle(&g);
+}
+
+static void change_leader(void) {
+        rig_depose(&g);
+        rig_elect(&g);
+}
+
+// x.service on host 2, so that it can only go to 3.
+static void start_on_2(const char *content) {
+        set_mode(1, CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, X, content)->status, 0);
+        assert_non_null(rig_unit_on(&g, 2, X));
+}
+
+static bool runs_on(uint32_t host) {
+        const RigUnit *u = rig_unit_on(&g, host, X);
+
+        return u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+}
+
+static void assert_waits(void) {
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->node);
+        assert_false(runs_on(3));
+}
+
+static void assert_moved(void) {
+        assert_false(runs_on(2));
+        assert_true(runs_on(3));
+}
+
+// What an agent says of a unit while it obeys an order.
+static void say(uint32_t host, uint32_t node, Argosy__ActiveState active, bool leaving) {
+        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        Argosy__UnitReport report = ARGOSY__UNIT_REPORT__INIT, *pointer = &report;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        rig_unit_on(&g, host, X)->active = active;
+        report.node = node;
+        report.name = X;
+        report.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
+        report.active = active;
+        report.leaving = leaving;
+        reports.reports = &pointer;
+        reports.n_reports = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
+        m.reports = &reports;
+        leader_on_message(g.leader, host, &m);
+        rig_settle(&g);
+}
+
+// ------------------------------------------------------------------------------------------------ links
+
+static void a_link_that_is_down_for_a_moment_ends_no_unit(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        set_mode(2, DRAINING, 0);
+        assert_waits();
+        assert_string_equal(reason_of(X),
+                            "it waits until it has ended on n2, which is not heard at present");
+        rig_pass_ms(&g, RIG_LEASE_MS - 2 * RIG_BEAT_MS);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
+static void a_link_that_breaks_during_a_drain_ends_no_unit(void **state) {
+        start_on_2(SERVICE);
+        rig_host(&g, 2)->deaf = true;
+        set_mode(2, DRAINING, 0);
+        cut(2);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
+static void nobody_waits_longer_than_the_lease(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        set_mode(2, DRAINING, 0);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_true(runs_on(3));
+        heal(2);
+        assert_moved();
+}
+
+static void what_was_ordered_and_not_answered_may_run(void **state) {
+        set_mode(1, CORDONED, 0);
+        set_mode(3, CORDONED, 0);
+        rig_host(&g, 2)->deaf = true;
+        assert_int_equal(rig_change(&g, START, X, SERVICE)->status, 0);
+        set_mode(3, OPEN, 0);
+        set_mode(2, DRAINING, 0);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
+static void what_has_stopped_and_is_not_begun_again_is_not_waited_for(void **state) {
+        start_on_2(SERVICE);
+        rig_host(&g, 2)->deaf = true; // its file is still to be removed
+        set_mode(2, DRAINING, 0);
+        say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, true);
+        assert_waits();
+        say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
+        assert_true(runs_on(3));
+}
+
+static void what_was_down_before_it_heard_that_it_is_to_go_may_be_starting(void **state) {
+        start_on_2(SERVICE);
+        rig_host(&g, 2)->deaf = true;
+        set_mode(2, DRAINING, 0);
+        say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, false);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
+static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
+        uint32_t there;
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        assert_int_equal(rig_change(&g, START, X, FOR_USERS)->status, 0);
+        there = rig_record(&g, X)->node;
+        assert_int_equal(there, rig_host(&g, 2)->manager_node);
+        rig_host_set_manager(&g, 3, "user@1000");
+        rig_host(&g, 2)->deaf = true;
+        set_mode(2, DRAINING, 0);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->manager_node);
+        rig_host_say_reason(&g, 2, "the user is not logged in");
+        say(2, there, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
+        rig_unit_on(&g, 2, X)->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // the truth
+        assert_false(runs_on(3));
+        rig_host_say_reason(&g, 2, NULL); // but what runs there was not told yet
+        assert_false(runs_on(3));
+        heal(2);
+        assert_moved();
+}
+
+// ------------------------------------------------------------------------------------------------ leaders
+
+static void a_new_leader_knows_where_a_unit_may_still_run(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        set_mode(2, DRAINING, 0);
+        change_leader();
+        assert_waits();
+        rig_pass_ms(&g, RIG_LEASE_MS - 2 * RIG_BEAT_MS);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
+static void a_new_leader_waits_for_a_silent_host_as_long_as_a_lease(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        set_mode(2, DRAINING, 0);
+        change_leader();
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_true(runs_on(3));
+}
+
+static void a_new_leader_fences_what_it_has_never_seen(void **state) {
+        start_on_2(FENCED);
+        rig_host(&g, 2)->deaf = true;
+        set_mode(2, DRAINING, 0);
+        cut(2);
+        change_leader();
+        rig_pass_ms(&g, RIG_LEASE_MS + FENCE_MS - RIG_BEAT_MS);
+        assert_waits();
+        assert_string_equal(reason_of(X), "it waits until it has ended on n2, which is lost (CutOff=stop)");
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_true(runs_on(3));
+}
+
+static void what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_leader(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, X, NULL)->status, 0);
+        change_leader();
+        set_mode(2, CORDONED, 0);
+        assert_int_equal(rig_change(&g, START, X, NULL)->status, 0);
+        assert_waits();
+        heal(2);
+        assert_moved();
+}
+
+static void what_lost_its_node_at_a_deadline_is_fenced_too(void **state) {
+        start_on_2(FENCED);
+        set_mode(3, CORDONED, 0);
+        rig_host(&g, 2)->deaf = true;
+        set_mode(2, DRAINING, 2);
+        g.wall_us += 3 * USEC_PER_SEC;
+        rig_pass_ms(&g, 3000);
+        assert_int_equal(rig_record(&g, X)->node, 0);
+        cut(2);
+        rig_pass_ms(&g, RIG_LEASE_MS);
+        set_mode(3, OPEN, 0);
+        assert_waits();
+        rig_pass_ms(&g, FENCE_MS);
+        assert_true(runs_on(3));
+}
+
+static void a_silent_host_delays_nothing_that_was_never_there(void **state) {
+        start_on_2(SERVICE);
+        cut(2);
+        change_leader();
+        assert_int_equal(rig_change(&g, START, "new.service", SERVICE)->status, 0);
+        assert_int_equal(rig_count_running(&g, "new.service"), 1);
+}
+
+static void a_record_forgets_the_nodes_that_have_let_go(void **state) {
+        start_on_2(SERVICE);
+        rig_host(&g, 2)->deaf = true;
+        set_mode(2, DRAINING, 0);
+        assert_int_equal(rig_record(&g, X)->n_left, 1);
+        assert_int_equal(rig_record(&g, X)->left[0], rig_host(&g, 2)->node);
+        heal(2);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, X, NULL)->status, 0);
+        assert_int_equal(rig_record(&g, X)->n_left, 0);
+}
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_link_that_is_down_for_a_moment_ends_no_unit),
+                RIG_TEST(a_link_that_breaks_during_a_drain_ends_no_unit),
+                RIG_TEST(nobody_waits_longer_than_the_lease),
+                RIG_TEST(what_was_ordered_and_not_answered_may_run),
+                RIG_TEST(what_has_stopped_and_is_not_begun_again_is_not_waited_for),
+                RIG_TEST(what_was_down_before_it_heard_that_it_is_to_go_may_be_starting),
+                RIG_TEST(a_manager_that_cannot_be_asked_has_seen_nothing_end),
+                RIG_TEST(a_new_leader_knows_where_a_unit_may_still_run),
+                RIG_TEST(a_new_leader_waits_for_a_silent_host_as_long_as_a_lease),
+                RIG_TEST(a_new_leader_fences_what_it_has_never_seen),
+                RIG_TEST(what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_leader),
+                RIG_TEST(what_lost_its_node_at_a_deadline_is_fenced_too),
+                RIG_TEST(a_silent_host_delays_nothing_that_was_never_there),
+                RIG_TEST(a_record_forgets_the_nodes_that_have_let_go),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

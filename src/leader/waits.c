@@ -85,6 +85,7 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
                                                const WaitVerdict *v) {
         Argosy__Response__UnitResult *result = unit_result_new(u->name);
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        char reason[256];
 
         if (!result)
                 return NULL;
@@ -92,7 +93,9 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         result->revision = item->revision;
         (void) field_set(&result->message, v->message); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
-        if (v->unplaced && e) {
+        if (v->unplaced && e && failing_why(l, u, e, reason, sizeof(reason)))
+                (void) field_set(&result->message, reason); // others would take it
+        else if (v->unplaced && e) {
                 _cleanup_free_ char *why = NULL;
 
                 (void) unit_why(l, e, &why, &result->refusals, &result->n_refusals);

@@ -95,6 +95,7 @@ def test_units_wait_for_a_lost_node_as_long_as_they_say(c: Cluster):
     assert waited > 5, f"it moved after {waited:.1f} s, not after a lease and 4 s"
     assert kept not in c.active("kept@*")
     assert "NodeLost=keep: it waits for the node" in why(c, kept)
+    c.ctl_fails(f"start {kept}", saying="its node is lost, and NodeLost=keep: it waits for the node")
     node.boot()
     eventually(lambda: units_on(c, "kept@*", node) == {kept})
     assert not units_on(c, "late@*", node)

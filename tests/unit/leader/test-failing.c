@@ -146,6 +146,51 @@ static void a_start_does_not_move_a_kept_unit(void **state) {
         assert_int_equal(node_of("x.service"), node);
 }
 
+static const Argosy__Response__UnitResult *told(const RigAnswer *a) {
+        assert_true(a->final);
+        return a->responses[a->n - 1]->progress->done[0];
+}
+
+static void start_what_waits(const char *content, const char *why) {
+        uint32_t h = start_away(content), node = node_of("x.service");
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        lose(h);
+        r = rig_change(&g, START, "x.service", NULL);
+        assert_int_equal(r->status, 0);
+        a = rig_wait(&g, START, "x.service", r->revision);
+        assert_int_equal(told(a)->status, EAGAIN);
+        assert_string_equal(told(a)->message, why);
+        assert_int_equal(told(a)->n_refusals, 0); // others would take it
+        rig_host_on(&g, h, true);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+        assert_int_equal(rig_unit_on(&g, h, "x.service")->start_rev, r->revision);
+}
+
+static void a_start_of_what_waits_for_its_node_says_so_at_once_and_is_kept(void **state) {
+        start_what_waits(KEPT, "its node is lost, and NodeLost=keep: it waits for the node");
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "x.service", NULL)->status, 0);
+        start_what_waits(NEVER, "its node is lost, and NodeLost=never: it waits for the node");
+}
+
+static void a_start_of_what_moves_later_waits_for_that(void **state) {
+        uint32_t h = start_away(DELAYED), node = node_of("x.service");
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *a;
+
+        lose(h);
+        r = rig_change(&g, START, "x.service", NULL);
+        assert_int_equal(r->status, 0);
+        a = rig_wait(&g, START, "x.service", r->revision);
+        assert_false(a->final);
+        rig_pass_ms(&g, 65000);
+        assert_int_equal(told(a)->status, 0);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
 static void a_drain_of_the_lost_node_moves_what_is_kept_or_delayed(void **state) {
         uint32_t h = start_away(KEPT), node = node_of("x.service");
 
@@ -241,6 +286,8 @@ int main(void) {
                 RIG_TEST(a_new_leader_counts_anew),
                 RIG_TEST(a_kept_unit_waits_for_its_node),
                 RIG_TEST(a_start_does_not_move_a_kept_unit),
+                RIG_TEST(a_start_of_what_waits_for_its_node_says_so_at_once_and_is_kept),
+                RIG_TEST(a_start_of_what_moves_later_waits_for_that),
                 RIG_TEST(a_drain_of_the_lost_node_moves_what_is_kept_or_delayed),
                 RIG_TEST(what_never_moves_is_stuck_in_a_drain),
                 RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),

@@ -2,7 +2,8 @@
 #pragma once
 
 // Messages for people. Only `on_*` functions and main() log; everything else returns an error.
-// Goes to the journal with fields when stderr is connected to it, else to stderr as text.
+// Goes to the journal with fields when stderr is connected to it, else to stderr as text. The journal of the
+// unit keeps an error even if the process ends at once.
 
 #include <syslog.h>
 

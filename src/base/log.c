@@ -2,6 +2,11 @@
 //
 // To the journal natively if stderr is a journal stream ($JOURNAL_STREAM names its device and inode), else
 // as text. Never fails: a message that cannot be written is lost, as everywhere.
+//
+// An error without a field goes through the stream even so, with its level in front as sd-daemon(3) says: it
+// may be the last word of this process, and whose a datagram is the journal finds out from its sender's
+// /proc, which may be gone by then; `journalctl -u` would not show why a service did not start. What comes
+// through the stream belongs to the unit that systemd connected it for.
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,7 +80,9 @@ void log_write(int level, const char *file, int line, const char *field, const c
         va_start(ap, format);
         vsnprintf(message, sizeof(message), format, ap);
         va_end(ap);
-        if (stderr_is_journal())
+        if (level <= LOG_ERR && !field && stderr_is_journal())
+                fprintf(stderr, "<%i>%s\n", level, message);
+        else if (stderr_is_journal())
                 send_to_journal(level, file, line, field, value, message);
         else
                 fprintf(stderr, "%s: %s\n", log_name, message);

@@ -19,10 +19,10 @@
 #define USAGE_NONE UINT64_MAX
 
 enum {
-        USAGE_UNITS_PER_JOB = 128, // of the pool, about 10 us each
-        USAGE_JOBS_MAX = 2,        // of the pool at a time, whoever asks: its other users go on
-        USAGE_READS_MAX = 256,     // readings that wait or are under way
-        USAGE_GROUPS_HELD = 2048,  // groups whose files stay open; others are opened for each reading
+        USAGE_UNITS_PER_READING = 64, // about 10 us each in the pool
+        USAGE_JOBS_MAX = 2,           // in the pool at a time, whoever asks: its other users go on
+        USAGE_READS_MAX = 256,        // readings that wait or are under way, 50 kB each at most
+        USAGE_GROUPS_HELD = 2048,     // groups whose files stay open; others are opened for each reading
         USAGE_FDS_PER_GROUP = 5,
         USAGE_HELD_SEC = 60, // how long files stay open that nobody asks for
 };
@@ -46,10 +46,11 @@ int cgroup_usage_new(uv_loop_t *loop, size_t max_groups, CgroupUsage **ret);
 // No callback but `closed` (may be NULL) follows, which fires from the loop.
 void cgroup_usage_close(CgroupUsage *u, void (*closed)(void *userdata), void *userdata);
 
-// Reads these groups, given by their directories (absolute paths, copied). `done` fires once, from the loop,
-// never before return; samples[i] belongs to paths[i] and all are valid during the call only. Readings are
-// done in the order in which they were asked for. *ret_id (never 0) is for cgroup_usage_cancel(). -EINVAL: n
-// is 0; -EBUSY: USAGE_READS_MAX; -ENOMEM. After an error `done` never fires.
+// Reads these groups, given by their directories (absolute paths, copied), in one job of the pool. `done`
+// fires once, from the loop, never before return, also for no groups at all; samples[i] belongs to paths[i]
+// and all are valid during the call only. Readings begin in the order in which they were asked for. *ret_id
+// (never 0) is for cgroup_usage_cancel(). -E2BIG: more than USAGE_UNITS_PER_READING, which is what keeps a
+// turn of the loop short; -EBUSY: USAGE_READS_MAX; -ENOMEM. After an error `done` never fires.
 typedef void (*CgroupUsageDone)(const UnitUsage *samples, size_t n, void *userdata);
 int cgroup_usage_read(CgroupUsage *u, const char *const *paths, size_t n, CgroupUsageDone done,
                       void *userdata, uint64_t *ret_id);

@@ -15,3 +15,5 @@ uint64_t clock_boot_us(void);
 uint64_t clock_monotonic_us(void);
 // CLOCK_REALTIME, for people and for records that outlive a boot.
 uint64_t clock_wall_us(void);
+// CPU time of the calling thread, in nanoseconds: for measuring ourselves only.
+uint64_t clock_thread_ns(void);

@@ -161,7 +161,7 @@ static void node_free(AgentNode *node) {
         Agent *a = node->agent;
 
         map_done(&node->units);
-        agent_usage_done(node);
+        agent_cgroups_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);
         free(node->dir_path);

@@ -392,17 +392,23 @@ void agent_calls_drop(Agent *a);
 void agent_calls_drop_node(AgentNode *node); // they end with an error
 void agent_local_units_drop(Agent *a);
 
+// agent-cgroups.c
+const char *agent_cgroup_root(AgentNode *node); // of the manager, while it runs; NULL: not known
+// Where the unit's control group should be, below that root. -ENOENT: nobody knows; -ENAMETOOLONG, -EINVAL.
+int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t size);
+void agent_cgroup_missed(AgentUnit *u); // it was not there: systemd is asked, once for each run of the unit
+void agent_cgroup_forget(AgentUnit *u); // its name is not used any more
+void agent_cgroups_done(AgentNode *node);
+// Where the unit's control group is, from its property. NULL: it has none, the manager's root is not known,
+// or out of memory.
+char *agent_told_cgroup(AgentNode *node, const char *control_group);
+
 // agent-usage.c
 int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, AgentReply reply,
                      void *userdata, uint64_t *ret);
 bool agent_look_cancel(Agent *a, uint64_t number); // false: no look has that number
 void agent_looks_drop(Agent *a);
 void agent_looks_drop_node(AgentNode *node); // they end with an error
-void agent_usage_forget(AgentUnit *u);       // its name is not used any more
-void agent_usage_done(AgentNode *node);
-// Where the unit's control group is, from its property. NULL: it has none, the manager's root is not known,
-// or out of memory.
-char *agent_told_cgroup(AgentNode *node, const char *control_group);
 // Only what is known; `unit` is borrowed.
 void agent_fill_usage(const UnitUsage *sample, const char *unit, Argosy__Response__UsageRow *row);
 

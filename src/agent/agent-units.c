@@ -122,7 +122,7 @@ void agent_unit_free(AgentUnit *u) {
 
         if (u->node->systemd)
                 systemd_manager_unwatch(u->node->systemd, u->name);
-        agent_usage_forget(u);
+        agent_cgroup_forget(u);
         map_take_str(&u->node->units, u->name);
         list_unlink(&u->dirty);
         list_unlink(&u->waiting);

@@ -3,33 +3,35 @@
 // Resource use of this host's units, for as long as somebody looks: a Look is one `argosyctl top`, here or
 // elsewhere.
 //
-//   timer -> names of the active units that match -> their control groups -> one reading in the pool ->
-//   rows to whoever asked, AGENT_USAGE_ROWS in a message, the last one marked
+//   timer -> the names of all units, copied -> pieces of them: those that match and are active, their
+//   control groups -> the pool reads -> their rows to whoever asked -> the next piece ... -> a message
+//   marked as last
 //
-// A reading that takes longer than the interval makes the next one come later; there is never more than one
-// per Look. Rates are made by whoever shows them: counters can be read by many.
-//
-// Where a unit's control group is follows from its slice and its name. Units that are somewhere else (a
-// Slice= in a file or a drop-in of somebody) are found out the first time that they are missed, by one
-// question to systemd per run of the unit, and then remembered.
+// A piece is what one turn of the loop has to do with it: it is short however many units there are, and
+// nobody waits for more of it. LOOK_PIECES of them are under way at a time, so that the pool has something
+// to read while rows are made. A reading that takes longer than the interval makes the next one come later;
+// there is never more than one per Look. Rates are made by whoever shows them: counters can be read by many.
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 
 #include "agent-private.h"
 #include "cgroup-path.h"
 #include "clock.h"
-#include "journal.h"
-#include "unit-name.h"
 
 enum {
-        AGENT_USAGE_ROWS = 512,        // per message, about 60 bytes each
         AGENT_USAGE_NAMES_MAX = 20000, // whole names in one Look
         AGENT_USAGE_GLOBS_MAX = 64,    // and patterns: each unit is compared with each of them
         AGENT_USAGE_INTERVAL_MIN_MS = 100,
-        AGENT_USAGE_ASKS_MAX = 16, // questions to systemd for control groups at a time
+        LOOK_PIECES = USAGE_JOBS_MAX,
+        LOOK_NAMES_PER_PIECE = 2 * USAGE_UNITS_PER_READING, // looked at, also if they do not match
 };
+
+typedef struct Piece {
+        struct Look *look;
+        uint64_t reading;                        // of the pool; 0: it rests
+        uint32_t names[USAGE_UNITS_PER_READING]; // where they are in the Look's
+} Piece;
 
 typedef struct Look {
         ListNode link; // in a->looks
@@ -46,151 +48,12 @@ typedef struct Look {
         size_t n_globs;
         uint32_t interval_ms; // 0: once
         uv_timer_t timer;
-        uint64_t began_us; // of the reading
-        uint64_t reading;  // under way; 0: none
-        char **names;      // of its units
-        size_t n_names;
+        bool reading;      // one is under way
+        uint64_t began_us; // of it
+        Buf names;         // of it, each with its NUL
+        size_t at;         // the first name that was in no piece yet
+        Piece pieces[LOOK_PIECES];
 } Look;
-
-typedef struct ToldGroup {
-        uint8_t invocation_id[16]; // of the run that was asked for
-        char *path;                // NULL: no answer yet, or it has none
-        char name[];
-} ToldGroup;
-
-typedef struct Question { // userdata of what cannot be cancelled
-        AgentNode *node;
-        char name[];
-} Question;
-
-// ---- where a unit's control group is
-
-static const char *node_root(AgentNode *node) {
-        char root[CGROUP_PATH_MAX];
-        int pid;
-
-        if (node->cgroup_root && node->cgroup_pid == 0)
-                return node->cgroup_root;
-        pid = node->systemd ? systemd_manager_pid(node->systemd) : -ENOTCONN;
-        if (pid < 0 || pid == node->cgroup_pid)
-                return node->cgroup_root;
-        free(TAKE_PTR(node->cgroup_root));
-        node->cgroup_pid = pid; // also if it has none: that does not change while it runs
-        if (cgroup_manager_root(pid, root, sizeof(root)) == 0)
-                node->cgroup_root = strdup(root);
-        return node->cgroup_root;
-}
-
-static void told_free(void *value) {
-        ToldGroup *t = value;
-
-        free(t->path);
-        free(t);
-}
-
-// What was told about the present run.
-static ToldGroup *told_find(const AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
-        ToldGroup *t = map_find_str(&u->node->told, u->name);
-
-        return t && rt && memcmp(t->invocation_id, rt->invocation_id, 16) == 0 ? t : NULL;
-}
-
-void agent_usage_forget(AgentUnit *u) {
-        ToldGroup *t = map_take_str(&u->node->told, u->name);
-
-        if (t)
-                told_free(t);
-}
-
-void agent_usage_done(AgentNode *node) {
-        map_done_with(&node->told, told_free);
-        free(TAKE_PTR(node->cgroup_root));
-}
-
-char *agent_told_cgroup(AgentNode *node, const char *control_group) {
-        const char *root = node_root(node);
-        char path[CGROUP_PATH_MAX];
-
-        if (!root || cgroup_told_path(root, control_group, path, sizeof(path)) < 0)
-                return NULL;
-        return strdup(path);
-}
-
-// Where the unit's control group is, if it has one. NULL: the manager's root is not known, or out of memory.
-static char *unit_cgroup(const AgentUnit *u, const char *root) {
-        const char *slice = u->held.slice;
-        const ToldGroup *told = told_find(u);
-        char by_default[UNIT_NAME_MAX * 4], path[CGROUP_PATH_MAX];
-
-        if (told && told->path)
-                return strdup(told->path);
-        if (!root)
-                return NULL;
-        if (!*slice) {
-                if (cgroup_default_slice(u->name, u->node->uid != JOURNAL_SYSTEM, by_default,
-                                         sizeof(by_default)) < 0)
-                        return NULL;
-                slice = by_default;
-        }
-        return cgroup_unit_path(root, slice, u->name, path, sizeof(path)) < 0 ? NULL : strdup(path);
-}
-
-static void on_told(int error, const char *control_group, void *userdata) {
-        _cleanup_free_ Question *q = userdata;
-        ToldGroup *t = map_find_str(&q->node->told, q->name);
-
-        q->node->n_asking--;
-        if (!t)
-                return;
-        if (error < 0) { // asked again at the next miss
-                map_take_str(&q->node->told, q->name);
-                told_free(t);
-                return;
-        }
-        free(t->path);
-        t->path = *control_group ? agent_told_cgroup(q->node, control_group) : NULL;
-}
-
-static ToldGroup *told_new(AgentUnit *u, const UnitRuntime *rt) {
-        size_t len = strlen(u->name) + 1;
-        ToldGroup *t;
-
-        agent_usage_forget(u);
-        t = calloc(1, sizeof(*t) + len);
-        if (!t)
-                return NULL;
-        memcpy(t->invocation_id, rt->invocation_id, 16);
-        memcpy(t->name, u->name, len);
-        if (map_add_str(&u->node->told, t->name, t) < 0) {
-                free(t);
-                return NULL;
-        }
-        return t;
-}
-
-// An active unit that has no control group where it should be: one question for each run.
-static void miss(AgentUnit *u) {
-        const UnitRuntime *rt = agent_unit_runtime(u);
-        size_t len = strlen(u->name) + 1;
-        Question *q;
-
-        if (!rt || streq(rt->sub, "exited") || told_find(u) || u->node->n_asking >= AGENT_USAGE_ASKS_MAX)
-                return;
-        q = malloc(sizeof(*q) + len);
-        if (!q || !told_new(u, rt)) {
-                free(q);
-                return;
-        }
-        q->node = u->node;
-        memcpy(q->name, u->name, len);
-        if (systemd_manager_control_group(u->node->systemd, q->name, on_told, q) < 0) {
-                free(q);
-                agent_usage_forget(u);
-                return;
-        }
-        u->node->n_asking++;
-}
 
 // ---- rows
 
@@ -230,31 +93,29 @@ static Look *look_find(Agent *a, uint64_t number) {
         return NULL;
 }
 
-static void names_free(char **names, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                free(names[i]);
-        free(names);
-}
-
 static void on_look_closed(uv_handle_t *handle) {
         Look *k = CONTAINER_OF((uv_timer_t *) handle, Look, timer);
         Agent *a = k->agent;
 
         map_done(&k->wanted);
-        names_free(k->patterns, k->n_patterns);
+        for (size_t i = 0; i < k->n_patterns; i++)
+                free(k->patterns[i]);
+        free(k->patterns);
+        buf_done(&k->names);
         free(k->node_name);
         free(k);
         agent_close_step(a);
 }
 
+// Its names stay until its timer is closed: a message that is on its way points to them.
 static void look_free(Look *k) {
         Agent *a = k->agent;
 
         list_unlink(&k->link);
         a->n_calls--;
-        if (k->reading)
-                cgroup_usage_cancel(a->usage, k->reading);
-        names_free(TAKE_PTR(k->names), k->n_names);
+        for (size_t i = 0; i < LOOK_PIECES; i++)
+                if (k->pieces[i].reading)
+                        cgroup_usage_cancel(a->usage, k->pieces[i].reading);
         uv_close((uv_handle_t *) &k->timer, on_look_closed);
 }
 
@@ -274,86 +135,82 @@ static void look_end(Look *k, int status, const char *why) {
 typedef struct Page { // one message
         Argosy__Response response;
         Argosy__Response__Usage usage;
-        Argosy__Response__UsageRow rows[AGENT_USAGE_ROWS], *pointers[AGENT_USAGE_ROWS];
+        Argosy__Response__UsageRow rows[USAGE_UNITS_PER_READING], *pointers[USAGE_UNITS_PER_READING];
 } Page;
 
-static void page_begin(Page *p) {
-        p->response = (Argosy__Response) ARGOSY__RESPONSE__INIT;
-        p->usage = (Argosy__Response__Usage) ARGOSY__RESPONSE__USAGE__INIT;
-        p->response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
-        p->response.usage = &p->usage;
-        p->usage.rows = p->pointers;
-}
+static void page_fill(Page *page, const Piece *p, const UnitUsage *samples, size_t n) {
+        const char *names = (const char *) p->look->names.data;
+        Argosy__Response__Usage *usage = &page->usage;
 
-// False: nobody listens any more. After the last page of a Look that wanted one reading it is gone too.
-static bool page_send(Page *p, Agent *a, uint64_t number) {
-        Look *k = look_find(a, number);
-        AgentReply reply;
-        void *userdata;
-
-        if (!k)
-                return false;
-        reply = k->reply;
-        userdata = k->userdata;
-        p->usage.node = k->node_name; // lives as long as the timer's handle
-        if (p->usage.last) {
-                p->usage.took_us =
-                        (uint32_t) MIN_OF(clock_monotonic_us() - k->began_us, (uint64_t) UINT32_MAX);
-                p->response.final = k->interval_ms == 0;
-                if (p->response.final)
-                        look_free(k);
-        }
-        reply(&p->response, userdata);
-        page_begin(p);
-        return look_find(a, number) != NULL;
-}
-
-// `names` and `samples` of one reading. Whoever gets a page may cancel: the Look is looked up each time.
-static void say_rows(Agent *a, uint64_t number, char **names, const UnitUsage *samples, size_t n) {
-        _cleanup_free_ Page *p = malloc(sizeof(*p));
-
-        if (!p) {
-                Look *k = look_find(a, number);
-
-                if (k && k->interval_ms == 0)
-                        look_end(k, ENOMEM, "out of memory");
-                return; // the next reading may do better
-        }
-        page_begin(p);
+        page->response = (Argosy__Response) ARGOSY__RESPONSE__INIT;
+        *usage = (Argosy__Response__Usage) ARGOSY__RESPONSE__USAGE__INIT;
+        page->response.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
+        page->response.usage = usage;
+        usage->rows = page->pointers;
+        usage->node = p->look->node_name;
         for (size_t i = 0; i < n; i++) {
-                size_t at = p->usage.n_rows;
-
                 if (!samples[i].exists)
                         continue;
-                if (at == AGENT_USAGE_ROWS) {
-                        if (!page_send(p, a, number))
-                                return;
-                        at = 0;
-                }
-                agent_fill_usage(&samples[i], names[i], &p->rows[at]);
-                p->pointers[at] = &p->rows[at];
-                p->usage.n_rows = at + 1;
+                agent_fill_usage(&samples[i], names + p->names[i], &page->rows[usage->n_rows]);
+                page->pointers[usage->n_rows] = &page->rows[usage->n_rows];
+                usage->n_rows++;
         }
-        p->usage.last = true;
-        (void) page_send(p, a, number);
+}
+
+static bool is_last_piece(const Look *k) {
+        for (size_t i = 0; i < LOOK_PIECES; i++)
+                if (k->pieces[i].reading)
+                        return false;
+        return k->at >= k->names.len;
+}
+
+// Whoever gets it may cancel: the Look is looked up by its number afterwards. After the last page of a Look
+// that wanted one reading it is gone too.
+static void page_send(Page *page, Look *k) {
+        AgentReply reply = k->reply;
+        void *userdata = k->userdata;
+
+        if (is_last_piece(k)) {
+                page->usage.last = true;
+                page->usage.took_us =
+                        (uint32_t) MIN_OF(clock_monotonic_us() - k->began_us, (uint64_t) UINT32_MAX);
+                k->reading = false;
+                page->response.final = k->interval_ms == 0;
+                if (page->response.final)
+                        look_free(k);
+        }
+        if (page->usage.n_rows > 0 || page->usage.last)
+                reply(&page->response, userdata);
 }
 
 // ---- readings
 
-static void on_samples(const UnitUsage *samples, size_t n, void *userdata) {
-        Look *k = userdata;
-        char **names = TAKE_PTR(k->names);
+static int go_on(Look *k);
 
-        k->reading = 0;
-        k->n_names = 0;
+static void on_samples(const UnitUsage *samples, size_t n, void *userdata) {
+        Piece *p = userdata;
+        Look *k = p->look;
+        Agent *a = k->agent;
+        uint64_t number = k->number;
+        Page page;
+        int r;
+
+        p->reading = 0;
         for (size_t i = 0; i < n; i++) {
-                AgentUnit *u = samples[i].exists ? NULL : agent_unit_find(k->node, names[i]);
+                AgentUnit *u =
+                        samples[i].exists
+                                ? NULL
+                                : agent_unit_find(k->node, (const char *) k->names.data + p->names[i]);
 
                 if (u)
-                        miss(u);
+                        agent_cgroup_missed(u);
         }
-        say_rows(k->agent, k->number, names, samples, n);
-        names_free(names, n);
+        page_fill(&page, p, samples, n);
+        page_send(&page, k);
+        k = look_find(a, number);
+        r = k && k->reading ? go_on(k) : 0;
+        if (r < 0)
+                look_end(k, -r, strerror(-r));
 }
 
 static bool is_asked_for(const Look *k, const char *name) {
@@ -372,61 +229,92 @@ static bool may_have_group(const AgentUnit *u) {
                rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && cgroup_is_for(u->name);
 }
 
-// Names go to the Look, paths to the caller.
-static int collect(Look *k, char ***ret_paths) {
-        size_t max = k->node->units.count;
-        char **paths = calloc(max ?: 1, sizeof(*paths));
-        const char *root = node_root(k->node);
+// 0: added to `paths` and to the piece; -EAGAIN: this one is not to be read.
+static int piece_add(Piece *p, size_t at, const char *root, size_t n, Buf *paths) {
+        const char *name = (const char *) p->look->names.data + at;
+        const AgentUnit *u = is_asked_for(p->look, name) ? agent_unit_find(p->look->node, name) : NULL;
+        char path[CGROUP_PATH_MAX];
 
-        k->n_names = 0;
-        k->names = calloc(max ?: 1, sizeof(*k->names));
-        *ret_paths = paths;
-        if (!paths || !k->names)
-                return -ENOMEM;
-        map_foreach (slot, &k->node->units) {
-                const AgentUnit *u = slot->value;
+        if (!u || !may_have_group(u) || agent_unit_cgroup(u, root, path, sizeof(path)) < 0)
+                return -EAGAIN;
+        p->names[n] = (uint32_t) at;
+        return buf_append(paths, path, strlen(path) + 1);
+}
 
-                if (!may_have_group(u) || !is_asked_for(k, u->name))
-                        continue;
-                paths[k->n_names] = unit_cgroup(u, root);
-                if (!paths[k->n_names])
-                        continue;
-                k->names[k->n_names] = strdup(u->name);
-                if (!k->names[k->n_names++])
-                        return -ENOMEM;
+static int piece_start(Piece *p, const Buf *paths, size_t n) {
+        const char *list[USAGE_UNITS_PER_READING], *path = (const char *) paths->data;
+
+        for (size_t i = 0; i < n; i++, path += strlen(path) + 1)
+                list[i] = path;
+        return cgroup_usage_read(p->look->agent->usage, list, n, on_samples, p, &p->reading);
+}
+
+// The next names of the Look. If none of them is to be read, the pool has nothing to do, and the piece comes
+// back all the same, in another turn.
+static int piece_fill(Piece *p, const char *root) {
+        Look *k = p->look;
+        _cleanup_buf_ Buf paths = {};
+        size_t n = 0;
+
+        for (size_t looked = 0;
+             looked < LOOK_NAMES_PER_PIECE && n < USAGE_UNITS_PER_READING && k->at < k->names.len;
+             looked++) {
+                int r = piece_add(p, k->at, root, n, &paths);
+
+                if (r < 0 && r != -EAGAIN)
+                        return r;
+                n += r == 0;
+                k->at += strlen((const char *) k->names.data + k->at) + 1;
         }
-        return 0;
+        return piece_start(p, &paths, n);
+}
+
+// Every reading has one piece at least, whose message is the last.
+static int go_on(Look *k) {
+        const char *root = agent_cgroup_root(k->node);
+        int r = 0;
+
+        for (size_t i = 0; i < LOOK_PIECES && r == 0; i++)
+                if (!k->pieces[i].reading && (k->at < k->names.len || (i == 0 && is_last_piece(k))))
+                        r = piece_fill(&k->pieces[i], root);
+        return r;
+}
+
+static int add_name(Look *k, const char *name) {
+        size_t len = strlen(name) + 1;
+
+        return k->names.len + len > UINT32_MAX ? -E2BIG : buf_append(&k->names, name, len);
+}
+
+// Units come and go while a reading is under way, and so do their places in the map: hence the copy.
+static int copy_names(Look *k) {
+        const Map *from = k->n_patterns > 0 && k->n_globs == 0 ? &k->wanted : &k->node->units;
+        int r = 0;
+
+        k->names.len = k->at = 0;
+        map_foreach (slot, from)
+                if (r == 0)
+                        r = add_name(k, slot->key);
+        return r;
 }
 
 static int read_now(Look *k) {
-        char **paths, **names;
-        size_t n;
         int r;
 
         k->began_us = clock_monotonic_us();
-        r = collect(k, &paths);
-        n = k->n_names;
-        if (r == 0 && n > 0)
-                r = cgroup_usage_read(k->agent->usage, (const char *const *) paths, n, on_samples, k,
-                                      &k->reading);
-        for (size_t i = 0; paths && i < n; i++)
-                free(paths[i]);
-        free(paths);
-        if (r == 0 && n > 0)
-                return 0;
-        names = TAKE_PTR(k->names);
-        k->n_names = 0;
-        names_free(names, names ? n : 0);
-        if (r == 0)
-                say_rows(k->agent, k->number, NULL, NULL, 0);
-        return r;
+        r = copy_names(k);
+        if (r < 0)
+                return r;
+        k->reading = true;
+        return go_on(k);
 }
 
 static void on_look_timer(uv_timer_t *timer) {
         Look *k = timer->data;
+        int r = k->reading ? 0 : read_now(k);
 
-        if (!k->reading)
-                (void) read_now(k); // what fails now may do better next time
+        if (r < 0)
+                look_end(k, -r, strerror(-r));
 }
 
 // ---- calls
@@ -474,6 +362,8 @@ int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, A
                 k->interval_ms = MAX_OF(q->interval_ms, (uint32_t) AGENT_USAGE_INTERVAL_MIN_MS);
         uv_timer_init(a->loop, &k->timer);
         k->timer.data = k;
+        for (size_t i = 0; i < LOOK_PIECES; i++)
+                k->pieces[i].look = k;
         a->n_open++;
         a->n_calls++;
         list_append(&a->looks, &k->link);
@@ -486,8 +376,6 @@ int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, A
         }
         if (r < 0)
                 look_free(k);
-        else if (!look_find(a, *ret))
-                *ret = 0;
         return r;
 }
 

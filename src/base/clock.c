@@ -3,21 +3,25 @@
 
 #include "clock.h"
 
-static uint64_t read_us(clockid_t id) {
+static uint64_t read_ns(clockid_t id) {
         struct timespec ts;
 
         clock_gettime(id, &ts); // cannot fail for clocks that exist since Linux 2.6.39
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+        return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
 }
 
 uint64_t clock_boot_us(void) {
-        return read_us(CLOCK_BOOTTIME);
+        return read_ns(CLOCK_BOOTTIME) / 1000;
 }
 
 uint64_t clock_monotonic_us(void) {
-        return read_us(CLOCK_MONOTONIC);
+        return read_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 uint64_t clock_wall_us(void) {
-        return read_us(CLOCK_REALTIME);
+        return read_ns(CLOCK_REALTIME) / 1000;
+}
+
+uint64_t clock_thread_ns(void) {
+        return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }

@@ -13,6 +13,11 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
                                    systemd_counter(&stats, i)};
         ret[SYSTEMD_COUNTERS] = (Counter){
                 "turn_max_us", "longest turn of the loop, in microseconds, since SIGUSR1", d->turn_max_us};
-        ret[SYSTEMD_COUNTERS + 1] =
+        ret[SYSTEMD_COUNTERS + 1] = (Counter){
+                "turn_cpu_max_us",
+                "most CPU time of one turn, in microseconds, since SIGUSR1: without what others of this "
+                "machine took meanwhile",
+                d->turn_cpu_max_us};
+        ret[SYSTEMD_COUNTERS + 2] =
                 (Counter){"slow_turns", "turns of the loop of more than 10 ms", d->turns_over_10ms};
 }

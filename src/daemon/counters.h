@@ -9,7 +9,7 @@
 
 typedef struct Daemon Daemon;
 
-enum { COUNTERS = SYSTEMD_COUNTERS + 2 };
+enum { COUNTERS = SYSTEMD_COUNTERS + 3 };
 
 typedef struct Counter {
         const char *name, *help;

@@ -278,7 +278,7 @@ static void on_usr1(uv_signal_t *signal, int number) {
                     0)
                         return;
         log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
-        d->turn_max_us = 0;
+        d->turn_max_us = d->turn_cpu_max_us = 0;
         d->turn_uncounted = true; // to write that line takes longer than most turns
 }
 
@@ -293,18 +293,21 @@ static void on_watchdog(uv_timer_t *timer) {
 // Just before the loop sleeps: what it did since the last time, without what it slept.
 static void on_turn_end(uv_prepare_t *prepare) {
         Daemon *d = prepare->data;
-        uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(d->loop);
+        uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(d->loop), cpu_ns = clock_thread_ns();
+        uint64_t cpu_us = (cpu_ns - d->turn_cpu_ns) / 1000;
         uint64_t took_us = (now_ns - d->turn_end_ns - (idle_ns - d->idle_ns)) / 1000;
         bool first = d->turn_end_ns == 0;
 
         d->turn_end_ns = now_ns;
+        d->turn_cpu_ns = cpu_ns;
         d->idle_ns = idle_ns;
         if (first)
                 return;
         if (d->turn_uncounted)
-                took_us = 0;
+                took_us = cpu_us = 0;
         d->turn_uncounted = false;
         d->turn_max_us = MAX_OF(d->turn_max_us, took_us);
+        d->turn_cpu_max_us = MAX_OF(d->turn_cpu_max_us, cpu_us);
         if (took_us > SLOW_TURN_US) {
                 d->turns_over_10ms++;
                 log_debug("One turn of the loop took %llu ms.",

@@ -84,8 +84,9 @@ struct Daemon {
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, deadline, daily;
-        uv_prepare_t turn_end; // measures how long one turn of the loop takes
-        uint64_t turn_end_ns, idle_ns, turn_max_us;
+        uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
+        uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
+        uint64_t turn_max_us, turn_cpu_max_us;
         bool turn_uncounted; // of the turn under way
         uint64_t turns_over_10ms;
         DaemonEnd end;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The happy path: cgroup_usage_read() -> Reading, in a queue -> the first one is cut into jobs of
-// USAGE_UNITS_PER_JOB groups -> the pool reads -> when its last job is back, `done`.
+// The happy path: cgroup_usage_read() -> Reading, in a queue -> a job of the pool reads -> `done`.
 //
-// One reading is under way at a time, cut into at most USAGE_JOBS_MAX jobs at a time. A job has its groups'
-// open files and its part of the samples for itself until it is back on the loop: nothing is locked.
+// At most USAGE_JOBS_MAX of them are in the pool. A reading has its groups' open files and its samples for
+// itself until it is back on the loop: nothing is locked.
 //
 // Which groups stay open: those that come first, up to a limit. A reading goes over its groups in the same
 // order each time; throwing out the one that was read longest ago would then throw out each of them just
@@ -12,9 +11,9 @@
 // and what finds no place is opened and closed for each reading.
 //
 // lifetime   born                                       dies
-// Group      read for the first time, if there is room   USAGE_HELD_SEC without a question, or with the
-// object Reading    cgroup_usage_read()                         after `done`; a cancelled one when its jobs
-// are back Job        when there is room in the pool              back on the loop
+// Group      read for the first time, if there is room  USAGE_HELD_SEC without a question, or with the
+// object Reading    cgroup_usage_read()                        after `done`; a cancelled one when it is in
+// no job
 
 #include <errno.h>
 #include <sys/resource.h>
@@ -40,27 +39,21 @@ typedef struct Group {
 } Group;
 
 typedef struct Item {
-        char *path;
-        Group *group; // while it is in a job; NULL: not held
+        const char *path;
+        Group *group; // while it is in the pool; NULL: not held
 } Item;
 
-typedef struct Reading {
-        ListNode link;
+typedef struct Reading { // in one piece with what it points to
+        ListNode link;   // in u->waiting or u->running
+        uv_work_t work;
+        CgroupUsage *usage;
         uint64_t number;
         CgroupUsageDone done; // NULL: cancelled
         void *userdata;
+        size_t n;
         Item *items;
         UnitUsage *samples;
-        size_t n, next; // `next`: first one that is in no job yet
-        unsigned n_jobs;
 } Reading;
-
-typedef struct Job {
-        uv_work_t work;
-        CgroupUsage *usage;
-        Reading *reading; // NULL: it rests
-        size_t from, to;
-} Job;
 
 struct CgroupUsage {
         uv_loop_t *loop;
@@ -68,11 +61,9 @@ struct CgroupUsage {
         Map groups; // path -> Group
         ListNode held;
         size_t max_groups;
-        ListNode readings;
-        size_t n_readings;
+        ListNode waiting, running;
+        unsigned n_waiting, n_running;
         uint64_t last_number;
-        Job jobs[USAGE_JOBS_MAX];
-        unsigned n_jobs;
         bool closing, timer_closed;
         void (*closed)(void *userdata);
         void *closed_data;
@@ -142,13 +133,13 @@ static void group_give_back(CgroupUsage *u, Group *g) {
                 group_free(u, g);
 }
 
-// Not while a reading is under way: jobs have groups.
+// Not while a reading is under way: it has groups.
 static void on_sweep(uv_timer_t *timer) {
         CgroupUsage *u = timer->data;
         uint64_t now_us = clock_monotonic_us();
         unsigned n = 0;
 
-        if (u->n_readings > 0)
+        if (u->n_waiting + u->n_running > 0)
                 return;
         while (!list_is_empty(&u->held) && n < SWEEP_GROUPS) {
                 Group *g = CONTAINER_OF(u->held.next, Group, link);
@@ -166,15 +157,9 @@ static void on_sweep(uv_timer_t *timer) {
 
 // ---- readings
 
-static void reading_free(CgroupUsage *u, Reading *r) {
-        if (list_is_linked(&r->link)) {
-                list_unlink(&r->link);
-                u->n_readings--;
-        }
-        for (size_t i = 0; r->items && i < r->n; i++)
-                free(r->items[i].path);
-        free(r->items);
-        free(r->samples);
+static void waiting_free(CgroupUsage *u, Reading *r) {
+        list_unlink(&r->link);
+        u->n_waiting--;
         free(r);
 }
 
@@ -182,10 +167,8 @@ static void maybe_closed(CgroupUsage *u) {
         void (*closed)(void *) = u->closed;
         void *data = u->closed_data;
 
-        if (!u->closing || u->n_jobs > 0 || !u->timer_closed)
+        if (!u->closing || u->n_running > 0 || !u->timer_closed)
                 return;
-        while (!list_is_empty(&u->readings))
-                reading_free(u, CONTAINER_OF(u->readings.next, Reading, link));
         while (!list_is_empty(&u->held))
                 group_free(u, CONTAINER_OF(u->held.next, Group, link));
         map_done(&u->groups);
@@ -195,11 +178,10 @@ static void maybe_closed(CgroupUsage *u) {
 }
 
 // In the pool.
-static void run_job(uv_work_t *work) {
-        Job *job = CONTAINER_OF(work, Job, work);
-        Reading *r = job->reading;
+static void run(uv_work_t *work) {
+        Reading *r = CONTAINER_OF(work, Reading, work);
 
-        for (size_t i = job->from; i < job->to; i++) {
+        for (size_t i = 0; i < r->n; i++) {
                 CgroupFiles once = CGROUP_FILES_CLOSED;
 
                 cgroup_files_read(r->items[i].group ? &r->items[i].group->files : &once, r->items[i].path,
@@ -208,95 +190,79 @@ static void run_job(uv_work_t *work) {
         }
 }
 
-static void on_job_back(uv_work_t *work, int status) {
-        Job *job = CONTAINER_OF(work, Job, work);
-        CgroupUsage *u = job->usage;
-        Reading *r = TAKE_PTR(job->reading);
+static void on_back(uv_work_t *work, int status) {
+        Reading *r = CONTAINER_OF(work, Reading, work);
+        CgroupUsage *u = r->usage;
 
-        for (size_t i = job->from; i < job->to; i++)
+        for (size_t i = 0; i < r->n; i++)
                 if (r->items[i].group)
                         group_give_back(u, TAKE_PTR(r->items[i].group));
-        u->n_jobs--;
-        r->n_jobs--;
-        if (u->closing) {
-                maybe_closed(u);
-                return;
-        }
-        if (r->n_jobs > 0 || (r->next < r->n && r->done)) {
-                pump(u);
-                return;
-        }
         list_unlink(&r->link);
-        u->n_readings--;
+        u->n_running--;
         pump(u); // before `done`, which may close us
         if (r->done)
                 r->done(r->samples, r->n, r->userdata);
-        reading_free(NULL, r);
+        else
+                maybe_closed(u);
+        free(r);
 }
 
-static void start_job(CgroupUsage *u, Reading *r) {
+static void start(CgroupUsage *u, Reading *r) {
         uint64_t now_us = clock_monotonic_us();
-        Job *job = u->jobs;
 
-        while (job->reading)
-                job++;
-        job->usage = u;
-        job->reading = r;
-        job->from = r->next;
-        job->to = MIN_OF(r->n, r->next + USAGE_UNITS_PER_JOB);
-        for (size_t i = job->from; i < job->to; i++)
+        for (size_t i = 0; i < r->n; i++)
                 r->items[i].group = group_take(u, r->items[i].path, now_us);
-        r->next = job->to;
-        r->n_jobs++;
-        u->n_jobs++;
-        if (uv_queue_work(u->loop, &job->work, run_job, on_job_back) < 0)
+        list_unlink(&r->link);
+        list_append(&u->running, &r->link);
+        u->n_waiting--;
+        u->n_running++;
+        if (uv_queue_work(u->loop, &r->work, run, on_back) < 0)
                 assert(false); // it has no other reason to fail than a missing callback
 }
 
 static void pump(CgroupUsage *u) {
-        while (!u->closing && !list_is_empty(&u->readings) && u->n_jobs < USAGE_JOBS_MAX) {
-                Reading *r = CONTAINER_OF(u->readings.next, Reading, link);
-
-                if (!r->done || r->next == r->n)
-                        return;
-                start_job(u, r);
-        }
+        while (!u->closing && !list_is_empty(&u->waiting) && u->n_running < USAGE_JOBS_MAX)
+                start(u, CONTAINER_OF(u->waiting.next, Reading, link));
 }
 
-static int fill(Reading *r, const char *const *paths, size_t n) {
-        r->items = calloc(n, sizeof(*r->items));
-        r->samples = calloc(n, sizeof(*r->samples));
-        if (!r->items || !r->samples)
-                return -ENOMEM;
-        for (; r->n < n; r->n++) {
-                r->items[r->n].path = strdup(paths[r->n]);
-                if (!r->items[r->n].path)
-                        return -ENOMEM;
+static Reading *reading_new(CgroupUsage *u, const char *const *paths, size_t n) {
+        size_t len = 0;
+        Reading *r;
+        char *text;
+
+        for (size_t i = 0; i < n; i++)
+                len += strlen(paths[i]) + 1;
+        r = calloc(1, sizeof(*r) + n * (sizeof(Item) + sizeof(UnitUsage)) + len);
+        if (!r)
+                return NULL;
+        r->usage = u;
+        r->n = n;
+        r->samples = (UnitUsage *) (r + 1);
+        r->items = (Item *) (r->samples + n);
+        text = (char *) (r->items + n);
+        for (size_t i = 0; i < n; i++) {
+                r->items[i].path = text;
+                text = stpcpy(text, paths[i]) + 1;
         }
-        return 0;
+        return r;
 }
 
 int cgroup_usage_read(CgroupUsage *u, const char *const *paths, size_t n, CgroupUsageDone done,
                       void *userdata, uint64_t *ret_id) {
         Reading *r;
-        int k;
 
-        if (n == 0)
-                return -EINVAL;
-        if (u->n_readings >= USAGE_READS_MAX)
+        if (n > USAGE_UNITS_PER_READING)
+                return -E2BIG;
+        if (u->n_waiting + u->n_running >= USAGE_READS_MAX)
                 return -EBUSY;
-        r = calloc(1, sizeof(*r));
+        r = reading_new(u, paths, n);
         if (!r)
                 return -ENOMEM;
-        *r = (Reading){.number = ++u->last_number, .done = done, .userdata = userdata};
-        list_init(&r->link);
-        k = fill(r, paths, n);
-        if (k < 0) {
-                reading_free(u, r);
-                return k;
-        }
-        list_append(&u->readings, &r->link);
-        u->n_readings++;
+        r->number = ++u->last_number;
+        r->done = done;
+        r->userdata = userdata;
+        list_append(&u->waiting, &r->link);
+        u->n_waiting++;
         *ret_id = r->number;
         if (!uv_is_active((uv_handle_t *) &u->sweep))
                 uv_timer_start(&u->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
@@ -305,15 +271,17 @@ int cgroup_usage_read(CgroupUsage *u, const char *const *paths, size_t n, Cgroup
 }
 
 void cgroup_usage_cancel(CgroupUsage *u, uint64_t id) {
-        list_foreach_safe (n, &u->readings) {
+        list_foreach (n, &u->running) {
                 Reading *r = CONTAINER_OF(n, Reading, link);
 
-                if (r->number != id)
-                        continue;
-                r->done = NULL;
-                if (r->n_jobs == 0)
-                        reading_free(u, r);
-                return;
+                if (r->number == id)
+                        r->done = NULL;
+        }
+        list_foreach_safe (n, &u->waiting) {
+                Reading *r = CONTAINER_OF(n, Reading, link);
+
+                if (r->number == id)
+                        waiting_free(u, r);
         }
 }
 
@@ -335,7 +303,8 @@ int cgroup_usage_new(uv_loop_t *loop, size_t max_groups, CgroupUsage **ret) {
                 return -ENOMEM;
         *u = (CgroupUsage){.loop = loop, .max_groups = max_groups ?: groups_allowed()};
         list_init(&u->held);
-        list_init(&u->readings);
+        list_init(&u->waiting);
+        list_init(&u->running);
         uv_timer_init(loop, &u->sweep);
         u->sweep.data = u;
         *ret = u;
@@ -353,8 +322,10 @@ void cgroup_usage_close(CgroupUsage *u, void (*closed)(void *userdata), void *us
         u->closing = true;
         u->closed = closed;
         u->closed_data = userdata;
-        list_foreach (n, &u->readings)
+        list_foreach (n, &u->running)
                 CONTAINER_OF(n, Reading, link)->done = NULL;
+        while (!list_is_empty(&u->waiting))
+                waiting_free(u, CONTAINER_OF(u->waiting.next, Reading, link));
         uv_close((uv_handle_t *) &u->sweep, on_timer_closed);
 }
 

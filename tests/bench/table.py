@@ -60,6 +60,7 @@ TARGETS = {
     **{("allocators", metric): ("", None) for metric in ["wall", "cpu", "rss", "private"]},
     ("usage-1k", "wall"): ("<= 10", lambda f: f["value"] <= 10),
     ("usage-1k", "loop-lag"): ("<= 2", lambda f: f["value"] <= 2),
+    ("usage-1k", "turn-cpu"): ("<= 2", lambda f: f["value"] <= 2),
     ("usage-1k", "loop-cpu"): ("", None),
     ("place-simple", "rate"): (">= 1,000,000", lambda f: f["value"] >= 1000000),
     ("place-constrained", "rate"): (">= 100,000", lambda f: f["value"] >= 100000),

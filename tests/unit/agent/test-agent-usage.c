@@ -206,7 +206,7 @@ static void a_look_goes_on_until_it_is_cancelled(void **state) {
 
         meet_leader(NULL, 0);
         assert_int_equal(look(&h, NULL, 100, &cancel), 0);
-        assert_int_equal(h.n_readings, 1); // no units: nothing to wait for
+        loop_until(h.n_readings == 1); // of no units
         start("web.service", false);
         record("system.slice/web.service", 1);
         loop_until(h.n_rows >= 2);
@@ -219,6 +219,61 @@ static void a_look_goes_on_until_it_is_cancelled(void **state) {
         heard_done(&h);
         look_once(&h, NULL);
         assert_int_equal(h.n_rows, 1);
+        heard_done(&h);
+}
+
+// However many units there are.
+static void no_turn_has_more_than_its_pieces(void) {
+        Heard h = {};
+        uint64_t cancel;
+        size_t before = 0;
+
+        assert_int_equal(look(&h, NULL, 0, &cancel), 0);
+        assert_int_equal(h.n_pages, 0);
+        while (!h.final) {
+                uv_run(&test_loop, UV_RUN_ONCE);
+                assert_true(h.n_pages - before <= USAGE_JOBS_MAX);
+                before = h.n_pages;
+        }
+        heard_done(&h);
+}
+
+static void units_may_go_during_a_reading(void **state) {
+        enum { N = 4 * USAGE_UNITS_PER_READING };
+        static char names[N][32];
+        static Order orders[N];
+        Heard h = {};
+        uint64_t cancel;
+
+        meet_leader(NULL, 0);
+        for (int i = 0; i < N; i++) {
+                char path[64];
+
+                snprintf(names[i], sizeof(names[i]), "u%i.service", i);
+                snprintf(path, sizeof(path), "told/%s", names[i]);
+                record(path, 7);
+                orders[i] = (Order){.name = names[i], .content = web, .revision = 5, .start = 5};
+        }
+        send_orders(orders, N);
+        for (int i = 0; i < N; i++)
+                loop_until(answered(names[i], 5));
+        for (unsigned before = UINT32_MAX; before != pid1_n_groups(pid1);) {
+                before = pid1_n_groups(pid1);
+                look_once(&h, NULL);
+                loop_until(w.agent->system->n_asking == 0);
+        }
+        heard_done(&h);
+        assert_int_equal(look(&h, NULL, 0, &cancel), 0);
+        for (int i = 0; i < N; i++) {
+                AgentUnit *u = agent_unit_find(w.agent->system, names[i]);
+
+                if (i % 3 == 0)
+                        agent_unit_free(u);
+        }
+        loop_until(h.final);
+        assert_true(h.n_rows >= N - (N + 2) / 3 && h.n_rows <= N); // none of those that stayed is left out
+        for (int i = 0; i < N; i++)
+                assert_true(i % 3 == 0 || row_of(&h, names[i]));
         heard_done(&h);
 }
 
@@ -252,9 +307,12 @@ static void rows_come_in_pages_and_a_page_may_end_it(void **state) {
         }
         look_once(&h, NULL);
         assert_true(h.n_rows > 512);
-        assert_int_equal(h.n_pages, (h.n_rows + 511) / 512);
-        for (size_t i = 0; i < h.n_pages; i++)
+        assert_true(h.n_pages >= (h.n_rows + USAGE_UNITS_PER_READING - 1) / USAGE_UNITS_PER_READING);
+        for (size_t i = 0; i < h.n_pages; i++) {
                 assert_int_equal(h.pages[i]->usage->last, i + 1 == h.n_pages);
+                assert_true(h.pages[i]->usage->n_rows <= USAGE_UNITS_PER_READING);
+        }
+        no_turn_has_more_than_its_pieces();
 
         heard_done(&h);
         assert_int_equal(look(&h, NULL, 1000, &cancel), 0);
@@ -374,6 +432,7 @@ int main(void) {
                 WORLD_TEST(units_elsewhere_are_asked_for_once),
                 WORLD_TEST(a_look_goes_on_until_it_is_cancelled),
                 WORLD_TEST(rows_come_in_pages_and_a_page_may_end_it),
+                WORLD_TEST(units_may_go_during_a_reading),
                 WORLD_TEST(too_many_patterns_are_refused),
                 WORLD_TEST(too_many_looks_are_refused),
                 WORLD_TEST(the_leader_looks_through_its_link),

@@ -263,16 +263,29 @@ static void a_group_that_is_not_there(void **state) {
         assert_false(read_one("f.service")->exists);
 }
 
+// In one reading after the other, all asked for at once.
 static void read_all(char (*groups)[32], size_t n, Seen *seen) {
+        enum { PARTS = 8 };
+        static Seen parts[PARTS];
         char **paths = calloc(n, sizeof(*paths));
+        size_t n_parts = 0;
         uint64_t id;
 
         *seen = (Seen){};
+        memset(parts, 0, sizeof(parts));
         assert_non_null(paths);
         for (size_t i = 0; i < n; i++)
                 assert_non_null(paths[i] = str_printf("%s/%s", dir, groups[i]));
-        assert_int_equal(cgroup_usage_read(usage, (const char *const *) paths, n, on_samples, seen, &id), 0);
-        loop_until(seen->times == 1);
+        for (size_t at = 0; at < n; at += USAGE_UNITS_PER_READING)
+                assert_int_equal(cgroup_usage_read(usage, (const char *const *) paths + at,
+                                                   MIN_OF(n - at, (size_t) USAGE_UNITS_PER_READING),
+                                                   on_samples, &parts[n_parts++], &id),
+                                 0);
+        for (size_t i = 0; i < n_parts; i++) {
+                loop_until(parts[i].times == 1);
+                memcpy(seen->samples + seen->n, parts[i].samples, parts[i].n * sizeof(*seen->samples));
+                seen->n += parts[i].n;
+        }
         assert_int_equal(seen->n, n);
         for (size_t i = 0; i < n; i++)
                 free(paths[i]);
@@ -319,7 +332,7 @@ static void a_name_given_twice_is_read_twice(void **state) {
         assert_int_equal(cgroup_usage_n_held(usage), 1);
 }
 
-static void readings_end_in_order_and_can_be_cancelled(void **state) {
+static void readings_begin_in_order_and_can_be_cancelled(void **state) {
         _cleanup_free_ char *path = NULL;
         const char *paths[1];
         Seen seen[4] = {};
@@ -337,7 +350,20 @@ static void readings_end_in_order_and_can_be_cancelled(void **state) {
         assert_int_equal(seen[0].times, 0);
         assert_int_equal(seen[1].times, 1);
         assert_int_equal(seen[2].times, 0);
-        assert_int_equal(cgroup_usage_read(usage, paths, 0, on_samples, &seen[0], ids), -EINVAL);
+}
+
+static void a_reading_has_a_size(void **state) {
+        static const char *paths[USAGE_UNITS_PER_READING + 1];
+        Seen seen = {};
+        uint64_t id;
+
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
+                paths[i] = "/none";
+        assert_int_equal(cgroup_usage_read(usage, paths, ELEMENTSOF(paths), on_samples, &seen, &id), -E2BIG);
+        assert_int_equal(cgroup_usage_read(usage, paths, 0, on_samples, &seen, &id), 0);
+        assert_int_equal(seen.times, 0); // later, as always
+        loop_until(seen.times == 1);
+        assert_int_equal(seen.n, 0);
 }
 
 static void too_many_readings_are_refused(void **state) {
@@ -495,7 +521,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_group_that_is_not_there, setup, teardown),
                 cmocka_unit_test_setup_teardown(many_groups_in_their_order_and_few_held, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_name_given_twice_is_read_twice, setup, teardown),
-                cmocka_unit_test_setup_teardown(readings_end_in_order_and_can_be_cancelled, setup, teardown),
+                cmocka_unit_test_setup_teardown(readings_begin_in_order_and_can_be_cancelled, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_reading_has_a_size, setup, teardown),
                 cmocka_unit_test_setup_teardown(too_many_readings_are_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(it_may_be_closed_at_any_time, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_real_group_that_is_made_again, setup, teardown),

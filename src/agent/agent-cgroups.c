@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where a unit's control group is: that follows from its slice and its name. Units that are somewhere else
+// (a Slice= in a file or a drop-in of somebody) are found out the first time that they are missed, by one
+// question to systemd per run of the unit, and then remembered.
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "agent-private.h"
+#include "cgroup-path.h"
+#include "journal.h"
+#include "unit-name.h"
+
+enum {
+        AGENT_USAGE_ASKS_MAX = 16, // questions to systemd for control groups at a time
+};
+
+typedef struct ToldGroup {
+        uint8_t invocation_id[16]; // of the run that was asked for
+        char *path;                // NULL: no answer yet, or it has none
+        char name[];
+} ToldGroup;
+
+typedef struct Question { // userdata of what cannot be cancelled
+        AgentNode *node;
+        char name[];
+} Question;
+
+const char *agent_cgroup_root(AgentNode *node) {
+        char root[CGROUP_PATH_MAX];
+        int pid;
+
+        if (node->cgroup_root && node->cgroup_pid == 0)
+                return node->cgroup_root;
+        pid = node->systemd ? systemd_manager_pid(node->systemd) : -ENOTCONN;
+        if (pid < 0 || pid == node->cgroup_pid)
+                return node->cgroup_root;
+        free(TAKE_PTR(node->cgroup_root));
+        node->cgroup_pid = pid; // also if it has none: that does not change while it runs
+        if (cgroup_manager_root(pid, root, sizeof(root)) == 0)
+                node->cgroup_root = strdup(root);
+        return node->cgroup_root;
+}
+
+static void told_free(void *value) {
+        ToldGroup *t = value;
+
+        free(t->path);
+        free(t);
+}
+
+// What was told about the present run.
+static ToldGroup *told_find(const AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+        ToldGroup *t = map_find_str(&u->node->told, u->name);
+
+        return t && rt && memcmp(t->invocation_id, rt->invocation_id, 16) == 0 ? t : NULL;
+}
+
+void agent_cgroup_forget(AgentUnit *u) {
+        ToldGroup *t = map_take_str(&u->node->told, u->name);
+
+        if (t)
+                told_free(t);
+}
+
+void agent_cgroups_done(AgentNode *node) {
+        map_done_with(&node->told, told_free);
+        free(TAKE_PTR(node->cgroup_root));
+}
+
+char *agent_told_cgroup(AgentNode *node, const char *control_group) {
+        const char *root = agent_cgroup_root(node);
+        char path[CGROUP_PATH_MAX];
+
+        if (!root || cgroup_told_path(root, control_group, path, sizeof(path)) < 0)
+                return NULL;
+        return strdup(path);
+}
+
+int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t size) {
+        const char *slice = u->held.slice;
+        const ToldGroup *told = told_find(u);
+        char by_default[UNIT_NAME_MAX * 4];
+
+        if (told && told->path)
+                return (size_t) snprintf(ret, size, "%s", told->path) < size ? 0 : -ENAMETOOLONG;
+        if (!root)
+                return -ENOENT;
+        if (!*slice) {
+                if (cgroup_default_slice(u->name, u->node->uid != JOURNAL_SYSTEM, by_default,
+                                         sizeof(by_default)) < 0)
+                        return -ENOENT;
+                slice = by_default;
+        }
+        return cgroup_unit_path(root, slice, u->name, ret, size);
+}
+
+static void on_told(int error, const char *control_group, void *userdata) {
+        _cleanup_free_ Question *q = userdata;
+        ToldGroup *t = map_find_str(&q->node->told, q->name);
+
+        q->node->n_asking--;
+        if (!t)
+                return;
+        if (error < 0) { // asked again at the next miss
+                map_take_str(&q->node->told, q->name);
+                told_free(t);
+                return;
+        }
+        free(t->path);
+        t->path = *control_group ? agent_told_cgroup(q->node, control_group) : NULL;
+}
+
+static ToldGroup *told_new(AgentUnit *u, const UnitRuntime *rt) {
+        size_t len = strlen(u->name) + 1;
+        ToldGroup *t;
+
+        agent_cgroup_forget(u);
+        t = calloc(1, sizeof(*t) + len);
+        if (!t)
+                return NULL;
+        memcpy(t->invocation_id, rt->invocation_id, 16);
+        memcpy(t->name, u->name, len);
+        if (map_add_str(&u->node->told, t->name, t) < 0) {
+                free(t);
+                return NULL;
+        }
+        return t;
+}
+
+void agent_cgroup_missed(AgentUnit *u) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+        size_t len = strlen(u->name) + 1;
+        Question *q;
+
+        if (!rt || streq(rt->sub, "exited") || told_find(u) || u->node->n_asking >= AGENT_USAGE_ASKS_MAX)
+                return;
+        q = malloc(sizeof(*q) + len);
+        if (!q || !told_new(u, rt)) {
+                free(q);
+                return;
+        }
+        q->node = u->node;
+        memcpy(q->name, u->name, len);
+        if (systemd_manager_control_group(u->node->systemd, q->name, on_told, q) < 0) {
+                free(q);
+                agent_cgroup_forget(u);
+                return;
+        }
+        u->node->n_asking++;
+}

@@ -43,13 +43,19 @@ static uint32_t share_of(const PlacedHost *h, unsigned resource, uint32_t whole)
         return used >= offers ? whole : (uint32_t) (used * whole / offers);
 }
 
-uint32_t node_load(const Placement *p, const PlacedNode *n) {
-        const PlacedHost *h = &p->hosts[n->host];
+uint32_t host_share(const Placement *p, const PlacedHost *h) {
         uint32_t share = 0;
 
         for (unsigned i = 0; i < p->n_resources; i++)
                 share = MAX_OF(share, share_of(h, i, PLACEMENT_SHARE));
-        return share + PLACEMENT_UNIT_LOAD * (n->n_units + n->n_others) * PLACEMENT_SIZE_ONE / h->size +
+        return share;
+}
+
+uint32_t node_load(const Placement *p, const PlacedNode *n) {
+        const PlacedHost *h = &p->hosts[n->host];
+
+        return host_share(p, h) +
+               PLACEMENT_UNIT_LOAD * (n->n_units + n->n_others) * PLACEMENT_SIZE_ONE / h->size +
                host_points(h, p->now_us);
 }
 

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A local search: moves are tried on the Placement itself, kept if they are better, and all taken back at
+// the end.
+//
+//      1. units whose group is uneven, or that have an unmatched preference, in the order of their handles
+//      2. the host with the highest load, again and again: of its units the one whose move evens out most
+//      3. from 1, until neither finds anything
+//      4. units that may as well stay return; from 1 if there are any
+//
+// Each step lowers what rebalance.h says (4: or leaves it and lowers the number of moves), so this ends.
+#include "rebalance.h"
+
+#include <errno.h>
+
+#include "due.h"
+#include "placement-private.h"
+#include "str.h"
+
+enum {
+        MARGIN_PART = 16, // of a load: smaller differences are none
+};
+
+typedef struct Badness { // less is better; the first counts more
+        int64_t spread, load;
+} Badness;
+
+typedef struct HostDue { // in the heap, the highest load first
+        Due due;
+        uint32_t host;
+} HostDue;
+
+typedef struct Search {
+        Placement *p;
+        const RebalanceRules *rules;
+        uint8_t *may;     // by unit: 0 not asked, 1 may move, 2 may not
+        uint32_t *origin; // by unit; PLACEMENT_NONE: it did not move
+        RebalanceMove *moves;
+        uint32_t n_moves, moves_allocated; // a unit has one entry, the latest at the end
+        HostDue *dues;                     // by host
+        DueHeap heap;
+        bool full; // max_moves reached
+} Search;
+
+static bool is_better(Badness d) { // of a difference
+        return d.spread < 0 || (d.spread == 0 && d.load < 0);
+}
+
+static bool is_worse(Badness d) {
+        return d.spread > 0 || (d.spread == 0 && d.load > 0);
+}
+
+// ------------------------------------------------------------------------------------------------ measures
+
+static uint32_t units_on(const Placement *p, const PlacedHost *h) {
+        uint32_t units = 0;
+
+        for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
+                units += p->nodes[n].n_units + p->nodes[n].n_others;
+        return units;
+}
+
+// Like node_load(), for all nodes of the host, and without penalties, which come and go.
+static int64_t host_load(const Placement *p, uint32_t host) {
+        const PlacedHost *h = &p->hosts[host];
+
+        return host_share(p, h) +
+               (int64_t) PLACEMENT_UNIT_LOAD * units_on(p, h) * PLACEMENT_SIZE_ONE / h->size;
+}
+
+// What the unit adds to a load, wherever it is.
+static int64_t unit_weight(const Placement *p, const Class *c) {
+        int64_t share = 0;
+
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (p->largest[i] > 0)
+                        share = MAX_OF(share,
+                                       (int64_t) c->spec.demand.of[i] * PLACEMENT_SHARE / p->largest[i]);
+        return share + PLACEMENT_UNIT_LOAD;
+}
+
+static uint32_t unmatched(const Placement *p, const Class *c, uint32_t node) {
+        uint32_t weights = 0;
+
+        for (uint32_t i = 0; i < c->spec.n_prefers; i++)
+                if (!term_matches(p, &c->prefers[i], node))
+                        weights += c->spec.weights[i];
+        return weights;
+}
+
+// Units of its group in the domain of the node.
+static uint32_t level(const Placement *p, const Class *c, uint32_t node) {
+        const Group *g;
+
+        if (c->spread == PLACEMENT_NONE)
+                return 0;
+        g = &p->groups[p->spreads[c->spread].group];
+        return group_at(g, node_domain(p, node, g->key));
+}
+
+static int64_t squared(int64_t n) {
+        return n * n;
+}
+
+// ------------------------------------------------------------------------------------------------ one move
+
+typedef struct Trial {
+        Badness change;
+        int64_t gain;   // of load and weights, as the unit sees them
+        int64_t load;   // of the host that it leaves, with it
+        uint32_t share; // of that
+        RebalanceMove move;
+} Trial;
+
+// The unit goes to `to`; what that changes. -ENOMEM
+static int shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
+        PlacedUnit *u = &p->units[unit];
+        const Class *c = unit_class(p, u);
+        uint32_t from = u->node, a = p->nodes[from].host, b = p->nodes[to].host;
+        int64_t there = host_load(p, b), weight_here = unmatched(p, c, from), weight = unmatched(p, c, to);
+        uint32_t units_here = units_on(p, &p->hosts[a]), units_there = units_on(p, &p->hosts[b]);
+        uint32_t share_here = host_share(p, &p->hosts[a]), share_there = host_share(p, &p->hosts[b]);
+        uint32_t level_here = level(p, c, from), level_there;
+        int r;
+
+        *ret = (Trial){.load = host_load(p, a),
+                       .share = share_here,
+                       .move = {.unit = unit, .from = from, .to = to}};
+        r = unit_leave(p, unit);
+        if (r < 0)
+                return r;
+        level_there = level(p, c, to);
+        if (a == b)
+                there = host_load(p, b);
+        ret->gain = host_load(p, a) + weight_here - there - weight;
+        ret->change.load = squared(host_load(p, a)) - squared(ret->load);
+        r = unit_enter(p, unit, to);
+        if (r < 0)
+                return r;
+        ret->change.load +=
+                squared(host_load(p, b)) - squared(there) + 2 * unit_weight(p, c) * (weight - weight_here);
+        if (c->spread != PLACEMENT_NONE)
+                ret->change.spread = squared(level_here - 1) - squared(level_here) +
+                                     squared(level_there + 1) - squared(level_there);
+        if (ret->change.spread < 0) {
+                ret->move.why = REBALANCE_SPREAD;
+                ret->move.here = level_here;
+                ret->move.there = level_there;
+        } else if (weight < weight_here) {
+                ret->move.why = REBALANCE_PREFERENCE;
+                ret->move.here = (uint32_t) weight_here;
+                ret->move.there = (uint32_t) weight;
+        } else if (share_here > share_there) {
+                ret->move.why = REBALANCE_SHARE;
+                ret->move.here = share_here * 100 / PLACEMENT_SHARE;
+                ret->move.there = share_there * 100 / PLACEMENT_SHARE;
+        } else {
+                ret->move.why = REBALANCE_UNITS;
+                ret->move.here = units_here;
+                ret->move.there = units_there;
+        }
+        return 0;
+}
+
+static int shift_back(Placement *p, uint32_t unit, uint32_t node) {
+        int r = unit_leave(p, unit);
+
+        return r < 0 ? r : unit_enter(p, unit, node);
+}
+
+// Whether the node would take the unit if that were on no node. -ENOMEM
+static int node_takes(Placement *p, uint32_t unit, uint32_t node) {
+        const Class *c = unit_class(p, &p->units[unit]);
+        uint32_t from = p->units[unit].node;
+        int r = unit_leave(p, unit), back;
+        bool takes;
+
+        if (r < 0)
+                return r;
+        if (c->spread != PLACEMENT_NONE)
+                spread_settle(p, &p->spreads[c->spread]);
+        takes = p->nodes[node].state == PLACEMENT_OPEN && node_may_hold(p, node, &unit, 1);
+        back = unit_enter(p, unit, from);
+        return back < 0 ? back : takes;
+}
+
+// What is reserved is no measure of small units that reserve nothing.
+static int64_t margin(int64_t load, uint32_t share, bool reserves) {
+        return MAX_OF((load - (reserves ? 0 : share)) / MARGIN_PART, (int64_t) PLACEMENT_UNIT_LOAD);
+}
+
+static bool is_worth_it(const Placement *p, const Trial *t) {
+        bool reserves = unit_weight(p, unit_class(p, &p->units[t->move.unit])) > PLACEMENT_UNIT_LOAD;
+
+        return t->change.spread < 0 || (t->change.spread == 0 && t->change.load < 0 &&
+                                        t->gain >= margin(t->load, t->share, reserves));
+}
+
+// Where the unit would go if it were on no node; PLACEMENT_NONE: where it is. -ENOMEM
+static int find_node(Placement *p, uint32_t unit, uint32_t *ret) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t from = u->node, home = u->home;
+        int r = unit_leave(p, unit);
+
+        if (r < 0)
+                return r;
+        u->home = PLACEMENT_NONE; // it is not to go home
+        *ret = choose(p, &unit, 1);
+        r = unit_enter(p, unit, from);
+        u->home = home;
+        if (*ret == from || (*ret != PLACEMENT_NONE && p->nodes[*ret].state != PLACEMENT_OPEN))
+                *ret = PLACEMENT_NONE;
+        return r;
+}
+
+// The best that can be done for the unit, tried and taken back; ret->move.to is PLACEMENT_NONE if that is
+// nothing. -ENOMEM
+static int try_unit(Search *s, uint32_t unit, Trial *ret) {
+        uint32_t from = s->p->units[unit].node, to;
+        int r = find_node(s->p, unit, &to);
+
+        *ret = (Trial){.move.to = PLACEMENT_NONE};
+        if (r < 0 || to == PLACEMENT_NONE)
+                return r;
+        r = shift(s->p, unit, to, ret);
+        if (r < 0)
+                return r;
+        if (!is_worth_it(s->p, ret))
+                ret->move.to = PLACEMENT_NONE;
+        return shift_back(s->p, unit, from);
+}
+
+static bool is_tied(const PlacedUnit *u) {
+        return u->follows != PLACEMENT_NONE || u->followed != PLACEMENT_NONE;
+}
+
+static bool may_move(Search *s, uint32_t unit) {
+        const Placement *p = s->p;
+        const PlacedUnit *u = &p->units[unit];
+
+        if (!s->may[unit])
+                s->may[unit] =
+                        u->node != PLACEMENT_NONE && u->queue == PLACEMENT_NONE && u->flags & UNIT_WANTED &&
+                                        !is_tied(u) && p->nodes[u->node].state == PLACEMENT_OPEN &&
+                                        unit_class(p, u)->spec.policy != PLACEMENT_BEST_FIT &&
+                                        (!s->rules->may_move || s->rules->may_move(unit, s->rules->userdata))
+                                ? 1
+                                : 2;
+        return s->may[unit] == 1;
+}
+
+// ------------------------------------------------------------------------------------------------ the plan
+
+static void forget_move(Search *s, uint32_t unit) {
+        uint32_t kept = 0;
+
+        for (uint32_t i = 0; i < s->n_moves; i++)
+                if (s->moves[i].unit != unit)
+                        s->moves[kept++] = s->moves[i];
+        s->n_moves = kept;
+}
+
+static int make(Search *s, const Trial *t) {
+        uint32_t unit = t->move.unit, *origin = &s->origin[unit];
+        bool first = *origin == PLACEMENT_NONE;
+        int r = grow(&s->moves, &s->moves_allocated, s->n_moves + 1, sizeof *s->moves);
+
+        r = r < 0 ? r : shift_back(s->p, unit, t->move.to);
+        if (r < 0)
+                return r;
+        if (first)
+                *origin = t->move.from;
+        else
+                forget_move(s, unit);
+        if (t->move.to == *origin) {
+                *origin = PLACEMENT_NONE;
+        } else {
+                s->moves[s->n_moves] = t->move;
+                s->moves[s->n_moves++].from = *origin;
+        }
+        s->full |= s->n_moves >= s->rules->max_moves;
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ spread,
+// wishes
+
+static bool wants_elsewhere(Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+        const Class *c = unit_class(p, u);
+
+        if (c->spread != PLACEMENT_NONE) {
+                Spread *s = &p->spreads[c->spread];
+
+                spread_settle(p, s);
+                if (s->min != UINT32_MAX && level(p, c, u->node) > s->min + 1)
+                        return true;
+        }
+        return c->spec.n_prefers > 0 && unmatched(p, c, u->node) > 0;
+}
+
+static int please_units(Search *s, bool *ret_changed) {
+        const Placement *p = s->p;
+        int r = 0;
+
+        for (uint32_t unit = 0; unit < p->unit_slots.n && r >= 0 && !s->full; unit++) {
+                const Class *c;
+                Trial t;
+
+                if (!p->unit_slots.used[unit])
+                        continue;
+                c = unit_class(p, &p->units[unit]);
+                if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0) || !may_move(s, unit) ||
+                    !wants_elsewhere(s->p, unit))
+                        continue;
+                r = try_unit(s, unit, &t);
+                if (r < 0 || t.move.to == PLACEMENT_NONE)
+                        continue;
+                r = make(s, &t);
+                *ret_changed = true;
+        }
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ evening
+// out
+
+static int enter_heap(Search *s, uint32_t host) {
+        s->dues[host].host = host;
+        return due_set(&s->heap, &s->dues[host].due,
+                       (uint64_t) INT64_MAX - (uint64_t) host_load(s->p, host));
+}
+
+static bool is_open(const Placement *p, const PlacedHost *h) {
+        for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
+                if (p->nodes[n].state == PLACEMENT_OPEN)
+                        return true;
+        return false;
+}
+
+static int fill_heap(Search *s, int64_t *ret_least) {
+        int r = 0;
+
+        *ret_least = INT64_MAX;
+        for (uint32_t h = 0; h < s->p->host_slots.n && r >= 0; h++)
+                if (s->p->host_slots.used[h] && is_open(s->p, &s->p->hosts[h])) {
+                        *ret_least = MIN_OF(*ret_least, host_load(s->p, h));
+                        r = enter_heap(s, h);
+                }
+        return r;
+}
+
+static int by_shape(const void *a, const void *b) {
+        const uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+        return (x > y) - (x < y);
+}
+
+// The units of the node that may move, one of each shape: those are alike but for their exclusions.
+static int list_units(Search *s, uint32_t node, uint64_t **ret, uint32_t *ret_n) {
+        const Placement *p = s->p;
+        uint64_t *list = calloc((size_t) p->nodes[node].n_units + 1, sizeof *list);
+        uint32_t n = 0, kept = 0;
+
+        if (!list)
+                return -ENOMEM;
+        for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE; u = p->units[u].next)
+                if (may_move(s, u))
+                        list[n++] = (uint64_t) p->units[u].shape << 32 | u;
+        qsort(list, n, sizeof *list, by_shape);
+        for (uint32_t i = 0; i < n; i++)
+                if (i == 0 || list[i] >> 32 != list[i - 1] >> 32 ||
+                    p->units[(uint32_t) list[i]].flags & UNIT_EXCLUDED ||
+                    p->units[(uint32_t) list[i - 1]].flags & UNIT_EXCLUDED)
+                        list[kept++] = list[i];
+        *ret = list;
+        *ret_n = kept;
+        return 0;
+}
+
+static bool evens_more(const Trial *a, const Trial *b) {
+        if (b->move.to == PLACEMENT_NONE || a->change.spread != b->change.spread)
+                return b->move.to == PLACEMENT_NONE || a->change.spread < b->change.spread;
+        if (a->change.load != b->change.load)
+                return a->change.load < b->change.load;
+        return a->move.unit < b->move.unit;
+}
+
+static int best_of_node(Search *s, uint32_t node, Trial *best) {
+        _cleanup_free_ uint64_t *list = NULL;
+        uint32_t n;
+        int r = list_units(s, node, &list, &n);
+
+        for (uint32_t i = 0; r >= 0 && i < n; i++) {
+                Trial t;
+
+                r = try_unit(s, (uint32_t) list[i], &t);
+                if (r >= 0 && t.move.to != PLACEMENT_NONE && evens_more(&t, best))
+                        *best = t;
+        }
+        return r;
+}
+
+static int even_out(Search *s, bool *ret_changed) {
+        Placement *p = s->p;
+        int64_t least;
+        Due *d;
+        int r = fill_heap(s, &least);
+
+        while (r >= 0 && !s->full && (d = due_pop(&s->heap, UINT64_MAX))) {
+                uint32_t host = CONTAINER_OF(d, HostDue, due)->host;
+                Trial best = {.move.to = PLACEMENT_NONE};
+
+                if (host_load(p, host) - least <
+                    margin(host_load(p, host), host_share(p, &p->hosts[host]), false))
+                        continue;
+                for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE && r >= 0;
+                     n = p->nodes[n].next_of_host)
+                        r = best_of_node(s, n, &best);
+                if (r < 0 || best.move.to == PLACEMENT_NONE)
+                        continue;
+                *ret_changed = true;
+                r = make(s, &best);
+                r = r < 0 ? r : enter_heap(s, host);
+                r = r < 0 ? r : enter_heap(s, p->nodes[best.move.to].host);
+                least = MIN_OF(least, host_load(p, host));
+        }
+        while (due_pop(&s->heap, UINT64_MAX)) // for the next time
+                ;
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ the whole
+
+// Takes back moves that serve nobody any more.
+static int prune(Search *s, bool *ret_changed) {
+        Placement *p = s->p;
+
+        for (uint32_t i = s->n_moves; i-- > 0;) {
+                uint32_t unit = s->moves[i].unit, to = s->moves[i].to, origin = s->origin[unit];
+                Trial t;
+                int r = node_takes(p, unit, origin);
+
+                if (r == 0)
+                        continue;
+                r = r < 0 ? r : shift(p, unit, origin, &t);
+                if (r >= 0 && is_worse(t.change))
+                        r = shift_back(p, unit, to);
+                else if (r >= 0) {
+                        forget_move(s, unit);
+                        s->origin[unit] = PLACEMENT_NONE;
+                        *ret_changed = true;
+                }
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int search(Search *s) {
+        bool changed = true;
+        int r = 0;
+
+        while (r >= 0 && changed) {
+                changed = false;
+                r = please_units(s, &changed);
+                r = r < 0 ? r : even_out(s, &changed);
+                if (r >= 0 && (!changed || s->full))
+                        r = prune(s, &changed);
+                if (s->full)
+                        break;
+        }
+        return r;
+}
+
+static int take_back(Search *s) {
+        Placement *p = s->p;
+        int r = 0;
+
+        for (uint32_t i = s->n_moves; i-- > 0;) {
+                uint32_t unit = s->moves[i].unit;
+                int one = shift_back(p, unit, s->origin[unit]);
+
+                r = r < 0 ? r : one;
+        }
+        return r < 0 || !p->broken ? r : -ENOMEM;
+}
+
+static int search_init(Search *s, Placement *p, const RebalanceRules *rules) {
+        size_t n = (size_t) p->unit_slots.n + 1;
+
+        *s = (Search){.p = p, .rules = rules, .full = rules->max_moves == 0};
+        s->may = calloc(n, sizeof *s->may);
+        s->origin = malloc(n * sizeof *s->origin);
+        s->dues = calloc((size_t) p->host_slots.n + 1, sizeof *s->dues);
+        if (!s->may || !s->origin || !s->dues)
+                return -ENOMEM;
+        memset(s->origin, 0xff, n * sizeof *s->origin);
+        return 0;
+}
+
+// Makes the moves once more, now each unit straight to its end, in an order in which every one is possible
+// and better. What does not fit into any is not part of the plan: it may be of the next one.
+static int put_in_order(Search *s) {
+        uint32_t done = 0, n = s->n_moves;
+        bool progress = true;
+
+        while (progress && done < n) {
+                progress = false;
+                for (uint32_t i = done; i < n; i++) {
+                        RebalanceMove m = s->moves[i];
+                        int r = rebalance_carry_out(s->p, m.unit, m.to);
+
+                        if (r < 0)
+                                return r;
+                        if (r == 0)
+                                continue;
+                        memmove(&s->moves[done + 1], &s->moves[done], (i - done) * sizeof m);
+                        s->moves[done++] = m;
+                        progress = true;
+                }
+        }
+        s->n_moves = done;
+        return 0;
+}
+
+int rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
+                   bool *ret_more) {
+        Search s;
+        int r = search_init(&s, p, rules), back;
+
+        r = r < 0 ? r : search(&s);
+        back = take_back(&s);
+        r = r < 0 ? r : back;
+        if (r >= 0) {
+                r = put_in_order(&s);
+                back = take_back(&s);
+                r = r < 0 ? r : back;
+        }
+        free(s.may);
+        free(s.origin);
+        due_heap_done(&s.heap);
+        free(s.dues);
+        if (r < 0) {
+                free(s.moves);
+                return r;
+        }
+        *ret = s.moves;
+        *ret_n = s.n_moves;
+        *ret_more = s.full;
+        return 0;
+}
+
+int rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
+        PlacedUnit *u = &p->units[unit];
+        uint32_t from = u->node;
+        Trial t;
+        int r;
+
+        if (from == PLACEMENT_NONE || from == to || u->queue != PLACEMENT_NONE || is_tied(u) ||
+            !slots_has(&p->node_slots, to))
+                return 0;
+        r = node_takes(p, unit, to);
+        if (r <= 0)
+                return r;
+        r = shift(p, unit, to, &t);
+        if (r < 0 || is_better(t.change))
+                return r < 0 ? r : 1;
+        return shift_back(p, unit, from);
+}
+
+char *rebalance_why_text(const RebalanceMove *m) {
+        switch (m->why) {
+        case REBALANCE_SPREAD:
+                return str_printf("spread: its group has %u there and %u here", m->there, m->here);
+        case REBALANCE_PREFERENCE:
+                return str_printf("preferred there (PreferLabel=)");
+        case REBALANCE_SHARE:
+                return str_printf("load: %u%% is reserved there and %u%% here", m->there, m->here);
+        default:
+                return str_printf("load: %u unit%s there and %u here", m->there, m->there == 1 ? "" : "s",
+                                  m->here);
+        }
+}

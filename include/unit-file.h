@@ -108,8 +108,9 @@ typedef struct UnitShare {
 } UnitShare;
 
 typedef struct UnitFile {
-        bool global;            // Global=
+        bool global;               // Global=
         UnitShare max_unavailable; // MaxUnavailable=
+        bool stays;                // Rebalance=no
         bool oneshot;           // [Service] is Type=oneshot, also when only implied by having neither Type=,
                                 // ExecStart= nor BusName=
         bool remain;            // [Service] RemainAfterExit=

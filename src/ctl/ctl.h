@@ -131,6 +131,7 @@ int verb_maintenance(Ctl *ctl, char **args, size_t n);
 int verb_update(Ctl *ctl, char **args, size_t n);
 // Begins rollouts one after the other and waits for each. Returns an exit code.
 int ctl_rollouts(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n);
+int verb_rebalance(Ctl *ctl, char **args, size_t n);
 int verb_label(Ctl *ctl, char **args, size_t n);
 int verb_plan(Ctl *ctl, char **args, size_t n);
 int verb_why(Ctl *ctl, char **args, size_t n);

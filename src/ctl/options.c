@@ -42,6 +42,11 @@ static int read_value(CtlOptions *o, const OptionInfo *info, const char *value, 
                 if (!parse_span_us(value, &o->health_us) || o->health_us / USEC_PER_SEC > HEALTH_SEC_MAX)
                         return bad(why, info->name, value, "a time span up to 1h");
                 return 0;
+        case OPT_MAX_MOVES:
+                if (!parse_u64(value, MAX_MOVES_MAX, &n) || n == 0)
+                        return bad(why, info->name, value, "a number from 1 to 1000");
+                o->max_moves = (uint32_t) n;
+                return 0;
         case OPT_REASON:
                 o->reason = value;
                 return 0;

@@ -16,7 +16,8 @@ enum {
         LINES_MAX = 1000000,
         TTL_SEC_MAX = 30 * 86400,
         DEADLINE_SEC_MAX = 30 * 86400,
-        HEALTH_SEC_MAX = 3600
+        HEALTH_SEC_MAX = 3600,
+        MAX_MOVES_MAX = 1000
 };
 enum {
         ITERATIONS_MAX = 1000000000,
@@ -40,6 +41,7 @@ typedef struct CtlOptions {
         const char *reason;    // NULL: none
         UnitShare max_unavailable;
         uint64_t health_us;
+        uint32_t max_moves;  // 0: not given
         unsigned iterations; // 0: not given
         uint32_t delay_ms;
         TopOrder order;

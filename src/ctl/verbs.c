@@ -49,6 +49,10 @@ const Verb verbs[] = {
          verb_drain, "Move units away from nodes, and let them take no new ones"},
         {"maintenance", NULL, "NODE...", GROUP_NODES, OPT_DEADLINE | OPT_REASON | OPT_NO_BLOCK, 1, ARGS_MAX,
          verb_maintenance, "Drain nodes and stop their global units too"},
+        {"rebalance", NULL, "[PATTERN...]", GROUP_NODES,
+         OPT_DRY_RUN | OPT_MAX_MOVES | OPT_HEALTH | OPT_ABORT | OPT_NO_BLOCK | OPT_JSON | OPT_NO_LEGEND |
+                 OPT_FULL,
+         0, ARGS_MAX, verb_rebalance, "Move units to where they are better off, as few as possible"},
         {"label", NULL, "NODE KEY=VALUE|KEY-...", GROUP_NODES, 0, 2, ARGS_MAX, verb_label,
          "Set labels of a host, or take them back"},
 
@@ -118,7 +122,9 @@ const OptionInfo option_table[] = {
          "How many may be down at a time (default: MaxUnavailable=, or 1)"},
         {OPT_HEALTH, "health", 0, "SPAN", "How long each is to be active before the next (default 2s)"},
         {OPT_ROLLING, "rolling", 0, NULL, "A few at a time: all instances of a template, or all nodes"},
-        {OPT_ABORT, "abort", 0, NULL, "End what is under way, and go back"},
+        {OPT_ABORT, "abort", 0, NULL, "End what is under way; an update goes back"},
+        {OPT_DRY_RUN, "dry-run", 0, NULL, "Say what would be done, and do nothing"},
+        {OPT_MAX_MOVES, "max-moves", 0, "N", "Move no more units than this (default and limit: 1000)"},
         {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states"},
         {OPT_ITERATIONS, "iterations", 'n', "N", "End after so many (default: 1 if nobody watches)"},
         {OPT_DELAY, "delay", 'd', "SPAN", "Time between two readings (default 1s)"},

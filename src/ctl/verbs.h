@@ -49,6 +49,8 @@ typedef enum Option {
         OPT_HEALTH = 1LL << 41,
         OPT_ROLLING = 1LL << 42,
         OPT_ABORT = 1LL << 43,
+        OPT_DRY_RUN = 1LL << 50,
+        OPT_MAX_MOVES = 1LL << 51,
         OPT_LIST = OPT_JSON | OPT_NO_PAGER | OPT_NO_LEGEND | OPT_FULL | OPT_FIELDS,
         OPT_WAITING = OPT_NO_BLOCK | OPT_VERBOSE | OPT_JSON,
 } Option;

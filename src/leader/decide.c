@@ -381,6 +381,8 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         r = nodes_plan(l, t, &d->batch);
                 else if (t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
                         r = rollouts_plan(l, t, &d->batch);
+                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_REBALANCE)
+                        r = rebalance_request(l, t, &d->placer);
                 else
                         r = members_plan(l, t, &d->batch);
                 if (r == -EBUSY) { // first come, first served
@@ -556,6 +558,8 @@ static int decide_ours(Decision *d) {
                 r = decide_hosts(d);
         if (r >= 0)
                 r = rollouts_decide(d->leader, &d->batch, &d->placer);
+        if (r >= 0)
+                r = rebalance_decide(d->leader, &d->batch, &d->placer);
         if (r >= 0)
                 voters_step(d->leader, &d->batch);
         return r;

@@ -21,6 +21,7 @@
 //   homes.c        nodes that a unit has left and may still run on
 //   nodes.c        cordon, drain, labels
 //   groups.c       units that stand in for each other, and how many of them may be down
+//   rebalances.c   carries out rebalance.c's moves when an owner asks
 //   rollouts.c     carries out rollout.c's steps: new content or a restart, a few units at a time
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
@@ -65,6 +66,7 @@ typedef struct Site Site;
 typedef struct Ticket Ticket;
 typedef struct PlacerTables PlacerTables;
 typedef struct Rollout Rollout;
+typedef struct Rebalance Rebalance;
 
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
 // installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
@@ -222,6 +224,8 @@ struct Ticket {
         ListNode drain;      // in Leader.drains, for DrainWait
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waits, for RolloutWait
+        ListNode rebalance;  // in Leader.rebalance_waits, once it is under way
+        size_t n_told;       // of its moves
         Hash pin;            // of a joining host
         Buf cert;            // of a joining host
 };
@@ -277,8 +281,11 @@ struct Leader {
         uint64_t last_ticket, last_call;
         bool batch_flying, barrier_flying;
         ListNode rollouts, rollout_waits;
+        Rebalance *rebalance; // NULL: none is under way
+        ListNode rebalance_waits;
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
+        uint64_t rebalance_due_us;  // the same of the rebalance
         uint64_t n_batches;         // that were begun
         uint64_t drain_due_us;      // boot time of the next drain's deadline; 0: none
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
@@ -382,6 +389,17 @@ DEFINE_CLEANUP(Placer *, placer_free)
 // `explain`: fill in the refusals when node is 0.
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
 void placer_answer_done(PlacerAnswer *p);
+// What would be better elsewhere (rebalance.h), in the words of the tables. *ret: the caller's to free;
+// units and nodes are borrowed, `why` is to be freed.
+typedef struct PlacerMove {
+        Unit *unit;
+        Node *from, *to;
+        char *why;
+} PlacerMove;
+int placer_rebalance(Placer *p, size_t max_moves, bool (*may_move)(Unit *u, void *userdata), void *userdata,
+                     PlacerMove **ret, size_t *ret_n, bool *ret_more);
+// 1: it is placed there from now on; 0: that is not possible, or not better any more.
+int placer_carry_out(Placer *p, const Unit *u, const Node *to);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
 // The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);
@@ -456,6 +474,13 @@ bool group_holds_back(const Unit *u);
 bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e);
 bool site_is_dark(const Site *s);
 const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e);
+
+// rebalances.c
+void rebalance_clear(Leader *l);
+int rebalance_decide(Leader *l, Draft *b, Placer **placer);
+// Rebalance: returns what members_plan() does.
+int rebalance_request(Leader *l, Ticket *t, Placer **placer);
+void rebalance_tell(Leader *l);
 
 // rollouts.c
 int rollouts_build(Leader *l);

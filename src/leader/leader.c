@@ -55,6 +55,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->drain_due_us);
         due = earlier(due, due_next(&l->dues));
         due = earlier(due, l->rollout_due_us);
+        due = earlier(due, l->rebalance_due_us);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -111,6 +112,7 @@ void ticket_free(Ticket *t) {
         list_unlink(&t->queue);
         list_unlink(&t->drain);
         list_unlink(&t->rollout);
+        list_unlink(&t->rebalance);
         l->n_tickets--;
         if (t->wait)
                 wait_free(l, t->wait);
@@ -214,6 +216,7 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
         case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
         case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
+        case ARGOSY__REQUEST__WHAT_REBALANCE:
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
         case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
         case ARGOSY__REQUEST__WHAT_WAIT:
@@ -436,6 +439,7 @@ static void on_drain(void *userdata) {
         waits_drain(l);
         drains_tell(l);
         rollouts_tell(l);
+        rebalance_tell(l);
         calls_drain(l);
         tickets_flush(l);
         arm_timer(l);
@@ -451,6 +455,7 @@ static void stop_leading(Leader *l) {
         registry_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
+        l->rebalance_due_us = 0;
         l->braked = false;
 }
 
@@ -497,6 +502,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->drains);
         list_init(&l->rollouts);
         list_init(&l->rollout_waits);
+        list_init(&l->rebalance_waits);
         registry_clear(l);
         *ret = l;
         return 0;

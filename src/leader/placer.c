@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "leader-private.h"
+#include "rebalance.h"
 #include "response.h"
 #include "str.h"
 
@@ -484,6 +485,64 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
         }
         *ret = result;
         return 0;
+}
+
+// ------------------------------------------------------------------------------------------------
+// rebalancing
+
+typedef struct Question {
+        Leader *leader;
+        bool (*may_move)(Unit *u, void *userdata);
+        void *userdata;
+} Question;
+
+static bool ask_about(uint32_t unit, void *userdata) {
+        const Question *q = userdata;
+        Unit *u = unit_find(q->leader, placement_unit_name(q->leader->places->placement, unit));
+
+        return u && u->place == unit + 1 && q->may_move(u, q->userdata);
+}
+
+int placer_rebalance(Placer *p, size_t max_moves, bool (*may_move)(Unit *u, void *userdata), void *userdata,
+                     PlacerMove **ret, size_t *ret_n, bool *ret_more) {
+        Leader *l = p->leader;
+        Question question = {l, may_move, userdata};
+        RebalanceRules rules = {max_moves, ask_about, &question};
+        _cleanup_free_ RebalanceMove *moves = NULL;
+        PlacerMove *result;
+        size_t n;
+        int r = rebalance_plan(l->places->placement, &rules, &moves, &n, ret_more);
+
+        if (r < 0)
+                return r;
+        result = calloc(n + 1, sizeof *result);
+        if (!result)
+                return -ENOMEM;
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                result[i].unit = unit_find(l, placement_unit_name(l->places->placement, moves[i].unit));
+                result[i].from = l->places->nodes[moves[i].from];
+                result[i].to = l->places->nodes[moves[i].to];
+                result[i].why = rebalance_why_text(&moves[i]);
+                r = result[i].why ? 0 : -ENOMEM;
+        }
+        if (r < 0) {
+                for (size_t i = 0; i < n; i++)
+                        free(result[i].why);
+                free(result);
+                return r;
+        }
+        *ret = result;
+        *ret_n = n;
+        return 0;
+}
+
+int placer_carry_out(Placer *p, const Unit *u, const Node *to) {
+        int r;
+
+        if (!u->place || !to->place)
+                return 0;
+        r = touch(p, u->name);
+        return r < 0 ? r : rebalance_carry_out(p->leader->places->placement, u->place - 1, to->place - 1);
 }
 
 int unit_options_of(const UnitEntry *e, UnitOptions **ret) {

@@ -476,6 +476,7 @@ int registry_build(Leader *l) {
 
 void registry_clear(Leader *l) {
         rollouts_clear(l);
+        rebalance_clear(l);
         map_foreach (slot, &l->nodes)
                 node_free(l, slot->value);
         map_foreach (slot, &l->units)

@@ -173,6 +173,16 @@ static int parse_max_unavailable(Parser *p, bool fleet) {
         return 0;
 }
 
+static int parse_rebalance(Parser *p, bool fleet) {
+        bool yes = true;
+
+        if (*p->line->value && !parse_boolean(p->line->value, &yes))
+                return refuse(p->ret_why, p->path, p->line->line, "Rebalance=%.64s is neither yes nor no",
+                              p->line->value);
+        p->file->stays = !yes;
+        return 0;
+}
+
 static int parse_unsupported(Parser *p, bool fleet) {
         return refuse(p->ret_why, p->path, p->line->line, "%s= is not supported yet in this version",
                       p->line->key);
@@ -198,6 +208,7 @@ static const struct {
         {"Replaces", parse_unsupported, 0, false, false},
         {"Manager", NULL, RAW_MANAGER, false, false},
         {"MaxUnavailable", parse_max_unavailable, 0, false, true},
+        {"Rebalance", parse_rebalance, 0, false, true},
         {"Host", NULL, RAW_HOST, false, true},
         {"RequireLabel", NULL, RAW_REQUIRE_LABEL, false, true},
         {"Pool", NULL, RAW_POOL, false, true},

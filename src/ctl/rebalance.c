@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// rebalance: what would be better off on another node is moved there, a few units at a time.
+//
+// One request, answered as moves come to their end. Nothing of it is in the log: when the leader changes,
+// the same request goes to the next one, less what was moved already. Ctrl-C ends only our waiting.
+
+#include <errno.h>
+#include <sys/random.h>
+
+#include "ctl.h"
+#include "json.h"
+#include "str.h"
+#include "table.h"
+#include "terminal.h"
+
+enum { HEALTH_DEFAULT_US = 2000000 }; // as of a rollout
+
+typedef struct Rebalance {
+        Json json;
+        Table table; // of a dry run
+        Progress progress;
+        uint32_t n_moved, n_failed, left;
+        bool told, begun, more;
+        int status; // of the final response
+        bool no_leader;
+        char message[512];
+} Rebalance;
+
+typedef Argosy__Response__Rebalance__Move Row;
+
+static void json_move(Json *j, const Row *m) {
+        const char *const pairs[][2] = {
+                {"unit", m->unit}, {"from", m->from}, {"to", m->to}, {"why", m->why}, {"error", m->error}};
+
+        json_begin(j, '{');
+        for (size_t i = 0; i < ELEMENTSOF(pairs); i++) {
+                json_key(j, pairs[i][0]);
+                json_string(j, pairs[i][1]);
+        }
+        json_end(j, '}');
+}
+
+static int print_move(Ctl *ctl, const Row *m) {
+        _cleanup_buf_ Buf line = {};
+
+        if (text_append_clean(&line, m->unit, false) < 0 || buf_printf(&line, ": ") < 0 ||
+            text_append_clean(&line, m->from, false) < 0 || buf_printf(&line, " -> ") < 0 ||
+            text_append_clean(&line, m->to, false) < 0 ||
+            buf_printf(&line, " (%s)", *m->error ? m->error : m->why) < 0)
+                return -ENOMEM;
+        fprintf(ctl->out, "%.*s\n", (int) line.len, (const char *) line.data);
+        return 0;
+}
+
+static int add_row(Table *t, const Row *m) {
+        const char *const cells[] = {m->unit, m->from, m->to, m->why};
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(cells) && r >= 0; i++)
+                r = table_add(t, cells[i], COLOUR_NONE);
+        return r;
+}
+
+static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance *r) {
+        bool dry = ctl->opt.given & OPT_DRY_RUN;
+        int error = 0;
+
+        o->begun = true;
+        o->told |= r->n_moves > 0;
+        o->left = r->remaining;
+        o->more = r->more;
+        if (r->n_moves > 0)
+                progress_clear(ctl, &o->progress);
+        for (size_t i = 0; i < r->n_moves && error >= 0; i++) {
+                const Row *m = r->moves[i];
+
+                o->n_moved++;
+                o->n_failed += *m->error != 0;
+                if (ctl->opt.json != JSON_OFF)
+                        json_move(&o->json, m);
+                else if (dry)
+                        error = add_row(&o->table, m);
+                else if (!(ctl->opt.given & OPT_QUIET))
+                        error = print_move(ctl, m);
+        }
+        return error;
+}
+
+static int on_response(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Rebalance *o = userdata;
+        int error = 0;
+
+        if (r && r->status != 0) {
+                o->status = r->status;
+                o->no_leader = r->no_leader;
+                snprintf(o->message, sizeof(o->message), "%s", status_text(r->status, r->message));
+        }
+        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE)
+                error = take_moves(ctl, o, r->rebalance);
+        if (error < 0)
+                return error;
+        if (o->begun && ctl->opt.given & OPT_NO_BLOCK)
+                return -ECANCELED;
+        if (o->n_moved + o->left > 0)
+                progress_draw(ctl, &o->progress, o->n_moved, o->n_failed, o->n_moved + o->left);
+        return 0;
+}
+
+static int leave(Ctl *ctl, const Rebalance *o, int error) {
+        if (error == -ENOMEM)
+                return ctl_oom(ctl);
+        if (error == -ECANCELED)
+                return EXIT_OK; // --no-block
+        if (error == -EINTR) {
+                fputs("argosyctl: detached; the rebalance goes on as long as this leader leads (argosyctl "
+                      "rebalance --abort ends it)\n",
+                      ctl->err);
+                return EXIT_DETACHED;
+        }
+        if (error < 0)
+                return ctl_fail(ctl, "%s; what was begun goes on",
+                                error == -ETIMEDOUT ? "timed out waiting" : ctl->client.why);
+        return ctl_fail(ctl, "%s", o->message);
+}
+
+static bool may_ask_again(const Rebalance *o, Ctl *ctl, int error) {
+        if (error < 0)
+                return client_is_lost(&ctl->client, error);
+        return o->no_leader || o->status == EAGAIN || o->status == ETIMEDOUT;
+}
+
+static int ask(Ctl *ctl, Argosy__Request *request, Rebalance *o) {
+        bool limited = ctl->opt.given & OPT_MAX_MOVES;
+        Patience patience = {};
+
+        for (;;) {
+                int r;
+
+                if (limited && o->n_moved >= ctl->opt.max_moves)
+                        return EXIT_OK; // what a leader before this one moved was enough
+                request->rebalance->max_moves = limited ? ctl->opt.max_moves - o->n_moved : 0;
+                o->status = 0;
+                o->told = o->no_leader = false;
+                r = ctl_call(ctl, request, CALL_PATIENT | (ctl->err_tty ? CALL_TICK : 0), on_response, o);
+                progress_clear(ctl, &o->progress);
+                if (r == 0 && o->status == 0)
+                        return EXIT_OK;
+                if (o->told)
+                        patience = (Patience){};
+                if (!may_ask_again(o, ctl, r) || !ctl_try_again(ctl, &patience, &r))
+                        return leave(ctl, o, r);
+        }
+}
+
+static void print_end(Ctl *ctl, const Rebalance *o, int code) {
+        bool dry = ctl->opt.given & OPT_DRY_RUN;
+
+        if (ctl->opt.given & OPT_QUIET || code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT))
+                return;
+        if (o->n_moved == 0)
+                fprintf(ctl->out, "nothing %s better off elsewhere\n", dry ? "would be" : "is");
+        else if (o->more && !dry)
+                ctl_warn(ctl, "the limit of moves is reached; there may be more to move");
+}
+
+static int print_table(Ctl *ctl, const Rebalance *o) {
+        _cleanup_buf_ Buf text = {};
+
+        if (table_rows(&o->table) == 0)
+                return EXIT_OK;
+        if (table_format(&o->table, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+                return ctl_oom(ctl);
+        fwrite(text.data, 1, text.len, ctl->out);
+        return EXIT_OK;
+}
+
+static int run(Ctl *ctl, Argosy__Request *request, Rebalance *o) {
+        bool json = ctl->opt.json != JSON_OFF;
+        int code;
+
+        if (json)
+                json_begin(&o->json, '[');
+        code = ask(ctl, request, o);
+        if (json) {
+                json_end(&o->json, ']');
+                json_finish(&o->json);
+                return code;
+        }
+        print_end(ctl, o, code);
+        return code ?: print_table(ctl, o);
+}
+
+int verb_rebalance(Ctl *ctl, char **args, size_t n) {
+        static const char *const headers[] = {"UNIT", "FROM", "TO", "WHY"};
+        Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Rebalance o = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY},
+                       .progress.verb = "rebalance"};
+        _cleanup_strv_ char **patterns = NULL;
+        uint8_t id[16];
+        int code;
+
+        if (getrandom(id, sizeof(id), 0) != sizeof(id))
+                return ctl_fail(ctl, "no random numbers: %s", strerror(errno));
+        code = ctl_patterns(ctl, args, n, &patterns, &m.n_patterns);
+        if (code != EXIT_OK)
+                return code;
+        m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        m.patterns = patterns;
+        m.health_us = ctl->opt.given & OPT_HEALTH ? ctl->opt.health_us : HEALTH_DEFAULT_US;
+        m.dry_run = (ctl->opt.given & OPT_DRY_RUN) != 0; // too great for its type
+        m.abort = (ctl->opt.given & OPT_ABORT) != 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
+        request.rebalance = &m;
+        if (!m.dry_run && !m.abort)
+                ctl_catch_interrupt(ctl);
+        for (size_t i = 0; i < ELEMENTSOF(headers); i++)
+                table_add_column(&o.table, headers[i], i == 0, false);
+        code = run(ctl, &request, &o);
+        table_done(&o.table);
+        return code;
+}

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Carries out rebalance.c's moves when an owner asks for it; nobody else does.
+//
+// A plan is made from the tables as they are, and its moves are put into batches a few at a time: as many as
+// have not been up where they went for a while (FLYING_MAX), and never more of a group than its
+// MaxUnavailable= leaves room for; there, too, one that is not up for that while counts as down. Each move
+// is judged again when its turn has come. When all have been made another plan is made, which is empty
+// unless something has changed meanwhile; then it is over. It is also over if the moves that are left cannot
+// be made now: nobody waits for better times. If a unit that was moved fails, nothing more is moved.
+//
+// What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
+// and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
+// in the log.
+#include <errno.h>
+#include <fnmatch.h>
+
+#include "leader-private.h"
+#include "log.h"
+#include "message.h"
+#include "response.h"
+#include "str.h"
+
+enum {
+        FLYING_MAX = 4, // units that are being moved at a time
+        HEALTH_MAX_SEC = 3600,
+        MOVES_MAX = 1000,    // by one request
+        PATTERNS_MAX = 1000, // in one request
+        FAILURE_SIZE = 512,
+        REBALANCE_ID_LEN = 16,
+};
+
+typedef enum Phase {
+        PLANNED,
+        FLYING, // in a batch, or ordered, and not up for long enough
+        ENDED,  // well, or failed, or somebody else has decided about it
+} Phase;
+
+typedef struct Move {
+        char *unit, *why, *error; // owned; error NULL: none
+        uint32_t from, to;        // node numbers
+        Phase phase;
+        uint64_t up_us; // since when it is up there, as this leader saw it; 0: it is not
+} Move;
+
+struct Rebalance {
+        uint8_t id[REBALANCE_ID_LEN];
+        char **patterns; // NULL-terminated
+        size_t n_patterns, max_moves;
+        uint64_t health_us;
+        bool planned; // the moves that are PLANNED are a plan
+        bool more;    // max_moves ended the last one
+        bool aborted, over;
+        char failure[FAILURE_SIZE]; // "": none
+        // In the order of their beginning, then the planned ones. Those that have ended stand in the order
+        // of their end before those that fly.
+        Move *moves;
+        size_t n_moves, n_begun, n_ended, allocated;
+};
+
+static void move_done(Move *m) {
+        free(m->unit);
+        free(m->why);
+        free(m->error);
+        *m = (Move){};
+}
+
+static void drop_planned(Rebalance *o) {
+        while (o->n_moves > o->n_begun)
+                move_done(&o->moves[--o->n_moves]);
+        o->planned = false;
+}
+
+static Rebalance *rebalance_free(Rebalance *o) {
+        if (!o)
+                return NULL;
+        for (size_t i = 0; i < o->n_moves; i++)
+                move_done(&o->moves[i]);
+        free(o->moves);
+        for (char **p = o->patterns; p && *p; p++)
+                free(*p);
+        free(o->patterns);
+        free(o);
+        return NULL;
+}
+DEFINE_CLEANUP(Rebalance *, rebalance_free)
+
+static int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
+        _cleanup_(rebalance_freep) Rebalance *o = calloc(1, sizeof *o);
+
+        if (!o)
+                return -ENOMEM;
+        o->patterns = calloc(m->n_patterns + 1, sizeof *o->patterns);
+        if (!o->patterns)
+                return -ENOMEM;
+        for (; o->n_patterns < m->n_patterns; o->n_patterns++) {
+                o->patterns[o->n_patterns] = strdup(m->patterns[o->n_patterns]);
+                if (!o->patterns[o->n_patterns])
+                        return -ENOMEM;
+        }
+        if (m->id.len == REBALANCE_ID_LEN)
+                memcpy(o->id, m->id.data, REBALANCE_ID_LEN);
+        o->health_us = m->health_us;
+        o->max_moves = m->max_moves ? MIN_OF(m->max_moves, (uint32_t) MOVES_MAX) : MOVES_MAX;
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+void rebalance_clear(Leader *l) {
+        l->rebalance = rebalance_free(l->rebalance);
+}
+
+// A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
+// it: what it has can neither be seen nor moved until it is back or lost.
+static bool somebody_is_awaited(const Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+
+                if (h->recorded && !h->attached && !h->leaving && !host_is_lost(h))
+                        return true;
+        }
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ eligible
+
+static bool is_meant(const Rebalance *o, const char *name) {
+        for (char **p = o->patterns; *p; p++)
+                if (fnmatch(*p, name, FNM_NOESCAPE) == 0)
+                        return true;
+        return !o->n_patterns;
+}
+
+static bool is_any(const char *name, void *userdata) {
+        return true;
+}
+
+// Runs, or is installed, as its record says. What starts, fails or has finished is left alone.
+static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
+        const Site *s = site_find(u, u->node);
+
+        if (!s || record_final_outcome(e->record, u->node->number))
+                return false;
+        if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return site_is_up(l, s, e);
+        return s->reported && s->revision >= e->record->revision && !(s->error && *s->error);
+}
+
+static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        const UnitFile *file;
+
+        return e && u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
+               is_meant(o, u->name) && !list_is_linked(&u->moving) && !list_is_linked(&u->homeless) &&
+               !(u->group && u->group->rollout) && is_settled(l, u, e) &&
+               spec_entry_file(e->spec, &file) == 0 && !file->stays &&
+               file->failing.node_lost != NODE_LOST_NEVER && !mates_activated(&l->mates, u->name) &&
+               !mates_find_activator(&l->mates, u->name, is_any, NULL);
+}
+
+typedef struct Asker {
+        const Leader *leader;
+        const Rebalance *rebalance;
+} Asker;
+
+static bool on_may_move(Unit *u, void *userdata) {
+        const Asker *a = userdata;
+
+        return may_move(a->leader, a->rebalance, u);
+}
+
+// ------------------------------------------------------------------------------------------------ the plan
+
+static int add_planned(Rebalance *o, PlacerMove *m) {
+        Move *longer;
+
+        if (o->n_moves == o->allocated) {
+                longer = realloc(o->moves, (2 * o->allocated + 16) * sizeof *longer);
+                if (!longer)
+                        return -ENOMEM;
+                o->moves = longer;
+                o->allocated = 2 * o->allocated + 16;
+        }
+        o->moves[o->n_moves] = (Move){.unit = strdup(m->unit->name),
+                                      .why = TAKE_PTR(m->why),
+                                      .from = m->from->number,
+                                      .to = m->to->number};
+        return o->moves[o->n_moves++].unit ? 0 : -ENOMEM;
+}
+
+static int plan(Leader *l, Rebalance *o, Placer **placer) {
+        Asker asker = {l, o};
+        _cleanup_free_ PlacerMove *moves = NULL;
+        size_t n;
+        int r = *placer ? 0 : placer_new(l, 0, placer);
+
+        drop_planned(o);
+        if (r >= 0)
+                r = placer_rebalance(*placer, o->max_moves - o->n_begun, on_may_move, &asker, &moves, &n,
+                                     &o->more);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++) {
+                r = r < 0 ? r : add_planned(o, &moves[i]);
+                free(moves[i].why);
+        }
+        o->planned = r >= 0;
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ begun
+
+static const char *node_name(const Leader *l, uint32_t node) {
+        const Node *n = node_find(l, node);
+
+        return n ? n->name : "-";
+}
+
+static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
+        if (*o->failure)
+                return;
+        snprintf(o->failure, sizeof o->failure, "%s failed on %s, where it was moved: %s", m->unit,
+                 node_name(l, m->to), failure);
+        log_unit(LOG_WARNING, m->unit, "Rebalancing stops: %s.", o->failure);
+        free(m->error);
+        m->error = strdup(failure); // only for the eye
+}
+
+// Whether it is still ours to watch: nobody else has placed, stopped or destroyed it, and its host is there.
+static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEntry *e) {
+        return u && e && u->node && u->node->number == m->to && !host_is_lost(u->node->host) &&
+               e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
+}
+
+static const char *failure_of(const Leader *l, const Site *s, const UnitEntry *e) {
+        if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return site_failure(l, s, e);
+        return s->reported && s->revision >= e->record->revision && s->error && *s->error ? s->error : NULL;
+}
+
+static void look_at(Leader *l, Rebalance *o, Move *m) {
+        const Unit *u = unit_find(l, m->unit);
+        const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
+        const Site *s = u && u->node ? site_find(u, u->node) : NULL;
+        uint64_t now = leader_now(l);
+        const char *failure;
+
+        if (m->phase == FLYING && u && u->node && u->node->number == m->from)
+                m->error = m->error ?: strdup("the log did not take it"); // and the next plan has it again
+        if (!is_ours(l, m, u, e)) {
+                m->phase = ENDED;
+                return;
+        }
+        failure = s ? failure_of(l, s, e) : NULL;
+        if (failure)
+                stop_for(l, o, m, failure);
+        if (!is_settled(l, u, e))
+                m->up_us = 0;
+        else if (!m->up_us)
+                m->up_us = now;
+        if (failure || record_final_outcome(e->record, m->to) ||
+            (m->up_us && m->up_us + o->health_us <= now))
+                m->phase = ENDED;
+        else if (m->phase == FLYING && m->up_us &&
+                 (!l->rebalance_due_us || m->up_us + o->health_us < l->rebalance_due_us))
+                l->rebalance_due_us = m->up_us + o->health_us;
+}
+
+// The units that were moved are watched to the end, since one that fails may take its time.
+static void look_at_all(Leader *l, Rebalance *o) {
+        l->rebalance_due_us = 0;
+        for (size_t i = 0; i < o->n_begun; i++) {
+                Move *m = &o->moves[i], ended;
+
+                look_at(l, o, m);
+                if (m->phase != ENDED || i < o->n_ended)
+                        continue;
+                ended = *m;
+                memmove(&o->moves[o->n_ended + 1], &o->moves[o->n_ended], (i - o->n_ended) * sizeof *m);
+                o->moves[o->n_ended++] = ended;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ the next
+
+// Others of its group that are up, but not yet for long enough.
+static size_t n_fresh(const Leader *l, const Rebalance *o, const Group *g) {
+        size_t n = 0;
+
+        for (size_t i = o->n_ended; i < o->n_begun; i++) {
+                const Unit *u = unit_find(l, o->moves[i].unit);
+
+                n += u && u->group == g && u->counted && !u->down && o->moves[i].up_us;
+        }
+        return n;
+}
+
+static bool budget_lets_go(Leader *l, const Rebalance *o, Unit *u, const UnitEntry *e) {
+        const Group *g = u->group;
+
+        return group_lets_go(l, u, e) &&
+               (!g || !u->counted || g->n_down + group_taken(l, g) + n_fresh(l, o, g) < group_budget(g, e));
+}
+
+// 1: it is in the batch; 0: it cannot be made now.
+static int begin(Leader *l, Draft *b, Rebalance *o, const Move *m, Placer **placer) {
+        Unit *u = unit_find(l, m->unit);
+        const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
+        const Node *to = node_find(l, m->to);
+        Argosy__UnitRecord next;
+        int r;
+
+        if (!u || !e || !to || !u->node || u->node->number != m->from || draft_has_unit(b, m->unit) ||
+            !may_move(l, o, u) || !budget_lets_go(l, o, u, e))
+                return 0;
+        r = *placer ? 0 : placer_new(l, 0, placer);
+        r = r < 0 ? r : placer_carry_out(*placer, u, to);
+        if (r <= 0)
+                return r;
+        next = *e->record;
+        next.node = m->to;
+        group_take(l, u);
+        r = draft_put_unit(b, &next, 0, e->record->revision);
+        return r < 0 ? r : 1;
+}
+
+static int begin_some(Leader *l, Draft *b, Rebalance *o, Placer **placer) {
+        for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < FLYING_MAX; i++) {
+                int r = begin(l, b, o, &o->moves[i], placer);
+                Move m = o->moves[i];
+
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                m.phase = FLYING;
+                memmove(&o->moves[o->n_begun + 1], &o->moves[o->n_begun], (i - o->n_begun) * sizeof m);
+                o->moves[o->n_begun++] = m;
+        }
+        return 0;
+}
+
+static void finish(Rebalance *o, bool all) {
+        if (all)
+                drop_planned(o);
+        o->over = true;
+}
+
+int rebalance_decide(Leader *l, Draft *b, Placer **placer) {
+        Rebalance *o = l->rebalance;
+        size_t n_begun;
+        int r;
+
+        if (!o || o->over || somebody_is_awaited(l))
+                return 0;
+        look_at_all(l, o);
+        if (*o->failure || o->aborted) {
+                if (o->n_ended == o->n_begun)
+                        finish(o, true);
+                return 0;
+        }
+        if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
+                return 0; // the next plan is for when these are up
+        if (!o->planned || o->n_begun == o->n_moves) {
+                r = plan(l, o, placer);
+                if (r < 0 || o->n_begun == o->n_moves) {
+                        o->over = r >= 0;
+                        return r;
+                }
+        }
+        n_begun = o->n_begun;
+        r = begin_some(l, b, o, placer);
+        if (r >= 0 && o->n_begun == n_begun && o->n_ended == o->n_begun)
+                finish(o, false);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static int refuse(Ticket *t, int status, const char *why) {
+        ticket_settle(t, response_error(status, "%s", why));
+        return 0;
+}
+
+static int add_move(const Leader *l, Argosy__Response *response, const Move *m) {
+        Argosy__Response__Rebalance *r = response->rebalance;
+        Argosy__Response__Rebalance__Move *row = calloc(1, sizeof *row);
+
+        if (!row)
+                return -ENOMEM;
+        argosy__response__rebalance__move__init(row);
+        if (FIELD_APPEND(r->moves, r->n_moves, row) < 0 || field_set(&row->unit, m->unit) < 0 ||
+            field_set(&row->from, node_name(l, m->from)) < 0 ||
+            field_set(&row->to, node_name(l, m->to)) < 0 || field_set(&row->why, m->why) < 0 ||
+            field_set(&row->error, m->error) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
+static Argosy__Response *response_about(const Leader *l, const Rebalance *o, size_t from, size_t to) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_REBALANCE);
+
+        if (!response)
+                return NULL;
+        for (size_t i = from; i < to; i++)
+                if (add_move(l, response, &o->moves[i]) < 0)
+                        return NULL;
+        response->rebalance->remaining = (uint32_t) (o->n_moves - to);
+        response->rebalance->more = o->more;
+        return TAKE_PTR(response);
+}
+
+static int describe(Leader *l, Ticket *t, Placer **placer) {
+        _cleanup_(rebalance_freep) Rebalance *o = NULL;
+        int r = rebalance_new(t->request->rebalance, &o);
+
+        r = r < 0 ? r : plan(l, o, placer);
+        if (r < 0)
+                return r;
+        ticket_settle(t, response_about(l, o, 0, o->n_moves));
+        return 0;
+}
+
+static int join(Leader *l, Ticket *t) {
+        list_unlink(&t->queue);
+        list_append(&l->rebalance_waits, &t->rebalance);
+        t->drain_left = UINT32_MAX; // nothing was said yet
+        leader_mark(l);
+        return 0;
+}
+
+int rebalance_request(Leader *l, Ticket *t, Placer **placer) {
+        const Argosy__Request__Rebalance *m = t->request->rebalance;
+        int r;
+
+        if (m->n_patterns > PATTERNS_MAX)
+                return refuse(t, E2BIG, "more than 1000 patterns");
+        if (m->abort) {
+                if (!l->rebalance)
+                        return refuse(t, ENOENT, "no rebalance is under way");
+                l->rebalance->aborted = true;
+                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return 0;
+        }
+        if (m->health_us > HEALTH_MAX_SEC * USEC_PER_SEC)
+                return refuse(t, EINVAL, "a health time of more than an hour");
+        if (somebody_is_awaited(l))
+                return 0; // it stays in the queue
+        if (m->dry_run)
+                return describe(l, t, placer);
+        if (m->id.len != REBALANCE_ID_LEN)
+                return refuse(t, EINVAL, "the request has no id of 16 bytes");
+        if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
+                return refuse(t, EBUSY,
+                              "another rebalance is under way; wait for its end, or end it with `argosyctl "
+                              "rebalance --abort`");
+        r = l->rebalance ? 0 : rebalance_new(m, &l->rebalance);
+        return r < 0 ? r : join(l, t);
+}
+
+// ------------------------------------------------------------------------------------------------ telling
+
+static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size_t n_told) {
+        Argosy__Response *r = response_about(l, o, n_told, o->n_ended);
+        size_t left = o->n_moves - o->n_ended;
+
+        if (!r)
+                return NULL;
+        if (*o->failure) {
+                r->status = EIO;
+                (void) field_printf(&r->message, "%s; nothing more is moved", o->failure);
+        } else if (o->aborted) {
+                r->status = ECANCELED;
+                (void) field_set(&r->message, "somebody ended it with --abort");
+        } else if (left)
+                (void) field_printf(
+                        &r->message,
+                        "%zu more would be better off elsewhere and cannot be moved now: too many "
+                        "of their group are down, or something has changed",
+                        left);
+        return r;
+}
+
+// True: whoever was told may have cancelled any ticket, so begin anew.
+static bool tell(Leader *l, Ticket *t) {
+        const Rebalance *o = l->rebalance;
+        size_t n_told = t->n_told;
+
+        if (o->over) {
+                ticket_finish(t, last_response(l, o, n_told));
+                return true;
+        }
+        if (n_told == o->n_ended && (!t->drain_left || !o->planned))
+                return false;
+        t->drain_left = 0;
+        t->n_told = o->n_ended;
+        ticket_respond(t, response_about(l, o, n_told, o->n_ended));
+        return true;
+}
+
+void rebalance_tell(Leader *l) {
+        bool again = l->rebalance;
+
+        while (again) {
+                again = false;
+                list_foreach (i, &l->rebalance_waits) {
+                        again = tell(l, CONTAINER_OF(i, Ticket, rebalance));
+                        if (again)
+                                break;
+                }
+        }
+        if (l->rebalance && l->rebalance->over)
+                rebalance_clear(l);
+}

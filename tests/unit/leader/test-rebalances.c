@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// An owner asks for a rebalance, as the leader's neighbours see it.
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define ONE_DOWN SERVICE "[X-Argosy]\nMaxUnavailable=1\n"
+#define STAYS SERVICE "[X-Argosy]\nRebalance=no\n"
+#define NEVER SERVICE "[X-Argosy]\nNodeLost=never\n"
+#define START ARGOSY__VERB__VERB_START
+
+enum { START_MS = 1000, FLYING_MAX = 4, HEALTH_MS = 2000 };
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static const Argosy__Response *last(const RigAnswer *a) {
+        assert_true(a->n > 0);
+        return a->responses[a->n - 1];
+}
+
+static void set_mode(const char *node, Argosy__NodeMode mode) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.node = (char *) node;
+        change.mode = mode;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        rig_ask(&g, &request);
+        rig_settle(&g);
+}
+
+// N instances on n1 and n2 only, then n3 opens.
+static void start_on_two(unsigned n, const char *content) {
+        set_mode("n3", ARGOSY__NODE_MODE__MODE_CORDONED);
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
+        for (unsigned i = 1; i <= n; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "web@%u.service", i);
+                assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
+        }
+        set_mode("n3", ARGOSY__NODE_MODE__MODE_OPEN);
+}
+
+typedef struct Wish {
+        const char *pattern; // NULL: all
+        unsigned max_moves;
+        bool dry_run, abort, health;
+        uint8_t id;
+} Wish;
+
+static RigAnswer *ask(Wish w) {
+        Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint8_t id[16] = {w.id ? w.id : 1};
+        RigAnswer *a;
+
+        m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        m.patterns = (char **) &w.pattern;
+        m.n_patterns = w.pattern ? 1 : 0;
+        m.max_moves = w.max_moves;
+        m.dry_run = w.dry_run;
+        m.abort = w.abort;
+        m.health_us = w.health ? HEALTH_MS * 1000 : 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
+        request.rebalance = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return a;
+}
+
+static size_t units_on(uint32_t host) {
+        return rig_host(&g, host)->units.count;
+}
+
+static unsigned n_moved(const RigAnswer *a) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < a->n; i++)
+                if (a->responses[i]->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE)
+                        n += (unsigned) a->responses[i]->rebalance->n_moves;
+        return n;
+}
+
+static unsigned count_down(unsigned n) {
+        unsigned down = 0;
+
+        for (unsigned i = 1; i <= n; i++) {
+                char name[32];
+                bool up = false;
+
+                snprintf(name, sizeof(name), "web@%u.service", i);
+                for (uint32_t h = 1; h <= 3; h++) {
+                        const RigUnit *u = rig_unit_on(&g, h, name);
+
+                        up |= u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                }
+                down += !up;
+        }
+        return down;
+}
+
+// Lets time pass until the answer is final; how many of the n were down at most.
+static unsigned watch(const RigAnswer *a, unsigned n) {
+        unsigned most = count_down(n);
+
+        for (unsigned i = 0; i < 1000 && !a->final; i++) {
+                rig_pass_ms(&g, 250);
+                most = MAX_OF(most, count_down(n));
+        }
+        assert_true(a->final);
+        return most;
+}
+
+// ------------------------------------------------------------------------------------------------ moving
+
+static void a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing(void **state) {
+        RigAnswer *a;
+
+        start_on_two(9, SERVICE);
+        assert_int_equal(units_on(3), 0);
+        a = ask((Wish){});
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(n_moved(a), 3);
+        assert_int_equal(units_on(1), 3);
+        assert_int_equal(units_on(2), 3);
+        assert_int_equal(units_on(3), 3);
+        assert_int_equal(n_moved(ask((Wish){.id = 2})), 0);
+}
+
+static void a_dry_run_says_who_goes_where_and_why_and_does_nothing(void **state) {
+        const Argosy__Response__Rebalance *r;
+        unsigned before;
+        RigAnswer *a;
+
+        start_on_two(6, SERVICE);
+        before = g.batches;
+        a = ask((Wish){.dry_run = true});
+        assert_true(a->final);
+        r = last(a)->rebalance;
+        assert_int_equal(r->n_moves, 2);
+        assert_string_equal(r->moves[0]->unit, "web@1.service");
+        assert_string_equal(r->moves[0]->from, "n1");
+        assert_string_equal(r->moves[0]->to, "n3");
+        assert_string_equal(r->moves[0]->why, "load: 0 units there and 3 here");
+        assert_string_equal(r->moves[1]->from, "n2");
+        assert_int_equal(g.batches, before);
+        assert_int_equal(units_on(3), 0);
+        a = ask((Wish){});
+        assert_string_equal(rig_record(&g, "web@1.service")->name, "web@1.service");
+        assert_int_equal(n_moved(a), 2);
+        assert_non_null(rig_unit_on(&g, 3, r->moves[0]->unit));
+        assert_non_null(rig_unit_on(&g, 3, r->moves[1]->unit));
+}
+
+static void no_more_of_a_group_are_down_than_it_allows(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        assert_int_equal(watch(a, 12), 1);
+        assert_int_equal(n_moved(a), 4);
+        assert_int_equal(units_on(3), 4);
+}
+
+static void only_a_few_move_at_a_time_whoever_they_are(void **state) {
+        RigAnswer *a;
+
+        start_on_two(18, SERVICE);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        assert_int_equal(watch(a, 18), FLYING_MAX);
+        assert_int_equal(n_moved(a), 6);
+}
+
+static void each_end_is_told_as_it_comes(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        assert_int_equal(a->n, 1);
+        assert_int_equal(last(a)->rebalance->n_moves, 0);
+        assert_int_equal(last(a)->rebalance->remaining, 4);
+        rig_pass_ms(&g, START_MS + 250);
+        assert_int_equal(last(a)->rebalance->n_moves, 1);
+        assert_int_equal(last(a)->rebalance->remaining, 3);
+        watch(a, 12);
+}
+
+static void no_more_are_moved_than_asked_for(void **state) {
+        RigAnswer *a;
+
+        start_on_two(9, SERVICE);
+        a = ask((Wish){.max_moves = 2});
+        assert_int_equal(n_moved(a), 2);
+        assert_true(last(a)->rebalance->more);
+        assert_int_equal(units_on(3), 2);
+}
+
+// ------------------------------------------------------------------------------------------------ who stays
+
+static void only_what_the_patterns_mean_is_moved(void **state) {
+        start_on_two(6, SERVICE);
+        assert_int_equal(n_moved(ask((Wish){.pattern = "db*"})), 0);
+        assert_int_equal(n_moved(ask((Wish){.pattern = "web@1.*"})), 1);
+        assert_non_null(rig_unit_on(&g, 3, "web@1.service"));
+}
+
+static void who_says_so_stays(void **state) {
+        start_on_two(6, STAYS);
+        assert_int_equal(n_moved(ask((Wish){})), 0);
+}
+
+static void who_never_leaves_a_lost_node_stays_too(void **state) {
+        start_on_two(6, NEVER);
+        assert_int_equal(n_moved(ask((Wish){})), 0);
+}
+
+static void a_unit_that_is_down_is_left_alone_and_takes_up_the_budget(void **state) {
+        RigUnit *u;
+        RigAnswer *a;
+
+        start_on_two(6, ONE_DOWN);
+        u = rig_unit_on(&g, 1, "web@1.service");
+        rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        a = ask((Wish){});
+        assert_true(a->final);
+        assert_int_equal(n_moved(a), 0);
+        assert_int_equal(last(a)->status, 0);
+        assert_non_null(
+                strstr(last(a)->message, "2 more would be better off elsewhere and cannot be moved"));
+}
+
+// ------------------------------------------------------------------------------------------------ trouble
+
+static void when_one_fails_where_it_went_nothing_more_is_moved(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        g.bad = hash_of(ONE_DOWN, strlen(ONE_DOWN));
+        rig_pass_ms(&g, START_MS + 250);
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, EIO);
+        assert_string_equal(last(a)->message,
+                            "web@1.service failed on n3, where it was moved: failed; nothing more is moved");
+        assert_int_equal(n_moved(a), 1);
+        rig_pass_ms(&g, 5 * START_MS);
+        assert_int_equal(units_on(3), 1);
+}
+
+static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){.health = true});
+        rig_pass_ms(&g, START_MS + HEALTH_MS - 500);
+        assert_int_equal(units_on(3), 1);
+        assert_int_equal(n_moved(a), 0);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(n_moved(a), 1);
+        assert_int_equal(units_on(3), 2);
+        rig_host_report(&g, rig_host(&g, 3), rig_unit_on(&g, 3, "web@1.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        watch(a, 12);
+        assert_int_equal(last(a)->status, EIO); // also of one that was well for long enough
+        assert_int_equal(units_on(3), 2);
+}
+
+static void a_host_that_is_away_for_a_moment_is_waited_for(void **state) {
+        RigAnswer *a, *dry;
+
+        start_on_two(9, SERVICE);
+        rig_host_off(&g, 2);
+        rig_host(&g, 2)->linked = false;
+        rig_turns(&g, 4);
+        a = ask((Wish){});
+        dry = ask((Wish){.dry_run = true});
+        rig_pass_ms(&g, RIG_LEASE_MS / 4);
+        assert_false(a->final || dry->final);
+        rig_host_on(&g, 2, false);
+        rig_settle(&g);
+        assert_int_equal(n_moved(a), 3);
+        assert_true(dry->final);
+}
+
+static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
+        RigAnswer *a, *b;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){.id = 1});
+        assert_int_equal(last(ask((Wish){.id = 2}))->status, EBUSY);
+        b = ask((Wish){.id = 1}); // sent again
+        assert_false(b->final);
+        assert_int_equal(last(ask((Wish){.abort = true}))->status, 0);
+        watch(a, 12);
+        assert_int_equal(last(a)->status, ECANCELED);
+        assert_int_equal(last(b)->status, ECANCELED);
+        assert_int_equal(n_moved(a), 1);
+        assert_int_equal(units_on(3), 1);
+        assert_int_equal(last(ask((Wish){.abort = true}))->status, ENOENT);
+}
+
+static void a_client_that_goes_away_does_not_end_it(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        leader_cancel(g.leader, a->cancel);
+        rig_pass_ms(&g, 12 * START_MS);
+        assert_int_equal(units_on(3), 4);
+}
+
+static void with_its_leader_it_ends_and_the_next_one_goes_on_when_asked(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_true(last(a)->no_leader);
+        rig_pass_ms(&g, 10 * START_MS);
+        assert_int_equal(units_on(3), 1);
+        watch(ask((Wish){}), 12);
+        assert_int_equal(units_on(3), 4);
+}
+
+static void a_node_that_is_lost_meanwhile_gets_nothing_more(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){});
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        assert_true(a->final);
+        assert_int_equal(units_on(1) + units_on(2), 12);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+                T(a_node_that_came_back_gets_its_share_and_a_second_time_moves_nothing),
+                T(a_dry_run_says_who_goes_where_and_why_and_does_nothing),
+                T(no_more_of_a_group_are_down_than_it_allows),
+                T(only_a_few_move_at_a_time_whoever_they_are),
+                T(each_end_is_told_as_it_comes),
+                T(no_more_are_moved_than_asked_for),
+                T(only_what_the_patterns_mean_is_moved),
+                T(who_says_so_stays),
+                T(who_never_leaves_a_lost_node_stays_too),
+                T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),
+                T(when_one_fails_where_it_went_nothing_more_is_moved),
+                T(each_has_to_be_well_for_a_while_before_the_next),
+                T(a_host_that_is_away_for_a_moment_is_waited_for),
+                T(one_is_under_way_at_a_time_and_can_be_ended),
+                T(a_client_that_goes_away_does_not_end_it),
+                T(with_its_leader_it_ends_and_the_next_one_goes_on_when_asked),
+                T(a_node_that_is_lost_meanwhile_gets_nothing_more),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -38,6 +38,9 @@
 //      ReserveCPU=CORES or N%, ReserveMemory=BYTES (K M G T), ReserveResource=NAME:N ...
 //      MaxUnavailable=N or N%          of the units of one template, how many may be down because of us
 //      (drains, rollouts); 1 and more
+//      After=, Before=, Requires=, BindsTo=, Wants=, PartOf=UNIT ...   order and need among units on any
+//      nodes;
+//                                      not in [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N
@@ -76,6 +79,23 @@ typedef struct UnitReserve { // of a counted resource
         uint32_t amount;
 } UnitReserve;
 
+enum {                        // UnitDependency.kinds
+        UNIT_AFTER = 1 << 0,  // started after it, stopped before it
+        UNIT_BEFORE = 1 << 1, // the other way round; never both, nor with UNIT_BINDS_TO
+        UNIT_REQUIRES = 1 << 2,
+        UNIT_BINDS_TO = 1 << 3, // comes with UNIT_REQUIRES
+        UNIT_WANTS = 1 << 4,
+        UNIT_PART_OF = 1 << 5,
+};
+
+// What the unit has to do with another one, wherever that is. UNIT_REQUIRES comes with UNIT_AFTER, unless
+// UNIT_BEFORE is there.
+typedef struct UnitDependency {
+        char *name; // of a template only in the options of a template
+        unsigned kinds;
+        unsigned line; // where the file names it first
+} UnitDependency;
+
 // Where a unit may run.
 typedef struct UnitOptions {
         unsigned refs;
@@ -97,6 +117,8 @@ typedef struct UnitOptions {
         uint32_t cpu_milli, memory_mib; // reserved
         UnitReserve *reserves;
         size_t n_reserves;
+        UnitDependency *dependencies; // sorted by name, each once
+        size_t n_dependencies;
         char *key; // equal for options that admit the same machines; "" if they admit every one. Says
                    // nothing about `global`
 } UnitOptions;

@@ -220,6 +220,12 @@ static const struct {
         {"ReserveCPU", NULL, RAW_CPU, false, true},
         {"ReserveMemory", NULL, RAW_MEMORY, false, true},
         {"ReserveResource", NULL, RAW_RESOURCE, false, true},
+        {"After", NULL, RAW_AFTER, false, true},
+        {"Before", NULL, RAW_BEFORE, false, true},
+        {"Requires", NULL, RAW_REQUIRES, false, true},
+        {"BindsTo", NULL, RAW_BINDS_TO, false, true},
+        {"Wants", NULL, RAW_WANTS, false, true},
+        {"PartOf", NULL, RAW_PART_OF, false, true},
         {"X-ConditionMachineID", NULL, RAW_MACHINE_ID, true, false},
         {"X-ConditionMachineMetadata", NULL, RAW_METADATA, true, false},
         {"X-ConditionMachineOf", NULL, RAW_SAME_NODE, true, false},
@@ -539,6 +545,8 @@ int unit_file_expand(const UnitFile *f, const char *path, const char *name, Unit
                 r = unit_options_new(f->raw, f->n_raw, f->global, path, name, &o, ret_why);
         if (r >= 0)
                 r = demands_check(o, path, name, ret_why);
+        if (r >= 0)
+                r = dependencies_check(o, path, name, ret_why);
         if (r < 0) {
                 unit_options_unref(o);
                 return r;

@@ -137,6 +137,9 @@ static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const
                 return add_label(e, raw, path, word, ret_why);
         case RAW_MANAGER:
                 return add_manager(e, raw, path, word, ret_why);
+        case RAW_AFTER ... RAW_PART_OF:
+                return dependencies_add(e->options, raw, path, word,
+                                        unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE, ret_why);
         default:
                 return demands_add(e->options, raw, path, word, ret_why);
         }
@@ -233,6 +236,7 @@ static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
         if (o->n_labels > 0)
                 qsort(o->labels, o->n_labels, sizeof *o->labels, match_compare);
         take_managers(e, o);
+        dependencies_finish(o);
         o->key = make_key(o);
         if (!o->key)
                 return -ENOMEM;
@@ -269,6 +273,7 @@ UnitOptions *unit_options_unref(UnitOptions *o) {
                 free(*m);
         free(o->managers);
         demands_done(o);
+        dependencies_done(o);
         free(o->machine_id);
         free(o->key);
         free(o);

@@ -23,6 +23,12 @@ typedef enum RawKind {
         RAW_CPU,
         RAW_MEMORY,
         RAW_RESOURCE,
+        RAW_AFTER, // one unit each: see unit-dependencies.c
+        RAW_BEFORE,
+        RAW_REQUIRES,
+        RAW_BINDS_TO,
+        RAW_WANTS,
+        RAW_PART_OF,
 
         // In UnitFile.install, one name each:
         RAW_WANTED_BY,
@@ -41,12 +47,19 @@ typedef struct RawOption {
 // -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it; `ret_why` may be NULL.
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
                      UnitOptions **ret, char **ret_why);
-// unit-demands.c: the kinds from RAW_SAME_NODE on. `word` is expanded.
+// unit-demands.c: the kinds from RAW_SAME_NODE to RAW_RESOURCE. `word` is expanded.
 int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why);
 int demands_key(const UnitOptions *o, Buf *key);
 // What a name may not have: a conflict with itself, itself as its mate.
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
 void demands_done(UnitOptions *o);
+// unit-dependencies.c: the kinds from RAW_AFTER on. `of_template`: the name is that of a template, for which
+// not every word is a unit's name yet.
+int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                     bool of_template, char **ret_why);
+void dependencies_finish(UnitOptions *o); // when all are added
+int dependencies_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
+void dependencies_done(UnitOptions *o);
 void label_match_done(LabelMatch *m);
 bool parse_boolean(const char *word, bool *ret);
 // Fills *ret_why and returns -EINVAL, or -ENOMEM.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The units that a unit has something to do with on whatever node they are: order, and who needs whom.
+#include <errno.h>
+
+#include "str.h"
+#include "unit-options.h"
+
+static const char *key_of(RawKind kind) {
+        static const char *const keys[] = {
+                [RAW_AFTER] = "After",      [RAW_BEFORE] = "Before", [RAW_REQUIRES] = "Requires",
+                [RAW_BINDS_TO] = "BindsTo", [RAW_WANTS] = "Wants",   [RAW_PART_OF] = "PartOf",
+        };
+
+        return keys[kind];
+}
+
+static unsigned bits_of(RawKind kind) {
+        switch (kind) {
+        case RAW_AFTER:
+                return UNIT_AFTER;
+        case RAW_BEFORE:
+                return UNIT_BEFORE;
+        case RAW_REQUIRES:
+                return UNIT_REQUIRES;
+        case RAW_BINDS_TO:
+                return UNIT_REQUIRES | UNIT_BINDS_TO;
+        case RAW_WANTS:
+                return UNIT_WANTS;
+        default:
+                return UNIT_PART_OF;
+        }
+}
+
+// Sorted by name, so that files which say the same in another order mean the same.
+static UnitDependency *get(UnitOptions *o, const char *name) {
+        size_t at = 0;
+        UnitDependency *longer;
+        char *copy;
+
+        while (at < o->n_dependencies && strcmp(o->dependencies[at].name, name) < 0)
+                at++;
+        if (at < o->n_dependencies && streq(o->dependencies[at].name, name))
+                return &o->dependencies[at];
+        copy = strdup(name);
+        longer = copy ? realloc(o->dependencies, (o->n_dependencies + 1) * sizeof *longer) : NULL;
+        if (!longer) {
+                free(copy);
+                return NULL;
+        }
+        o->dependencies = longer;
+        memmove(&longer[at + 1], &longer[at], (o->n_dependencies - at) * sizeof *longer);
+        longer[at] = (UnitDependency){.name = copy};
+        o->n_dependencies++;
+        return &longer[at];
+}
+
+int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                     bool of_template, char **ret_why) {
+        const char *why = NULL;
+        UnitNameKind kind = unit_name_kind(word, &why);
+        UnitDependency *d;
+
+        if (of_template && kind == UNIT_NAME_INVALID && strchr(raw->word, '%'))
+                return 0; // it will be a name for the instances, or they are refused
+        if (kind == UNIT_NAME_INVALID)
+                return refuse(ret_why, path, raw->line, "%s=%s is no unit: %s", key_of(raw->kind), word,
+                              why);
+        if (kind == UNIT_NAME_TEMPLATE && !(of_template && strchr(raw->word, '%')))
+                return refuse(ret_why, path, raw->line, "%s=%s is a template; name an instance of it",
+                              key_of(raw->kind), word);
+        d = get(o, word);
+        if (!d)
+                return -ENOMEM;
+        d->kinds |= bits_of(raw->kind);
+        if (!d->line)
+                d->line = raw->line;
+        if ((d->kinds & UNIT_BEFORE) && (d->kinds & (UNIT_AFTER | UNIT_BINDS_TO)))
+                return refuse(ret_why, path, raw->line, "Before=%s and %s=%s exclude each other", word,
+                              d->kinds & UNIT_AFTER ? "After" : "BindsTo", word);
+        return 0;
+}
+
+// Who needs another unit comes after it, unless the file says the opposite.
+void dependencies_finish(UnitOptions *o) {
+        for (size_t i = 0; i < o->n_dependencies; i++) {
+                UnitDependency *d = &o->dependencies[i];
+
+                if ((d->kinds & UNIT_REQUIRES) && !(d->kinds & UNIT_BEFORE))
+                        d->kinds |= UNIT_AFTER;
+        }
+}
+
+int dependencies_check(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
+        for (size_t i = 0; i < o->n_dependencies; i++)
+                if (streq(o->dependencies[i].name, name))
+                        return refuse(ret_why, path, o->dependencies[i].line,
+                                      "the unit depends on itself (%s)", name);
+        return 0;
+}
+
+void dependencies_done(UnitOptions *o) {
+        for (size_t i = 0; i < o->n_dependencies; i++)
+                free(o->dependencies[i].name);
+        free(o->dependencies);
+}

@@ -159,6 +159,11 @@ static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error)
                 return;
         }
         if (result == SYSTEMD_JOB_DONE) {
+                // It ended by our hand: should the same start be wanted again, it is to run again.
+                if (u->has_held && !u->held.pending && u->held.target == ARGOSY__TARGET__TARGET_LAUNCHED) {
+                        u->held.target = ARGOSY__TARGET__TARGET_LOADED;
+                        agent_unit_record(u);
+                }
                 agent_step_done(u, NULL);
                 return;
         }

@@ -23,7 +23,8 @@ enum {
 typedef struct Decision {
         Leader *leader;
         Draft batch;
-        Placer *placer; // made when first needed
+        Placer *placer;       // made when first needed
+        Dependencies planned; // of units that the batch puts
 } Decision;
 
 static int need_placer(Decision *d) {
@@ -281,8 +282,55 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
         }
 }
 
-static const ChangeOps change_ops = {
-        .place = on_place, .may_stay = on_may_stay, .waits = on_waits, .find_activator = on_find_activator};
+static bool on_is_up(const char *name, void *userdata) {
+        const Decision *d = userdata;
+
+        return ordering_standing(d->leader, name) == STANDING_UP;
+}
+
+static bool on_each_dependent(const char *name, DependencyEach each, void *each_data, void *userdata) {
+        const Decision *d = userdata;
+
+        return dependencies_each_on(&d->leader->dependencies, name, each, each_data);
+}
+
+typedef struct OrderCheck {
+        const Decision *decision;
+        const ChangeOrder *order;
+} OrderCheck;
+
+static bool is_in_batch(const char *name, void *userdata) {
+        const OrderCheck *c = userdata;
+
+        return draft_has_unit(&c->decision->batch, name);
+}
+
+static void on_member(const char *name, void *userdata) {
+        const OrderCheck *c = userdata;
+
+        c->order->member(name, c->order->member_data);
+}
+
+static int on_order(const ChangeOrder *o, void *userdata) {
+        Decision *d = userdata;
+        OrderCheck context = {d, o};
+        const DependencyCheck check = {.current = &d->leader->dependencies,
+                                       .planned = &d->planned,
+                                       .counts = is_in_batch,
+                                       .member = on_member,
+                                       .userdata = &context};
+        int r = dependencies_check_cycle(&check, o->name, o->list, o->n, o->text, o->size, o->line);
+
+        return r < 0 ? r : dependencies_set(&d->planned, o->name, o->list, o->n);
+}
+
+static const ChangeOps change_ops = {.place = on_place,
+                                     .may_stay = on_may_stay,
+                                     .waits = on_waits,
+                                     .find_activator = on_find_activator,
+                                     .is_up = on_is_up,
+                                     .each_dependent = on_each_dependent,
+                                     .order = on_order};
 
 // With a placer of its own, since what that one places counts for the rest of the batch.
 static int describe_change(Leader *l, Ticket *t) {
@@ -300,6 +348,7 @@ static int describe_change(Leader *l, Ticket *t) {
         message_free(batch);
         draft_done(&alone.batch);
         placer_free(alone.placer);
+        dependencies_done_all(&alone.planned);
         if (r < 0)
                 return r;
         ticket_settle(t, TAKE_PTR(response));
@@ -587,4 +636,5 @@ void decide(Leader *l) {
                 submit(&d, &taken);
         draft_done(&d.batch);
         placer_free(d.placer);
+        dependencies_done_all(&d.planned);
 }

@@ -12,6 +12,7 @@
 //   placer.c       what the Placement must know (placement.h), and questions to it
 //   placer-spec.c  options and records in its words
 //   follow.c       units that need each other on one node
+//   ordering.c     units that start after each other, on whatever node; ordering-why.c: in words
 //   waits.c        clients that wait for units
 //   answer.c       reading verbs
 //   why.c          why a unit is not as it should be
@@ -40,6 +41,7 @@
 #include <uv.h>
 
 #include "clock.h"
+#include "dependencies.h"
 #include "draft.h"
 #include "due.h"
 #include "leader.h"
@@ -67,6 +69,15 @@ typedef struct Ticket Ticket;
 typedef struct PlacerTables PlacerTables;
 typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
+
+// What ordering.c makes of the order for a site.
+typedef enum SiteHold {
+        HOLD_NOT,
+        HOLD_START,   // its start waits for what is on its way
+        HOLD_BLOCKED, // its start waits for what is not
+        HOLD_BOUND,   // it runs, and is to be down as long as what it is bound to is
+        HOLD_STOP,    // its stop waits for those that come after it
+} SiteHold;
 
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
 // installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
@@ -171,6 +182,8 @@ struct Unit {
         Group *group;      // NULL: it stands alone
         ListNode of_group;
         bool counted, down; // in its group's numbers
+        ListNode order_due; // in Leader.ordering
+        Standing standing;  // as those who depend on it were told last
         bool recorded;
         bool judging; // its waits are being walked over
 };
@@ -182,6 +195,7 @@ struct Site {
         HostSpec *spec;    // counted; NULL: none was sent for it in this session
         bool ordered;      // an order went out in this session
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node
+        SiteHold hold;     // what its order waits for besides
         bool remove;       // and it was to remove
         uint64_t ordered_revision;
         ListNode outcome_due;     // in Leader.outcomes
@@ -261,6 +275,8 @@ struct Leader {
         Map units;   // by name
         Map groups;  // by name
         Mates mates; // which recorded unit activates which
+        Dependencies dependencies;
+        ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
         LeaseTable leases;
         PlacerTables *places;
         ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
@@ -513,6 +529,23 @@ bool follow_is_elsewhere(Leader *l, const Draft *b, const Unit *u, const UnitEnt
 void follow_look_again(Leader *l, const char *activator);
 // 0 or -ENOMEM
 int follow_on_unit(Leader *l, const UnitEntry *e);
+
+// ordering.c
+// Follows the record. 0 or -ENOMEM.
+int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e);
+void ordering_look(Leader *l, Unit *u); // something about it has changed
+void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
+// What the order for the site has to wait for now. `wanted`: the unit is to be there at all; else `e` may be
+// NULL.
+SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wanted);
+// Notes that. True: nothing is to be sent; else the order is to be adjusted.
+bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted);
+void ordering_adjust(const Site *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o);
+Standing ordering_standing(const Leader *l, const char *name);
+// Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
+bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
+// ordering-why.c: what the site's order waits for; false: for nothing.
+bool ordering_why(Leader *l, const Site *s, char *ret, size_t size);
 
 // decide.c
 void decide(Leader *l);

@@ -435,6 +435,7 @@ static void on_drain(void *userdata) {
         voters_step(l, NULL);
         sessions_start_barrier(l);
         homes_look_again(l);
+        ordering_drain(l);
         orders_flush(l);
         waits_drain(l);
         drains_tell(l);

@@ -155,6 +155,7 @@ static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argo
         o->restart_rev = c.restart_rev;
         o->stop_rev = r->stop_rev;
         o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
+        ordering_adjust(s, r, o);
         return 0;
 }
 
@@ -180,11 +181,12 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
 
 // A unit that had a home before ends there before it begins here (overlap.h).
 static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
+        bool held = ordering_hold(l, s, e, wanted);
         uint64_t until_us = 0;
 
         list_unlink(&s->awaiting);
         if (!wanted || !home_in_the_way(l, s, &until_us))
-                return bundle_add(l, b, s, wanted, e);
+                return held ? 0 : bundle_add(l, b, s, wanted, e);
         list_append(&l->awaiting, &s->awaiting);
         return until_us == OVERLAP_UNTIL_HEARD ? 0 : due_set(&l->dues, &s->unit->due, until_us);
 }
@@ -286,9 +288,18 @@ static int welcome_node(Leader *l, Bundle *b, Node *n) {
                         return r;
         list_foreach (i, &n->sites) { // whatever else it holds goes
                 Site *s = CONTAINER_OF(i, Site, by_node);
+                const UnitEntry *e;
 
-                if (s->ordered || list_is_linked(&s->awaiting))
+                if (s->ordered || list_is_linked(&s->awaiting) || s->hold)
                         continue;
+                e = cluster_state_find_unit(l->state, s->unit->name);
+                if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) { // it goes later
+                        r = bundle_add(l, b, s, true, e);
+                        if (r < 0)
+                                return r;
+                        continue;
+                }
+                s->hold = HOLD_NOT;
                 s->ordered = s->remove = true;
                 s->ordered_revision = 0;
                 site_drop_spec(s);

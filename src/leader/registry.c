@@ -257,6 +257,7 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->moving);
         list_unlink(&u->homeless);
         list_unlink(&u->touched);
+        list_unlink(&u->order_due);
         due_clear(&l->dues, &u->due);
         group_leave(l, u);
         placer_on_unit_freed(l, u);
@@ -268,13 +269,14 @@ static void unit_free(Leader *l, Unit *u) {
 
 void unit_drop_if_unused(Leader *l, Unit *u) {
         if (u->recorded || u->judging || u->followed || !list_is_empty(&u->sites) ||
-            !list_is_empty(&u->waits) || list_is_linked(&u->touched))
+            !list_is_empty(&u->waits) || list_is_linked(&u->touched) || list_is_linked(&u->order_due))
                 return;
         unit_free(l, u);
 }
 
 void unit_touch(Leader *l, Unit *u) {
         group_look(l, u);
+        ordering_look(l, u);
         if (!list_is_empty(&u->waits) && !list_is_linked(&u->touched))
                 list_append(&l->touched, &u->touched);
         leader_mark(l);
@@ -451,7 +453,7 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 list_append(&l->homeless, &u->homeless);
         if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
-        if (group_on_unit(l, u, e) < 0)
+        if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);
         r = placer_on_unit(l, u, e->removed ? NULL : e);
@@ -483,6 +485,7 @@ void registry_clear(Leader *l) {
                 unit_free(l, slot->value);
         placer_close(l);
         mates_done(&l->mates);
+        dependencies_done_all(&l->dependencies);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
@@ -502,6 +505,7 @@ void registry_clear(Leader *l) {
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
         list_init(&l->moving);
         list_init(&l->moved);
+        list_init(&l->ordering);
         list_init(&l->homeless);
         list_init(&l->globals);
         list_init(&l->touched);

@@ -14,11 +14,14 @@ typedef struct Planner {
         Draft *batch;
         const ChangeOps *ops;
         void *userdata;
-        UnitFile **parsed; // of change->files, as far as needed
-        Hash *hashes;      // likewise
-        Map named;         // change->names, once somebody asked
-        DraftMark start;   // of this request
-        unsigned depth;    // of units that bring others along
+        UnitFile **parsed;         // of change->files, as far as needed
+        Hash *hashes;              // likewise
+        Map named;                 // change->names, once somebody asked
+        DraftMark start;           // of this request
+        unsigned depth;            // of units that bring others along
+        struct Planning *planning; // innermost unit that is being planned
+        Map circles;       // char * by name: units of the request whose dependencies make a circle, and why
+        bool more_circles; // it got more
 } Planner;
 
 // A unit's content as this request would have it.
@@ -27,6 +30,7 @@ typedef struct Source {
         Hash hash;
         const void *content; // NULL: the log has it already
         size_t len;
+        const char *path; // for messages
         bool from_template;
         bool changes; // the record gets another content
 } Source;
@@ -35,7 +39,15 @@ typedef struct Source {
 // Plans a unit: 1: the result has an error, and what was put into the batch is to be taken back.
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
+int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
+bool request_needs_file(Argosy__Verb verb);
+
 // request-together.c
+// Whether the request names the unit, or -ENOMEM.
+int request_names(Planner *p, const char *name);
+// Plans another unit as if that verb had been asked for. 1: that cannot be had, *ret (freed by the caller)
+// says why, and the batch is as before.
+int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__Response__UnitResult **ret);
 // Whether it is planned after the units that it may activate.
 bool request_is_activator(const char *name);
 // Loads what the unit needs and is not loaded, before the unit itself is planned. What cannot be had is a
@@ -47,3 +59,17 @@ int request_warn_apart(Planner *p, const char *name, const Source *source,
                        Argosy__Response__UnitResult *result);
 // Warns if it is about to go, or to stop, and something may activate it all the same.
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
+
+// request-dependencies.c
+// All three: 0, 1: the result has an error, -EBUSY, -ENOMEM.
+// Before the unit is planned: that what it needs is known, and is started with it.
+int request_bring_dependencies(Planner *p, const char *name, const Source *source,
+                               Argosy__Response__UnitResult *result);
+// Before its record is put: that its dependencies make no circle.
+int request_check_order(Planner *p, const char *name, const Source *source, const UnitOptions *options,
+                        Argosy__Response__UnitResult *result);
+// Who is stopped or restarted with it.
+int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result);
+// 1: it was found to be part of a circle.
+int request_refuse_circle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
+void request_circles_done(Planner *p);

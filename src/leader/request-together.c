@@ -21,7 +21,7 @@ bool request_is_activator(const char *name) {
         return false;
 }
 
-static int is_named(Planner *p, const char *name) {
+int request_names(Planner *p, const char *name) {
         const Argosy__Request__Change *c = p->change;
 
         if (p->named.count == 0)
@@ -47,8 +47,7 @@ static int is_known_and_inactive(Planner *p, const char *name) {
 // The first thing that is wrong is said.
 #define WARN(result, ...) (*(result)->message ? 0 : field_printf(&(result)->message, __VA_ARGS__))
 
-// Loads one unit as if that had been asked for.
-static int load(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__Response__UnitResult **ret) {
         Argosy__Response__UnitResult *own = unit_result_new(name);
         Argosy__Request__Change change = *p->change;
         DraftMark mark = draft_mark(p->batch);
@@ -57,17 +56,27 @@ static int load(Planner *p, const char *name, Argosy__Response__UnitResult *resu
 
         if (!own)
                 return -ENOMEM;
-        change.verb = ARGOSY__VERB__VERB_LOAD;
+        change.verb = verb;
         change.replace = false;
         p->change = &change;
-        p->depth++;
         r = request_plan_unit(p, name, own);
-        p->depth--;
         p->change = asked;
-        if (r > 0) {
+        if (r > 0)
                 draft_rollback(p->batch, mark);
+        *ret = own;
+        return r;
+}
+
+// Loads one unit as if that had been asked for.
+static int load(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        Argosy__Response__UnitResult *own = NULL;
+        int r;
+
+        p->depth++;
+        r = request_plan_other(p, name, ARGOSY__VERB__VERB_LOAD, &own);
+        p->depth--;
+        if (r > 0)
                 r = WARN(result, "%s, which belongs to it, cannot be loaded: %s", name, own->message);
-        }
         message_free(own);
         return r;
 }
@@ -77,7 +86,7 @@ static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *res
 
         if (p->depth >= DEPTH_MAX || draft_has_unit_since(p->batch, name, p->start))
                 return 0;
-        r = is_named(p, name);
+        r = request_names(p, name);
         if (r != 0)
                 return r < 0 ? r : 0;
         r = is_known_and_inactive(p, name);
@@ -168,7 +177,7 @@ typedef struct Remains {
 static bool remains(const char *name, void *userdata) {
         Remains *r = userdata;
         const UnitEntry *e = cluster_state_find_unit(r->p->state, name);
-        int named = is_named(r->p, name);
+        int named = request_names(r->p, name);
 
         if (named < 0)
                 r->error = named;

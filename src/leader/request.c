@@ -8,12 +8,12 @@
 #include "unit-name.h"
 #include "unit-state.h"
 
-static bool file_is_needed(Argosy__Verb verb) {
+bool request_needs_file(Argosy__Verb verb) {
         return verb == ARGOSY__VERB__VERB_SUBMIT || verb == ARGOSY__VERB__VERB_LOAD ||
                verb == ARGOSY__VERB__VERB_START;
 }
 
-static int fail(Argosy__Response__UnitResult *result, int status, const char *message) {
+int request_fail(Argosy__Response__UnitResult *result, int status, const char *message) {
         result->status = status;
         return field_set(&result->message, message);
 }
@@ -55,7 +55,7 @@ static int take_sent(Planner *p, int i, bool from_template, Source *ret,
         int r = parse_sent(p, i, &file, &why);
 
         if (r == -EINVAL) {
-                r = fail(result, EINVAL, why);
+                r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : 1;
         }
         if (r < 0)
@@ -65,6 +65,7 @@ static int take_sent(Planner *p, int i, bool from_template, Source *ret,
                 .hash = *hash_sent(p, i),
                 .content = p->change->files[i]->content.data,
                 .len = p->change->files[i]->content.len,
+                .path = *p->change->files[i]->path ? p->change->files[i]->path : p->change->files[i]->name,
                 .from_template = from_template,
                 .changes = true,
         };
@@ -120,7 +121,7 @@ static int source_of_record(Planner *p, UnitEntry *u, const char *template, Sour
         int i = find_sent(p, record->name, template, &from_template), r;
 
         r = take_spec(u->spec, record->from_template, false, ret);
-        if (r < 0 || i < 0 || !file_is_needed(p->change->verb))
+        if (r < 0 || i < 0 || !request_needs_file(p->change->verb))
                 return r;
         // An instance with a file of its own has nothing to do with the template's.
         if (from_template && !record->from_template)
@@ -157,9 +158,10 @@ static int source_of_new(Planner *p, const char *name, const char *template, Sou
                 }
                 return take_spec(t->spec, true, true, ret);
         }
-        r = fail(result, ENOENT,
-                 template ? "no such unit in the cluster, no file of that name, and no template either"
-                          : "no such unit in the cluster, and no file of that name");
+        r = request_fail(
+                result, ENOENT,
+                template ? "no such unit in the cluster, no file of that name, and no template either"
+                         : "no such unit in the cluster, and no file of that name");
         return r < 0 ? r : 1;
 }
 
@@ -187,7 +189,7 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
         case ARGOSY__VERB__VERB_STOP:
         case ARGOSY__VERB__VERB_RESTART:
                 if (now == ARGOSY__TARGET__TARGET_INACTIVE) {
-                        r = fail(result, ENOTCONN, "the unit is not loaded");
+                        r = request_fail(result, ENOTCONN, "the unit is not loaded");
                         return r < 0 ? r : 1;
                 }
                 if (verb == ARGOSY__VERB__VERB_STOP)
@@ -236,7 +238,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         if (changes) // it may not stay where it was
                 next->node = 0;
         if (!found.possible && p->change->verb != ARGOSY__VERB__VERB_STOP) {
-                r = fail(result, ENOSPC, "no node of this cluster can take the unit");
+                r = request_fail(result, ENOSPC, "no node of this cluster can take the unit");
                 return r < 0 ? r : 1;
         }
         if (*result->message)
@@ -301,12 +303,17 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
 
         r = check_install(source->file, name, &why);
         if (r == 0)
-                r = unit_file_expand(source->file, name, name, &options, &why);
+                r = unit_file_expand(source->file, source->path ?: name, name, &options, &why);
         if (r == -EINVAL) {
-                r = fail(result, EINVAL, why);
+                r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : 1;
         }
-        if (r < 0)
+        if (r >= 0 && request_needs_file(p->change->verb)) {
+                r = request_check_order(p, name, source, options, result);
+                if (r != 0)
+                        unit_options_unref(options);
+        }
+        if (r != 0)
                 return r;
         if (next.target == ARGOSY__TARGET__TARGET_INACTIVE) {
                 next.node = 0;
@@ -347,9 +354,10 @@ static int check_name(const Planner *p, const char *name, UnitNameKind *ret,
 
         *ret = unit_name_kind(name, &why);
         if (*ret == UNIT_NAME_INVALID)
-                r = fail(result, EINVAL, why);
+                r = request_fail(result, EINVAL, why);
         else if (unit_name_is_reserved(name))
-                r = fail(result, EPERM, "this name belongs to the system: argosy manages it on no node");
+                r = request_fail(result, EPERM,
+                                 "this name belongs to the system: argosy manages it on no node");
         else if (*ret == UNIT_NAME_TEMPLATE && verb != ARGOSY__VERB__VERB_SUBMIT &&
                  verb != ARGOSY__VERB__VERB_DESTROY) {
                 size_t len;
@@ -376,12 +384,14 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         r = check_name(p, name, &kind, result);
         if (r != 0)
                 return r;
-        if (!u && !file_is_needed(verb)) {
-                r = fail(result, ENOENT, "no such unit");
+        if (!u && !request_needs_file(verb)) {
+                r = request_fail(result, ENOENT, "no such unit");
                 return r < 0 ? r : 1;
         }
         r = request_warn_activated(p, name, result);
-        if (r < 0)
+        if (r == 0)
+                r = request_take_along(p, name, result);
+        if (r != 0)
                 return r;
         if (verb == ARGOSY__VERB__VERB_DESTROY)
                 return draft_remove_unit(p->batch, name);
@@ -399,7 +409,9 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
                 return r;
         if (verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_START)
                 r = request_bring_along(p, name, &source, result);
-        if (r < 0)
+        if (r >= 0 && request_needs_file(verb))
+                r = request_bring_dependencies(p, name, &source, result);
+        if (r != 0)
                 return r;
         r = plan_record(p, name, u, &source, &wanted, result);
         return r ?: request_warn_apart(p, name, &source, result);
@@ -422,13 +434,21 @@ static int plan_some(Planner *p, Argosy__Response__Change *change, bool activato
                 r = FIELD_APPEND(change->units, change->n_units, result);
                 if (r < 0)
                         return r;
-                r = request_plan_unit(p, name, result);
+                r = request_refuse_circle(p, name, result);
+                if (r == 0)
+                        r = request_plan_unit(p, name, result);
                 if (r < 0)
                         return r;
                 if (r > 0)
                         draft_rollback(p->batch, mark);
         }
         return 0;
+}
+
+static int plan_all(Planner *p, Argosy__Response__Change *change) {
+        int r = plan_some(p, change, false);
+
+        return r < 0 ? r : plan_some(p, change, true); // they go where what they activate is
 }
 
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
@@ -446,10 +466,18 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draf
         p.parsed = calloc(change->n_files + 1, sizeof(*p.parsed));
         p.hashes = calloc(change->n_files + 1, sizeof(*p.hashes));
         if (response && p.parsed && p.hashes)
-                r = plan_some(&p, response->change, false);
-        if (r == 0) // they go where what they activate is
-                r = plan_some(&p, response->change, true);
+                r = plan_all(&p, response->change);
+        // Who was planned before the circle was closed belongs to it too: nothing of it is stored. Each time
+        // at least one unit more is refused at once.
+        while (r == 0 && p.more_circles) {
+                p.more_circles = false;
+                draft_rollback(b, mark);
+                message_free(response);
+                response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+                r = response ? plan_all(&p, response->change) : -ENOMEM;
+        }
         map_done(&p.named);
+        request_circles_done(&p);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);
         free(p.parsed);

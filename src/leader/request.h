@@ -22,11 +22,16 @@
 // activates, and what [Install] Also= names, are loaded too if the cluster knows them and they are not. Who
 // is stopped, unloaded or destroyed while something may still activate it is told so.
 //
+// What a unit needs on other nodes ([X-Argosy] Requires=, BindsTo=, Wants=) is started with it; who needs a
+// unit or is part of it is stopped, and restarted, with it. Dependencies that make a circle are refused, all
+// of those in the request that make it.
+//
 // Where a file comes from: the unit's own record, the file that the client found, the template's record, the
 // template's file that the client found, in this order. An instance keeps the content that it got; --replace
 // (and nothing else) takes over what the client found.
 
 #include "cluster-state.h"
+#include "dependencies.h"
 #include "draft.h"
 
 struct UnitOptions;
@@ -37,6 +42,17 @@ typedef struct ChangePlace {
         Argosy__Refusal **refusals; // owned by the result that they end in
         size_t n_refusals;
 } ChangePlace;
+
+typedef struct ChangeOrder {
+        const char *name;
+        const struct UnitDependency *list;
+        size_t n;
+        char *text; // what goes in a circle
+        size_t size;
+        unsigned *line;
+        void (*member)(const char *name, void *userdata);
+        void *member_data;
+} ChangeOrder;
 
 typedef struct ChangeOps {
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
@@ -50,6 +66,13 @@ typedef struct ChangeOps {
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
                                       void *counts_data, void *userdata);
+        // Dependencies; NULL: nobody has any. Whether the unit is launched and seen to run.
+        bool (*is_up)(const char *name, void *userdata);
+        // As dependencies_each_on() of what the cluster has.
+        bool (*each_dependent)(const char *name, DependencyEach each, void *each_data, void *userdata);
+        // Whether these dependencies of the unit, which the batch is about to get, make a circle: -ELOOP, as
+        // dependencies_check_cycle() has it. Else they are taken note of, for what is planned later.
+        int (*order)(const ChangeOrder *order, void *userdata);
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the

@@ -71,7 +71,22 @@ static WaitVerdict judge_stopped(const WaitSite *s) {
         }
 }
 
+// What is held back is loaded, as far as it goes; its start ends when it is certain that it cannot be told
+// when it will be.
+static WaitVerdict judge_held(Argosy__Verb verb, const WaitSite *s) {
+        if (verb == ARGOSY__VERB__VERB_LOAD)
+                return success("");
+        return s->blocked ? (WaitVerdict){.done = true,
+                                          .status = EAGAIN,
+                                          .message = "it waits for another unit",
+                                          .node = s->node,
+                                          .blocked = true}
+                          : pending();
+}
+
 static WaitVerdict judge_site(Argosy__Verb verb, uint64_t revision, const WaitSite *s) {
+        if (s->held && !s->lost && !s->refused)
+                return judge_held(verb, s);
         if (s->lost || s->refused || !s->reported || s->revision < revision)
                 return pending();
         if (s->error && *s->error)

@@ -17,6 +17,8 @@ typedef struct WaitSite {
         const char *node; // its name, for messages
         bool wanted;      // the record places it here; else it is on its way out
         bool lost;        // the host is lost: nobody knows, and nobody waits
+        bool held;        // what it depends on keeps its start back
+        bool blocked;     // and is not on its way
         bool refused;     // its name belongs to somebody else there; it goes elsewhere
         bool reported;    // the fields below are known
         uint64_t revision;
@@ -38,6 +40,7 @@ typedef struct WaitVerdict {
         int status;          // 0 or positive errno
         const char *message; // "" or a reason; static or from the view
         const char *node;    // the node that the reason is about; NULL: none
+        bool blocked;        // it waits for another unit: the caller knows for which
         bool unplaced;       // no node takes it at the moment: the caller knows why
 } WaitVerdict;
 

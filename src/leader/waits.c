@@ -67,6 +67,8 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                         .node = s->node->name,
                         .wanted = unit_wanted_on(l, u, e, s->node),
                         .lost = node_is_dark(s->node),
+                        .held = s->hold == HOLD_START || s->hold == HOLD_BLOCKED,
+                        .blocked = s->hold == HOLD_BLOCKED,
                         .refused = unit_exclusion(u, s->node->number) != NULL,
                         .reported = s->reported && s->node->host->attached,
                         .revision = s->revision,
@@ -81,6 +83,16 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         return wait_judge(verb, revision, &v);
 }
 
+static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
+        char why[256];
+
+        list_foreach (i, &u->sites)
+                if (ordering_why(l, CONTAINER_OF(i, Site, by_unit), why, sizeof(why))) {
+                        (void) field_set(&result->message, why);
+                        return;
+                }
+}
+
 static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const WaitItem *item,
                                                const WaitVerdict *v) {
         Argosy__Response__UnitResult *result = unit_result_new(u->name);
@@ -93,6 +105,8 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         result->revision = item->revision;
         (void) field_set(&result->message, v->message); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
+        if (v->blocked)
+                say_what_it_waits_for(l, u, result);
         if (v->unplaced && e && failing_why(l, u, e, reason, sizeof(reason)))
                 (void) field_set(&result->message, reason); // others would take it
         else if (v->unplaced && e) {

@@ -4,8 +4,8 @@
 // costs nothing until somebody asks. One answer per unit and node that is to have it, or one without a node.
 //
 // In the order of what weighs more: nobody wants it; nobody takes it (with the reason of each node); its
-// node is away; it still ends elsewhere; its node could not do what it was told; somebody else changed it;
-// what systemd says. An empty reason: it is as wanted.
+// node is away; it still ends elsewhere; it waits for a unit that it depends on; its node could not do what
+// it was told; somebody else changed it; what systemd says. An empty reason: it is as wanted.
 #include <errno.h>
 
 #include "leader-private.h"
@@ -51,7 +51,7 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
 }
 
 // Why it is not as wanted on a node that is to have it.
-static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const Node *n,
+static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *n,
                            const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         const Node *ends = node_that_ends(l, s);
         const char *why = NULL;
@@ -66,6 +66,8 @@ static void reason_of_site(const Leader *l, const Unit *u, const Site *s, const 
         } else if (ends)
                 snprintf(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
                          how_it_ends(ends));
+        else if (s && ordering_why(l, s, ret, REASON_SIZE))
+                return;
         else if (!s || !s->reported || s->revision < r->start_rev)
                 snprintf(ret, REASON_SIZE, "the node is at it: it has not reported yet");
         else if (s->error && *s->error)
@@ -119,7 +121,7 @@ static void tell(const Teller *t, const Leader *l, Argosy__Response *r) {
         message_free(r);
 }
 
-static void why_on_node(const Teller *t, const Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
+static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
         const Site *s = u ? site_find(u, n) : NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;

@@ -202,7 +202,7 @@ static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *
         r->node = u->order->node;
         r->name = (char *) u->name;
         r->spec = u->order->spec;
-        r->revision = u->order->revision;
+        r->revision = u->ready_us ? u->answered : u->order->revision;
         r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = u->active;
         r->sub = u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? "running" : "dead";
@@ -323,6 +323,7 @@ static void end_start(RigHost *h, RigUnit *u) {
                    memcmp(u->order->spec.data, h->rig->bad.bytes, HASH_SIZE) == 0;
 
         u->ready_us = 0;
+        u->answered = u->order->revision;
         u->dirty = true;
         u->active = bad ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED : ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
 }
@@ -352,7 +353,7 @@ static bool has_other_content(const RigUnit *u, const Argosy__UnitOrder *o) {
 
 static void obey(RigHost *h, const Argosy__UnitOrder *o) {
         RigUnit *u = map_find_str(&h->units, o->name);
-        bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED, again;
+        bool launched = o->target == ARGOSY__TARGET__TARGET_LAUNCHED, again, again_up;
 
         assert_true(o->node == h->node || (h->manager && o->node == h->manager_node));
         if (o->remove) {
@@ -377,14 +378,16 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
         again = launched && u->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN &&
                 u->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
                 (has_other_content(u, o) || o->restart_rev > u->restart_rev);
-        if (u->order)
-                assert_true(o->revision >= u->order->revision);
+        again_up = u->order && u->order->target != ARGOSY__TARGET__TARGET_LAUNCHED;
+        // One that is held back says so by a revision from before what it is held back from.
+        if (u->order && o->revision < u->order->revision)
+                assert_true(launched ? o->revision + 1 == o->stop_rev : o->revision + 1 == o->start_rev);
         message_free(u->order);
         u->order = message_copy(o);
         if (again) {
                 u->restarts++;
                 begin_start(h, u);
-        } else if (launched && !o->outcome && o->start_rev > u->start_rev &&
+        } else if (launched && !o->outcome && (o->start_rev > u->start_rev || again_up) &&
                    u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) {
                 u->starts++;
                 begin_start(h, u);
@@ -392,6 +395,8 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                 u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         u->start_rev = o->start_rev;
         u->restart_rev = o->restart_rev;
+        if (!u->ready_us)
+                u->answered = o->revision;
         u->dirty = true;
 }
 

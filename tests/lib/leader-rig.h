@@ -21,6 +21,7 @@ typedef struct RigUnit { // what a fake host does with one unit
         Argosy__UnitOrder *order; // the last one
         bool ran;                 // its start was carried out
         uint64_t start_rev, restart_rev;
+        uint64_t answered;         // revision that it has finished acting on
         unsigned starts, restarts; // restarts: also those that new content made
         uint64_t ready_us;         // its start takes until then; 0: none is under way
         Argosy__ActiveState active;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a unit waits for because of its dependencies, in words. Looked for when somebody asks.
+#include <stdio.h>
+
+#include "leader-private.h"
+#include "str.h"
+
+typedef struct Telling {
+        Leader *leader;
+        char *ret;
+        size_t size;
+        bool blocked; // only of what is not on its way
+} Telling;
+
+// How the other unit is.
+static const char *phrase(const Unit *u, Standing standing) {
+        switch (standing) {
+        case STANDING_OFF:
+                return u && u->recorded ? "which is not started" : "which the cluster does not know";
+        case STANDING_UNKNOWN:
+                return "whose node has not reported yet";
+        case STANDING_NOWHERE:
+                return u && u->node ? "whose node is away" : "which no node takes at present";
+        case STANDING_COMING:
+                return "which is being started";
+        case STANDING_BLOCKED:
+                return "which waits itself";
+        case STANDING_CHANGING:
+                return "which is being stopped or restarted";
+        case STANDING_ENDING:
+                return "which is to be stopped";
+        case STANDING_RETRYING:
+                return "whose start failed; systemd tries again";
+        case STANDING_FINISHED:
+                return "which has finished";
+        case STANDING_DOWN:
+                return "which is not running";
+        case STANDING_UP:
+                break;
+        }
+        return "which is up";
+}
+
+static void describe(const Telling *t, const char *begin, const char *name, Standing standing) {
+        const Unit *u = unit_find(t->leader, name);
+        const Site *s = u && u->node ? site_find(u, u->node) : NULL;
+        const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+
+        if (standing == STANDING_DOWN && s && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                snprintf(t->ret, t->size, "%s %s on %s, which failed (%s)", begin, name, u->node->name,
+                         result ?: "systemd does not say why");
+        else
+                snprintf(t->ret, t->size, "%s %s%s%s, %s", begin, name, u && u->node ? " on " : "",
+                         u && u->node ? u->node->name : "", phrase(u, standing));
+}
+
+static bool tell_start(const DependencyPeer *peer, void *userdata) {
+        const Telling *t = userdata;
+        Standing standing = ordering_standing(t->leader, peer->name);
+        DependencyVerdict v = dependency_judge_start(peer->kinds, standing);
+
+        if (v == DEPENDENCY_GO || (t->blocked && v != DEPENDENCY_BLOCKED))
+                return false;
+        describe(t, "waiting for", peer->name, standing);
+        return true;
+}
+
+static bool tell_run(const DependencyPeer *peer, void *userdata) {
+        const Telling *t = userdata;
+        Standing standing = ordering_standing(t->leader, peer->name);
+
+        if (!dependency_judge_run(peer->kinds, standing))
+                return false;
+        describe(t, "stopped because of", peer->name, standing);
+        return true;
+}
+
+static bool tell_stop(const DependencyPeer *peer, void *userdata) {
+        const Telling *t = userdata;
+
+        if (!ordering_ends_first(peer, t->leader))
+                return false;
+        snprintf(t->ret, t->size, "its stop waits for the stop of %s", peer->name);
+        return true;
+}
+
+bool ordering_why(Leader *l, const Site *s, char *ret, size_t size) {
+        const Dependencies *g = &l->dependencies;
+        Telling t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED};
+
+        switch (s->hold) {
+        case HOLD_START:
+        case HOLD_BLOCKED:
+                return dependencies_each_of(g, s->unit->name, tell_start, &t);
+        case HOLD_BOUND:
+                return dependencies_each_of(g, s->unit->name, tell_run, &t);
+        case HOLD_STOP:
+                return dependencies_each_on(g, s->unit->name, tell_stop, &t);
+        default:
+                return false;
+        }
+}

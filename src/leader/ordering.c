@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Order and need among units of different nodes (dependencies.h), from the tables as they are.
+//
+// What a dependency holds back is an order: a start is not sent yet, a unit that runs without what it is
+// bound to is sent an order to be down, a stop is not sent yet. Nothing of this is in the log: the records
+// say what is wanted, hosts say what is, and what is held back follows from both, so a new leader holds back
+// the same.
+//
+// A unit that a host holds already gets an order in any case, since a Welcome without one means that it is
+// to go: one to be down while its start waits, one to stay up while its stop waits. Such an order has a
+// revision from before the start or stop, so that nobody takes the answer to it for the answer to that.
+//
+// Whatever is seen of a unit, or changes its record, ends in ordering_look(): at the end of the turn those
+// are looked at who depend on it, and those on whom it depends if their stop waits for it. Units without
+// dependencies cost one look into a table that has no entry for them.
+#include "leader-private.h"
+#include "str.h"
+
+// ------------------------------------------------------------------------------------------------ standing
+
+static uint64_t start_revision(const Leader *l, const UnitEntry *e, const Site *s) {
+        return MAX_OF(e->record->start_rev, rollout_content(l, e, s->node->number).restart_rev);
+}
+
+static bool is_up(const Site *s) {
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
+               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
+}
+
+static bool is_down(const Site *s) {
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
+               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+}
+
+// A run of it that ended well is what was wanted.
+static bool ends_by_itself(const UnitEntry *e) {
+        const UnitFile *file;
+
+        return spec_entry_file(e->spec, &file) == 0 && file->oneshot && !file->remain;
+}
+
+static Standing standing_when_down(const Leader *l, const Site *s, const UnitEntry *e) {
+        if (s->hold == HOLD_BLOCKED)
+                return STANDING_BLOCKED;
+        if (s->revision < start_revision(l, e, s))
+                return STANDING_COMING;
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && ends_by_itself(e) &&
+            (!s->result || streq(s->result, "success")) && !s->error)
+                return STANDING_FINISHED;
+        return STANDING_DOWN;
+}
+
+static Standing standing_on(const Leader *l, const Site *s, const UnitEntry *e) {
+        const Argosy__Outcome *o = record_final_outcome(e->record, s->node->number);
+
+        if (o)
+                return o->kind == ARGOSY__OUTCOME__KIND__DONE ? STANDING_FINISHED : STANDING_DOWN;
+        if (!s->node->host->attached)
+                return STANDING_UNKNOWN;
+        if (!s->reported)
+                return s->hold == HOLD_BLOCKED ? STANDING_BLOCKED : STANDING_COMING;
+        if (is_down(s))
+                return standing_when_down(l, s, e);
+        if (s->hold == HOLD_BOUND || s->hold == HOLD_STOP)
+                return STANDING_ENDING;
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
+                return STANDING_CHANGING;
+        if (is_up(s))
+                return s->revision < start_revision(l, e, s) ? STANDING_CHANGING : STANDING_UP;
+        return s->revision < start_revision(l, e, s) ? STANDING_COMING : STANDING_RETRYING;
+}
+
+// A global unit is up when it is up somewhere and nowhere on its way.
+static Standing standing_of_global(const Leader *l, const Unit *u, const UnitEntry *e) {
+        Standing result = STANDING_NOWHERE;
+
+        list_foreach (i, &u->sites) {
+                const Site *s = CONTAINER_OF(i, Site, by_unit);
+                Standing one;
+
+                if (s->remove || host_is_lost(s->node->host) || s->node->reason)
+                        continue;
+                one = standing_on(l, s, e);
+                if (one == STANDING_COMING || one == STANDING_UNKNOWN || one == STANDING_CHANGING ||
+                    one == STANDING_ENDING)
+                        return one;
+                if (one == STANDING_UP || one == STANDING_FINISHED || result == STANDING_NOWHERE)
+                        result = one;
+        }
+        return result;
+}
+
+Standing ordering_standing(const Leader *l, const char *name) {
+        const Unit *u = unit_find(l, name);
+        const UnitEntry *e = u ? cluster_state_find_unit(l->state, name) : NULL;
+        const Argosy__Outcome *o;
+        const Site *s;
+
+        if (!e || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return STANDING_OFF;
+        if (e->record->global)
+                return standing_of_global(l, u, e);
+        o = record_final_outcome(e->record, e->record->node);
+        if (o)
+                return o->kind == ARGOSY__OUTCOME__KIND__DONE ? STANDING_FINISHED : STANDING_DOWN;
+        if (!u->node || host_is_lost(u->node->host)) // the next batch finds it another node
+                return list_is_linked(&u->moving) && !list_is_linked(&u->homeless) ? STANDING_COMING
+                                                                                   : STANDING_NOWHERE;
+        if (u->node->reason)
+                return STANDING_NOWHERE;
+        if (!u->node->host->attached)
+                return STANDING_UNKNOWN;
+        s = site_find(u, u->node);
+        return s ? standing_on(l, s, e) : STANDING_COMING;
+}
+
+// As ordering_standing(). Should it be new to us, those who depend on the unit are looked at, too.
+static Standing look_at(Leader *l, const char *name) {
+        Unit *u = unit_find(l, name);
+        Standing standing = ordering_standing(l, name);
+
+        if (u && standing != u->standing)
+                ordering_look(l, u);
+        return standing;
+}
+
+// ------------------------------------------------------------------------------------------------ holding
+
+typedef struct Judging {
+        Leader *leader;
+        DependencyVerdict start;
+        bool ends;
+} Judging;
+
+static bool judge_one(const DependencyPeer *peer, void *userdata) {
+        Judging *j = userdata;
+        Standing standing = look_at(j->leader, peer->name);
+
+        j->start = MAX_OF(j->start, dependency_judge_start(peer->kinds, standing));
+        j->ends |= dependency_judge_run(peer->kinds, standing);
+        return false;
+}
+
+// A unit that is to be up on this site.
+static SiteHold hold_of_launched(Leader *l, const Site *s, const UnitEntry *e) {
+        uint64_t start = start_revision(l, e, s);
+        bool down = !s->reported || is_down(s), answered = s->reported && s->revision >= start,
+             released = s->ordered && !s->remove && s->hold == HOLD_NOT && s->ordered_revision >= start;
+        Judging j = {.leader = l};
+
+        if (record_final_outcome(e->record, s->node->number) || (down && answered))
+                return HOLD_NOT;
+        if (!down && answered && s->hold == HOLD_BOUND)
+                return HOLD_BOUND; // what it was told takes its course
+        dependencies_each_of(&l->dependencies, s->unit->name, judge_one, &j);
+        if (!down || released)
+                return j.ends ? HOLD_BOUND : HOLD_NOT;
+        return j.start == DEPENDENCY_GO ? HOLD_NOT : j.start == DEPENDENCY_WAIT ? HOLD_START : HOLD_BLOCKED;
+}
+
+// Whether this run of a unit is being stopped, as far as that is known, or will be as it is `bound` to what
+// is.
+static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool bound) {
+        if (!s->node->host->attached || s->node->reason || !s->reported || is_down(s) ||
+            (s->error && *s->error))
+                return false;
+        if (!unit_wanted_on(l, s->unit, e, s->node))
+                return true;
+        if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return (bound || s->hold == HOLD_BOUND) && s->revision >= e->record->start_rev;
+        return s->revision < e->record->revision;
+}
+
+// A leader that has not heard a host yet does not know what is still to be stopped there.
+static bool may_be_ending(const Leader *l, const Unit *u, const UnitEntry *e) {
+        const Host *h = u->node ? u->node->host : NULL;
+
+        return h && !h->attached && !host_is_lost(h) && e &&
+               e->record->target == ARGOSY__TARGET__TARGET_LOADED;
+}
+
+bool ordering_ends_first(const DependencyPeer *peer, void *userdata) {
+        const Leader *l = userdata;
+        const Unit *u = peer->kinds & UNIT_AFTER ? unit_find(l, peer->name) : NULL;
+        const UnitEntry *e = u ? cluster_state_find_unit(l->state, u->name) : NULL;
+
+        if (!u)
+                return false;
+        list_foreach (i, &u->sites)
+                if (is_ending(l, CONTAINER_OF(i, Site, by_unit), e, peer->kinds & UNIT_BINDS_TO))
+                        return true;
+        return may_be_ending(l, u, e);
+}
+
+// Whether the stop of what runs on this site waits for those who come after it.
+static bool stop_waits(Leader *l, const Site *s) {
+        return s->node->host->attached && s->reported && !is_down(s) &&
+               dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, l);
+}
+
+SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wanted) {
+        SiteHold hold = HOLD_NOT;
+
+        if (l->dependencies.names.count == 0)
+                return HOLD_NOT;
+        if (wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                hold = hold_of_launched(l, s, e);
+        if (hold == HOLD_BOUND || !wanted || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return stop_waits(l, s) ? HOLD_STOP : hold;
+        return hold;
+}
+
+bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {
+        SiteHold hold = ordering_judge(l, s, e, wanted);
+
+        if (hold != s->hold) {
+                s->hold = hold;
+                unit_touch(l, s->unit);
+        }
+        // A Welcome names everything that the host is to keep.
+        return hold == HOLD_STOP ? s->node->host->welcomed || !e
+                                 : (hold == HOLD_START || hold == HOLD_BLOCKED) && !s->reported;
+}
+
+void ordering_adjust(const Site *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o) {
+        switch (s->hold) {
+        case HOLD_START:
+        case HOLD_BLOCKED:
+        case HOLD_BOUND:
+                o->target = ARGOSY__TARGET__TARGET_LOADED;
+                o->revision = MAX_OF(MIN_OF(o->revision, r->start_rev), (uint64_t) 1) - 1;
+                break;
+        case HOLD_STOP:
+                if (o->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                        break;
+                o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
+                o->revision = (r->stop_rev ?: r->revision) - 1;
+                break;
+        case HOLD_NOT:
+                break;
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ changes
+
+void ordering_look(Leader *l, Unit *u) {
+        if (l->dependencies.names.count == 0 || list_is_linked(&u->order_due) ||
+            !dependencies_knows(&l->dependencies, u->name))
+                return;
+        list_append(&l->ordering, &u->order_due);
+        leader_mark(l);
+}
+
+static void reconsider(Leader *l, Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+        list_foreach_safe (i, &u->sites) {
+                Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                if (ordering_judge(l, s, e, unit_wanted_on(l, u, e, s->node)) != s->hold)
+                        orders_mark(l, u, s->node);
+        }
+}
+
+static bool reconsider_peer(const DependencyPeer *peer, void *userdata) {
+        Leader *l = userdata;
+        Unit *u = unit_find(l, peer->name);
+
+        if (u)
+                reconsider(l, u);
+        return false;
+}
+
+static bool release_stop(const DependencyPeer *peer, void *userdata) {
+        Leader *l = userdata;
+        Unit *u = unit_find(l, peer->name);
+
+        if (!u)
+                return false;
+        list_foreach_safe (i, &u->sites) {
+                Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                if (s->hold == HOLD_STOP)
+                        orders_mark(l, u, s->node);
+        }
+        return false;
+}
+
+void ordering_drain(Leader *l) {
+        ListNode due = LIST_INIT(due);
+
+        list_splice(&due, &l->ordering);
+        while (!list_is_empty(&due)) {
+                Unit *u = CONTAINER_OF(due.next, Unit, order_due);
+                Standing before = u->standing;
+
+                list_unlink(&u->order_due);
+                u->standing = ordering_standing(l, u->name);
+                reconsider(l, u);
+                if (u->standing != before)
+                        dependencies_each_on(&l->dependencies, u->name, reconsider_peer, l);
+                dependencies_each_of(&l->dependencies, u->name, release_stop, l);
+                if (!u->recorded &&
+                    list_is_empty(&u->sites)) // what it said held until it had ended everywhere
+                        dependencies_forget(&l->dependencies, u->name);
+                unit_drop_if_unused(l, u);
+        }
+}
+
+static bool look_at_peer(const DependencyPeer *peer, void *userdata) {
+        Unit *u = unit_find(userdata, peer->name);
+
+        if (u)
+                ordering_look(userdata, u);
+        return false;
+}
+
+static void look_at_peers(Leader *l, const char *name) {
+        dependencies_each_of(&l->dependencies, name, look_at_peer, l);
+        dependencies_each_on(&l->dependencies, name, look_at_peer, l);
+}
+
+int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+        UnitOptions *options;
+        int r = 0;
+
+        if (e->removed) {
+                ordering_look(l, u);
+                return 0;
+        }
+        if (unit_options_of(e, &options) < 0)
+                return 0; // refused when it was submitted
+        if (options->n_dependencies || dependencies_has(&l->dependencies, u->name)) {
+                look_at_peers(l, u->name); // whom it does not name any more
+                r = dependencies_set(&l->dependencies, u->name, options->dependencies,
+                                     options->n_dependencies);
+                look_at_peers(l, u->name);
+        }
+        unit_options_unref(options);
+        return r;
+}

@@ -27,7 +27,9 @@ enum {
         CLUSTER_HOSTS_MAX = 16384,
         CLUSTER_FORMER_HOSTS_MAX = 1024, // removed hosts whose labels are remembered; the oldest go first
         CLUSTER_ROLLOUTS_MAX = 1024,     // of those that have ended the oldest go first
-        CLUSTER_TOKENS_MAX = 1024,       // expired ones go when a token is added
+        CLUSTER_ROLES_MAX = 1024,
+        CLUSTER_POOLS_MAX = 256,
+        CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_REQUESTS_REMEMBERED =
                 4096,      // a client that repeats a request later than that many others applies it twice
         FEATURE_LEVEL = 1, // highest that this program understands
@@ -86,6 +88,9 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      rollout      Takes the place of one of the same name. Skipped: a spec that is unknown, a name that is
 //      too long, or
 //                   CLUSTER_ROLLOUTS_MAX are under way. Revisions that are 0 are filled in.
+//      role, pool   Takes the place of one of the same name. Skipped: a name of 0 or more than LABEL_MAX
+//      bytes,
+//                   CLUSTER_ROLES_MAX, CLUSTER_POOLS_MAX.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
 //      revision.
@@ -144,6 +149,16 @@ uint64_t cluster_state_rollouts_revision(const ClusterState *s);
 static inline bool rollout_is_under_way(const Argosy__RolloutRecord *r) {
         return r && r->phase <= ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING;
 }
+// By name. Units name roles, and may name one that is not there.
+Argosy__RoleRecord *const *cluster_state_roles(const ClusterState *s, size_t *ret_n);
+const Argosy__RoleRecord *cluster_state_find_role(const ClusterState *s, const char *name); // NULL: none
+// The revision of the last change of any of them.
+uint64_t cluster_state_roles_revision(const ClusterState *s);
+// By name. A change of a pool counts as one of hosts, too (cluster_state_hosts_revision()).
+Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *ret_n);
+const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name); // NULL: none
+// Whether the host is named by the pool or has one of its labels.
+bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.

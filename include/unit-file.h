@@ -36,6 +36,11 @@
 //      PreferSpreadOver=KEY            as far apart as possible
 //      Packing=BOOLEAN                 the fullest node that has room instead of the emptiest
 //      ReserveCPU=CORES or N%, ReserveMemory=BYTES (K M G T), ReserveResource=NAME:N ...
+//      Role=NAME                       whose it is (argosyctl role); "default" without it
+//      Priority=N                      -1000 to 1000 (0): in its role the higher one goes first
+//      Preemptible=BOOLEAN             whether it gives way to units of higher priority that find no room;
+//                                      without it those with a negative priority do. None of these three
+//                                      with Global=
 //      MaxUnavailable=N or N%          of the units of one template, how many may be down because of us
 //      (drains, rollouts); 1 and more
 //      After=, Before=, Requires=, BindsTo=, Wants=, PartOf=UNIT ...   order and need among units on any
@@ -55,10 +60,11 @@
 enum {
         UNIT_FILE_MAX = 256 * 1024, // bytes; larger files are refused
         UNIT_FILE_VALUES_MAX =
-                256,           // values of MachineID= and MachineMetadata= in one file, and of [Install]
-        UNIT_WISHES_MAX = 3,   // PreferLabel= of one unit
-        UNIT_RESERVES_MAX = 6, // kinds of ReserveResource= in one unit
-        LABEL_MAX = 63,        // bytes of a label's key, and of its value
+                256,              // values of MachineID= and MachineMetadata= in one file, and of [Install]
+        UNIT_WISHES_MAX = 3,      // PreferLabel= of one unit
+        UNIT_RESERVES_MAX = 6,    // kinds of ReserveResource= in one unit
+        LABEL_MAX = 63,           // bytes of a label's key, and of its value
+        UNIT_PRIORITY_MAX = 1000, // and as far below 0
 };
 
 typedef enum LabelOp { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_ABSENT } LabelOp;
@@ -117,6 +123,10 @@ typedef struct UnitOptions {
         uint32_t cpu_milli, memory_mib; // reserved
         UnitReserve *reserves;
         size_t n_reserves;
+        char *role;         // NULL: "default"
+        unsigned role_line; // of Role=
+        int16_t priority;
+        bool preemptible, preemptible_given;
         UnitDependency *dependencies; // sorted by name, each once
         size_t n_dependencies;
         char *key; // equal for options that admit the same machines; "" if they admit every one. Says
@@ -189,6 +199,11 @@ char *unit_file_describe(const UnitFile *f, const char *name);
 bool unit_share_parse(const char *word, UnitShare *ret);
 // How many of `n` units that is; SIZE_MAX if it was not given.
 size_t unit_share_of(UnitShare share, size_t n);
+
+// "1.5" or "150%" of a core, in thousandths. False: it is neither, or none of what a host could have.
+bool cpu_parse(const char *word, uint32_t *ret_milli);
+// "512M", "2G" (K M G T, or bytes), in MiB and rounded up. False as above.
+bool memory_parse(const char *word, uint32_t *ret_mib);
 
 // [A-Za-z0-9._/-]{1,63}
 bool label_is_valid(const char *key_or_value);

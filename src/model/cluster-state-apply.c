@@ -323,6 +323,30 @@ static int put_rollout(ClusterState *s, const Argosy__RolloutRecord *rollout) {
         return r == -ENOMEM ? r : 0;
 }
 
+static int put_role(ClusterState *s, const Argosy__RoleRecord *role) {
+        Argosy__RoleRecord *record = message_copy(role);
+        int r = record ? state_put_role(s, record) : -ENOMEM;
+
+        if (r == 0) {
+                s->roles_revision = ++s->revision;
+                return 0;
+        }
+        message_free(record);
+        return r == -ENOMEM ? r : 0;
+}
+
+static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
+        Argosy__PoolRecord *record = message_copy(pool);
+        int r = record ? state_put_pool(s, record) : -ENOMEM;
+
+        if (r == 0) {
+                hosts_changed(s);
+                return 0;
+        }
+        message_free(record);
+        return r == -ENOMEM ? r : 0;
+}
+
 // ------------------------------------------------------------------------------------------------ the batch
 
 static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
@@ -349,6 +373,18 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
                 return put_outcome(s, op->outcome);
         case ARGOSY__LOG_OP__OP_ROLLOUT:
                 return put_rollout(s, op->rollout);
+        case ARGOSY__LOG_OP__OP_ROLE:
+                return put_role(s, op->role);
+        case ARGOSY__LOG_OP__OP_ROLE_REMOVE:
+                if (state_remove_role(s, op->role_remove->name))
+                        s->roles_revision = ++s->revision;
+                return 0;
+        case ARGOSY__LOG_OP__OP_POOL:
+                return put_pool(s, op->pool);
+        case ARGOSY__LOG_OP__OP_POOL_REMOVE:
+                if (state_remove_pool(s, op->pool_remove->name))
+                        hosts_changed(s);
+                return 0;
         default: // of a newer version; the feature level keeps these out of a log that we have to understand
                 return 0;
         }

@@ -112,6 +112,10 @@ int cluster_state_encode(const ClusterState *s, Buf *ret) {
         image.n_tokens = s->n_tokens;
         image.rollouts = s->rollouts;
         image.n_rollouts = s->n_rollouts;
+        image.roles = s->roles;
+        image.n_roles = s->n_roles;
+        image.pools = s->pools;
+        image.n_pools = s->n_pools;
         image.former_hosts = s->former;
         image.n_former_hosts = s->n_former;
         fill_units(s, &a, &image);
@@ -183,6 +187,28 @@ static int load_rollouts(ClusterState *s, Argosy__StateImage *image) {
                 if (r < 0)
                         return r == -ENOMEM ? r : -EBADMSG;
                 image->rollouts[i] = NULL;
+        }
+        return 0;
+}
+
+static int load_roles(ClusterState *s, Argosy__StateImage *image) {
+        int r;
+
+        for (size_t i = 0; i < image->n_roles; i++) {
+                if (cluster_state_find_role(s, image->roles[i]->name))
+                        return -EBADMSG;
+                r = state_put_role(s, image->roles[i]);
+                if (r < 0)
+                        return r == -ENOMEM ? r : -EBADMSG;
+                image->roles[i] = NULL;
+        }
+        for (size_t i = 0; i < image->n_pools; i++) {
+                if (cluster_state_find_pool(s, image->pools[i]->name))
+                        return -EBADMSG;
+                r = state_put_pool(s, image->pools[i]);
+                if (r < 0)
+                        return r == -ENOMEM ? r : -EBADMSG;
+                image->pools[i] = NULL;
         }
         return 0;
 }
@@ -267,7 +293,7 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
 
         if (image->revision > REVISION_MAX)
                 return -EBADMSG;
-        s->revision = s->hosts_revision = s->rollouts_revision = image->revision;
+        s->revision = s->hosts_revision = s->rollouts_revision = s->roles_revision = image->revision;
         s->last_host = image->last_host;
         s->last_node = image->last_node;
         s->last_raft_id = image->last_raft_id;
@@ -277,6 +303,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_specs(s, image);
         if (r == 0)
                 r = load_rollouts(s, image);
+        if (r == 0)
+                r = load_roles(s, image);
         if (r == 0)
                 r = load_units(s, image);
         if (r == 0)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Inside of the replicated state, shared by its three files: the tables and lookups (cluster-state.c), what
-// batches do to them (cluster-state-apply.c), and the image (cluster-state-image.c).
+// Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and
+// cluster-state-roles.c for roles and pools), what batches do to them (cluster-state-apply.c), and the image
+// (cluster-state-image.c).
 
 #include "cluster-state.h"
 
@@ -48,6 +49,12 @@ struct ClusterState {
         size_t n_rollouts;
         uint64_t rollouts_revision;
 
+        Argosy__RoleRecord **roles; // by name
+        size_t n_roles;
+        uint64_t roles_revision;
+        Argosy__PoolRecord **pools; // by name
+        size_t n_pools;
+
         Argosy__FormerHost **former; // oldest first
         size_t n_former;
 
@@ -88,6 +95,14 @@ void state_drop_former(ClusterState *s, const void *host_id, size_t len);
 
 // Takes the record on success. -ENOENT: a spec of it is unknown; -ENOSPC.
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record);
+
+// cluster-state-roles.c. They take the record on success; -ENOSPC: there are as many as there may be,
+// -EINVAL: its name is empty or too long.
+int state_put_role(ClusterState *s, Argosy__RoleRecord *record);
+int state_put_pool(ClusterState *s, Argosy__PoolRecord *record);
+bool state_remove_role(ClusterState *s, const char *name); // false: there was none
+bool state_remove_pool(ClusterState *s, const char *name);
+void state_roles_done(ClusterState *s);
 
 int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
 void state_remove_token(ClusterState *s, size_t i);

@@ -689,6 +689,7 @@ void state_done(ClusterState *s) {
         for (size_t i = 0; i < s->n_rollouts; i++)
                 message_free(s->rollouts[i]);
         free(s->rollouts);
+        state_roles_done(s);
         free(s->sorted);
         free(s->applied);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The options that say more about a node than which machine it is: labels, company, spread, and what is
-// reserved.
+// The options that say more about a node than which machine it is: labels, company, spread, what is
+// reserved, and for whom.
 #include <errno.h>
 #include <fnmatch.h>
 
@@ -272,9 +272,7 @@ int demands_check(const UnitOptions *o, const char *path, const char *name, char
 
 // ------------------------------------------------------------------------------------------------ amounts
 
-// "1.5" or "150%" of a core.
-static int set_cpu(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
-                   char **ret_why) {
+bool cpu_parse(const char *word, uint32_t *ret_milli) {
         char *end;
         double cores = strtod(word, &end);
 
@@ -283,14 +281,20 @@ static int set_cpu(UnitOptions *o, const RawOption *raw, const char *path, const
                 end++;
         }
         if (end == word || *end || !(*word >= '0' && *word <= '9') || !(cores >= 0.001) || cores > CPU_MAX)
+                return false;
+        *ret_milli = (uint32_t) (cores * 1000 + 0.5);
+        return true;
+}
+
+static int set_cpu(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                   char **ret_why) {
+        if (!cpu_parse(word, &o->cpu_milli))
                 return refuse(ret_why, path, raw->line,
                               "ReserveCPU=%s is not a number of cores, like 1.5 or 150%%", word);
-        o->cpu_milli = (uint32_t) (cores * 1000 + 0.5);
         return 0;
 }
 
-static int set_memory(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
-                      char **ret_why) {
+bool memory_parse(const char *word, uint32_t *ret_mib) {
         static const char units[] = "KMGT";
         char *end;
         unsigned long long n = strtoull(word, &end, 10), bytes = n;
@@ -302,9 +306,16 @@ static int set_memory(UnitOptions *o, const RawOption *raw, const char *path, co
         }
         if (end == word || *end || !(*word >= '0' && *word <= '9') || n == 0 || n > UINT32_MAX ||
             bytes >> 20 > INT32_MAX)
+                return false;
+        *ret_mib = (uint32_t) ((bytes + (1 << 20) - 1) >> 20);
+        return true;
+}
+
+static int set_memory(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                      char **ret_why) {
+        if (!memory_parse(word, &o->memory_mib))
                 return refuse(ret_why, path, raw->line,
                               "ReserveMemory=%s is not a number of bytes, like 512M or 2G", word);
-        o->memory_mib = (uint32_t) ((bytes + (1 << 20) - 1) >> 20);
         return 0;
 }
 
@@ -343,17 +354,68 @@ static int set_packing(UnitOptions *o, const RawOption *raw, const char *path, c
         return 0;
 }
 
+// ------------------------------------------------------------------------------------------------ whose it
+// is
+
+static int set_role(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                    char **ret_why) {
+        if (!label_is_valid(word))
+                return refuse(ret_why, path, raw->line, "Role=%s is no name of a role", word);
+        if (o->role && !streq(o->role, word))
+                return refuse(ret_why, path, raw->line, "Role= names a second role; a unit is of one");
+        free(o->role);
+        o->role = strdup(word);
+        o->role_line = raw->line;
+        return o->role ? 0 : -ENOMEM;
+}
+
+static int set_priority(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                        char **ret_why) {
+        char *end;
+        long n;
+
+        errno = 0;
+        n = strtol(word, &end, 10);
+        if (errno || end == word || *end || n < -UNIT_PRIORITY_MAX || n > UNIT_PRIORITY_MAX)
+                return refuse(ret_why, path, raw->line, "Priority=%s is not a number from -%d to %d", word,
+                              UNIT_PRIORITY_MAX, UNIT_PRIORITY_MAX);
+        o->priority = (int16_t) n;
+        return 0;
+}
+
+static int set_preemptible(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                           char **ret_why) {
+        if (!parse_boolean(word, &o->preemptible))
+                return refuse(ret_why, path, raw->line, "Preemptible=%s is neither yes nor no", word);
+        o->preemptible_given = true;
+        return 0;
+}
+
+void demands_finish(UnitOptions *o) {
+        if (!o->preemptible_given)
+                o->preemptible = o->priority < 0;
+}
+
 // ------------------------------------------------------------------------------------------------ all of
 // them
 
 int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why) {
         static int (*const add[])(UnitOptions *, const RawOption *, const char *, const char *, char **) = {
-                [RAW_SAME_NODE] = add_same_node, [RAW_CONFLICTS] = add_conflict,
-                [RAW_HOST] = add_host,           [RAW_REQUIRE_LABEL] = add_required,
-                [RAW_POOL] = add_pool,           [RAW_PREFER_LABEL] = add_wish,
-                [RAW_SPREAD] = set_spread,       [RAW_PREFER_SPREAD] = set_spread,
-                [RAW_PACKING] = set_packing,     [RAW_CPU] = set_cpu,
-                [RAW_MEMORY] = set_memory,       [RAW_RESOURCE] = add_resource,
+                [RAW_SAME_NODE] = add_same_node,
+                [RAW_CONFLICTS] = add_conflict,
+                [RAW_HOST] = add_host,
+                [RAW_REQUIRE_LABEL] = add_required,
+                [RAW_POOL] = add_pool,
+                [RAW_PREFER_LABEL] = add_wish,
+                [RAW_SPREAD] = set_spread,
+                [RAW_PREFER_SPREAD] = set_spread,
+                [RAW_PACKING] = set_packing,
+                [RAW_CPU] = set_cpu,
+                [RAW_MEMORY] = set_memory,
+                [RAW_RESOURCE] = add_resource,
+                [RAW_ROLE] = set_role,
+                [RAW_PRIORITY] = set_priority,
+                [RAW_PREEMPTIBLE] = set_preemptible,
         };
 
         return (size_t) raw->kind < ELEMENTSOF(add) && add[raw->kind]
@@ -400,4 +462,5 @@ void demands_done(UnitOptions *o) {
         for (size_t i = 0; i < o->n_reserves; i++)
                 free(o->reserves[i].name);
         free(o->reserves);
+        free(o->role);
 }

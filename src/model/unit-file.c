@@ -220,6 +220,9 @@ static const struct {
         {"ReserveCPU", NULL, RAW_CPU, false, true},
         {"ReserveMemory", NULL, RAW_MEMORY, false, true},
         {"ReserveResource", NULL, RAW_RESOURCE, false, true},
+        {"Role", NULL, RAW_ROLE, false, true},
+        {"Priority", NULL, RAW_PRIORITY, false, true},
+        {"Preemptible", NULL, RAW_PREEMPTIBLE, false, true},
         {"After", NULL, RAW_AFTER, false, true},
         {"Before", NULL, RAW_BEFORE, false, true},
         {"Requires", NULL, RAW_REQUIRES, false, true},
@@ -427,7 +430,10 @@ static int check_together(Parser *p, const RawOption *raw) {
                            {RAW_SAME_NODE, "MachineOf"},
                            {RAW_SPREAD, "SpreadOver"},
                            {RAW_PREFER_SPREAD, "PreferSpreadOver"},
-                           {RAW_PACKING, "Packing"}},
+                           {RAW_PACKING, "Packing"},
+                           {RAW_ROLE, "Role"},
+                           {RAW_PRIORITY, "Priority"},
+                           {RAW_PREEMPTIBLE, "Preemptible"}},
           with_id[] = {{RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}};
         const RawOption *id = find_raw(p->file, RAW_MACHINE_ID);
 

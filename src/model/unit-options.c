@@ -236,6 +236,7 @@ static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
         if (o->n_labels > 0)
                 qsort(o->labels, o->n_labels, sizeof *o->labels, match_compare);
         take_managers(e, o);
+        demands_finish(o);
         dependencies_finish(o);
         o->key = make_key(o);
         if (!o->key)

@@ -23,6 +23,9 @@ typedef enum RawKind {
         RAW_CPU,
         RAW_MEMORY,
         RAW_RESOURCE,
+        RAW_ROLE,
+        RAW_PRIORITY,
+        RAW_PREEMPTIBLE,
         RAW_AFTER, // one unit each: see unit-dependencies.c
         RAW_BEFORE,
         RAW_REQUIRES,
@@ -47,8 +50,10 @@ typedef struct RawOption {
 // -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it; `ret_why` may be NULL.
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
                      UnitOptions **ret, char **ret_why);
-// unit-demands.c: the kinds from RAW_SAME_NODE to RAW_RESOURCE. `word` is expanded.
+// unit-demands.c: the kinds from RAW_SAME_NODE to RAW_PREEMPTIBLE. `word` is expanded.
 int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why);
+// When all are added.
+void demands_finish(UnitOptions *o);
 int demands_key(const UnitOptions *o, Buf *key);
 // What a name may not have: a conflict with itself, itself as its mate.
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);

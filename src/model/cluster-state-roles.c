@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+
+// Roles and pools: two small tables, sorted by name, that change rarely. A change moves what is behind it.
+
+#include <errno.h>
+#include <strings.h>
+
+#include "cluster-state-private.h"
+#include "message.h"
+#include "str.h"
+
+// Both kinds of records are kept as pointers and begin with their message's base and their name.
+typedef struct NamedRecord {
+        ProtobufCMessage base;
+        char *name;
+} NamedRecord;
+
+static_assert(offsetof(Argosy__RoleRecord, name) == offsetof(NamedRecord, name));
+static_assert(offsetof(Argosy__PoolRecord, name) == offsetof(NamedRecord, name));
+
+// Index of the record, or where it would go.
+static size_t find(NamedRecord *const *records, size_t n, const char *name, bool *ret_found) {
+        size_t low = 0, high = n;
+
+        *ret_found = false;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int r = strcmp(records[middle]->name, name);
+
+                if (r == 0) {
+                        *ret_found = true;
+                        return middle;
+                }
+                if (r < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+static int put(NamedRecord ***records, size_t *n, size_t max, NamedRecord *record) {
+        size_t len = strlen(record->name), i;
+        NamedRecord **grown;
+        bool found;
+
+        if (len == 0 || len > LABEL_MAX)
+                return -EINVAL;
+        i = find(*records, *n, record->name, &found);
+        if (found)
+                message_free((*records)[i]);
+        else {
+                if (*n >= max)
+                        return -ENOSPC;
+                grown = realloc(*records, (*n + 1) * sizeof *grown);
+                if (!grown)
+                        return -ENOMEM;
+                *records = grown;
+                memmove(&grown[i + 1], &grown[i], ((*n)++ - i) * sizeof *grown);
+        }
+        (*records)[i] = record;
+        return 0;
+}
+
+static bool drop(NamedRecord **records, size_t *n, const char *name) {
+        bool found;
+        size_t i = find(records, *n, name, &found);
+
+        if (!found)
+                return false;
+        message_free(records[i]);
+        memmove(&records[i], &records[i + 1], (--*n - i) * sizeof *records);
+        return true;
+}
+
+static const void *get(NamedRecord *const *records, size_t n, const char *name) {
+        bool found;
+        size_t i = find(records, n, name, &found);
+
+        return found ? records[i] : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ roles
+
+int state_put_role(ClusterState *s, Argosy__RoleRecord *record) {
+        return put((NamedRecord ***) &s->roles, &s->n_roles, CLUSTER_ROLES_MAX, (NamedRecord *) record);
+}
+
+bool state_remove_role(ClusterState *s, const char *name) {
+        return drop((NamedRecord **) s->roles, &s->n_roles, name);
+}
+
+Argosy__RoleRecord *const *cluster_state_roles(const ClusterState *s, size_t *ret_n) {
+        *ret_n = s->n_roles;
+        return s->roles;
+}
+
+const Argosy__RoleRecord *cluster_state_find_role(const ClusterState *s, const char *name) {
+        return get((NamedRecord *const *) s->roles, s->n_roles, name);
+}
+
+uint64_t cluster_state_roles_revision(const ClusterState *s) {
+        return s->roles_revision;
+}
+
+// ------------------------------------------------------------------------------------------------ pools
+
+int state_put_pool(ClusterState *s, Argosy__PoolRecord *record) {
+        return put((NamedRecord ***) &s->pools, &s->n_pools, CLUSTER_POOLS_MAX, (NamedRecord *) record);
+}
+
+bool state_remove_pool(ClusterState *s, const char *name) {
+        return drop((NamedRecord **) s->pools, &s->n_pools, name);
+}
+
+Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *ret_n) {
+        *ret_n = s->n_pools;
+        return s->pools;
+}
+
+const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name) {
+        return get((NamedRecord *const *) s->pools, s->n_pools, name);
+}
+
+bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host) {
+        for (size_t i = 0; i < pool->n_hosts; i++)
+                if (streq(pool->hosts[i], host->name) || strcasecmp(pool->hosts[i], host->machine_id) == 0)
+                        return true;
+        for (size_t i = 0; i < pool->n_labels; i++)
+                for (size_t k = 0; k < host->n_labels; k++)
+                        if (streq(pool->labels[i]->key, host->labels[k]->key) &&
+                            streq(pool->labels[i]->value, host->labels[k]->value))
+                                return true;
+        return false;
+}
+
+// ------------------------------------------------------------------------------------------------ both
+
+void state_roles_done(ClusterState *s) {
+        for (size_t i = 0; i < s->n_roles; i++)
+                message_free(s->roles[i]);
+        for (size_t i = 0; i < s->n_pools; i++)
+                message_free(s->pools[i]);
+        free(s->roles);
+        free(s->pools);
+}

@@ -222,12 +222,14 @@ typedef struct Role {
         bool behind;                       // it has its guarantee: others go first
         double share;                      // both as of when it was placed there
         uint32_t first_blocked;            // queue, by its limit
-        uint32_t n_units;
+        uint32_t n_units, n_placed;
 } Role;
 
 enum { // Unit.flags
         UNIT_WANTED = 1,
         UNIT_EXCLUDED = 2, // somewhere
+        UNIT_STEADY = 4,   // not preemptible
+        UNIT_RELEASED = 8, // may leave its node
 };
 
 typedef struct PlacedUnit {
@@ -294,7 +296,7 @@ struct Placement {
         Excluded *timed;
         uint32_t n_timed, timed_allocated;
 
-        int16_t lowest_priority; // no unit on a node had a lower one, ever
+        int16_t lowest_priority; // no preemptible unit on a node had a lower one, ever
         uint32_t *role_heap, n_role_heap, role_heap_allocated;
         Numbers freed;                     // nodes where something has become possible
         Numbers penalised;                 // hosts
@@ -379,8 +381,10 @@ void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int st
 void role_moved(Placement *p, uint32_t role); // its share, or whether it has somebody waiting, changed
 void roles_settle(Placement *p);              // capacity changed
 bool role_within_guarantee(const Role *r, const PlacementVector *demand);
-bool role_over_limit(const Role *r, const PlacementVector *demand);
-bool breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand);
+// The first resource of which it would have too much; -1: none.
+int role_over_limit(const Role *r, const PlacementVector *demand);
+// The first of which too little would be left for what others are guaranteed; -1: none.
+int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand);
 bool is_behind(const Role *r);
 
 // placement-choose.c

@@ -445,6 +445,7 @@ static int64_t missing(const Role *r, unsigned resource) {
 void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int step) {
         Role *r = &p->roles[role];
 
+        r->n_placed += (uint32_t) step;
         for (unsigned i = 0; i < p->n_resources; i++) {
                 int64_t before = missing(r, i);
 
@@ -459,12 +460,12 @@ void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int st
                 role_moved(p, role);
 }
 
-bool role_over_limit(const Role *r, const PlacementVector *demand) {
-        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
+int role_over_limit(const Role *r, const PlacementVector *demand) {
+        for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
                 if (r->settings.limit[i] >= 0 && demand->of[i] > 0 &&
                     r->usage[i] + demand->of[i] > r->settings.limit[i])
-                        return true;
-        return false;
+                        return i;
+        return -1;
 }
 
 bool role_within_guarantee(const Role *r, const PlacementVector *demand) {
@@ -475,11 +476,24 @@ bool role_within_guarantee(const Role *r, const PlacementVector *demand) {
 }
 
 // What others were promised and do not use yet must stay free.
-bool breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand) {
+int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand) {
         if (!p->promises || role_within_guarantee(r, demand))
-                return false;
+                return -1;
         for (unsigned i = 0; i < p->n_resources; i++)
                 if (demand->of[i] > 0 && p->room[i] - demand->of[i] < p->promised[i] - missing(r, i))
-                        return true;
-        return false;
+                        return (int) i;
+        return -1;
+}
+
+void placement_role_use(const Placement *p, uint32_t role, PlacementRoleUse *ret) {
+        const Role *r = &p->roles[role];
+
+        *ret = (PlacementRoleUse){.units = r->n_units, .placed = r->n_placed};
+        memcpy(ret->used, r->usage, sizeof ret->used);
+        for (uint32_t i = 0; i < p->queue_slots.n; i++) {
+                if (!p->queue_slots.used[i] || p->queues[i].role != role)
+                        continue;
+                for (uint32_t u = p->queues[i].first; u != PLACEMENT_NONE; u = p->units[u].queue_next)
+                        ret->waiting += p->units[u].node == PLACEMENT_NONE;
+        }
 }

@@ -13,13 +13,17 @@ static int decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from
                 return -ENOMEM;
         p->decisions[p->n_decisions++] = (PlacementDecision){
                 .kind = kind, .unit = unit, .from = from, .to = to, .unit_for = unit_for};
-        p->n_disruptions += kind != PLACEMENT_PLACE;
         return 0;
 }
 
-// Whether taking it from where it is disturbs it.
+// Whether it may be running where it is.
 static bool is_running(const Placement *p, const PlacedUnit *u) {
         return u->node != PLACEMENT_NONE && p->nodes[u->node].state != PLACEMENT_LOST;
+}
+
+// Whether taking it from where it is disturbs it; who released it has thought of that.
+static bool is_disturbed(const Placement *p, const PlacedUnit *u) {
+        return is_running(p, u) && !(u->flags & UNIT_RELEASED);
 }
 
 // ------------------------------------------------------------------------------------------------ bundles
@@ -86,9 +90,9 @@ static Blocked role_refuses(const Placement *p, const Bundle *b) {
 
                 if (u->node != PLACEMENT_NONE)
                         continue; // it counts already
-                if (role_over_limit(&p->roles[u->role], demand))
+                if (role_over_limit(&p->roles[u->role], demand) >= 0)
                         return BLOCKED_LIMIT;
-                if (breaks_promises(p, &p->roles[u->role], demand))
+                if (breaks_promises(p, &p->roles[u->role], demand) >= 0)
                         return BLOCKED_HEADROOM;
         }
         return NOT_BLOCKED;
@@ -103,6 +107,7 @@ static int move_bundle(Placement *p, const Bundle *b, uint32_t to) {
 
                 if (from == to)
                         continue;
+                p->n_disruptions += is_disturbed(p, &p->units[unit]);
                 wait_take(p, unit);
                 r = unit_leave(p, unit);
                 r = r < 0 ? r : unit_enter(p, unit, to);
@@ -131,12 +136,25 @@ static int wake_followers(Placement *p, const Bundle *b) {
         return r;
 }
 
-static uint32_t n_running(const Placement *p, const Bundle *b) {
+static uint32_t n_disturbed(const Placement *p, const Bundle *b) {
         uint32_t n = 0;
 
         for (uint32_t i = 0; i < b->n; i++)
-                n += is_running(p, &p->units[b->units[i]]);
+                n += is_disturbed(p, &p->units[b->units[i]]);
         return n;
+}
+
+static bool has_to_stay(const PlacedUnit *u) {
+        return u->node != PLACEMENT_NONE && !(u->flags & UNIT_RELEASED);
+}
+
+static void leave_out_who_stays(const Placement *p, Bundle *b) {
+        uint32_t n = 0;
+
+        for (uint32_t i = 0; i < b->n; i++)
+                if (!has_to_stay(&p->units[b->units[i]]))
+                        b->units[n++] = b->units[i];
+        b->n = n;
 }
 
 static Blocked refusal_of(const Placement *p, uint32_t unit) {
@@ -172,14 +190,14 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
 }
 
 // NOT_BLOCKED and *ret_node (PLACEMENT_NONE: it needs none any more), why not now, or -ENOMEM.
-static int grant(Placement *p, uint32_t unit, size_t disruptions, uint32_t *ret_node) {
+static int grant(Placement *p, uint32_t unit, const PlacementBudget *budget, uint32_t *ret_node) {
         PlacedUnit *u = &p->units[unit];
         Blocked why;
         Bundle b;
         int r;
 
         *ret_node = PLACEMENT_NONE;
-        if (u->node != PLACEMENT_NONE && !unit_must_go(p, unit)) {
+        if (u->node != PLACEMENT_NONE && (!unit_must_go(p, unit) || (budget->stay && has_to_stay(u)))) {
                 wait_take(p, unit);
                 return NOT_BLOCKED;
         }
@@ -187,13 +205,15 @@ static int grant(Placement *p, uint32_t unit, size_t disruptions, uint32_t *ret_
                 b = (Bundle){.units = {unit}, .n = 1};
         else
                 gather(p, unit, &b);
+        if (budget->stay)
+                leave_out_who_stays(p, &b);
         why = role_refuses(p, &b);
         if (why && b.n > 1) {
                 b.n = 1;
                 why = role_refuses(p, &b);
         }
         why = why ?: find_node(p, &b, ret_node);
-        if (!why && p->n_disruptions + n_running(p, &b) > disruptions && n_running(p, &b) > 0)
+        if (!why && p->n_disruptions + n_disturbed(p, &b) > budget->disruptions && n_disturbed(p, &b) > 0)
                 why = BLOCKED_BUDGET;
         if (why)
                 return (int) why;
@@ -206,7 +226,7 @@ static int grant(Placement *p, uint32_t unit, size_t disruptions, uint32_t *ret_
 // preemption
 
 typedef struct Victims {
-        uint32_t units[64], n;
+        uint32_t units[PLACEMENT_VICTIMS_MAX], n;
         int16_t highest; // priority among them
         bool enough;
         bool limited; // there are more, but no more may be disturbed
@@ -215,6 +235,8 @@ typedef struct Victims {
 static bool may_be_preempted(const Placement *p, const PlacedUnit *victim, const PlacedUnit *by) {
         const Role *r = &p->roles[victim->role];
 
+        if (victim->flags & UNIT_STEADY)
+                return false;
         if (victim->priority >= by->priority || victim->queue != PLACEMENT_NONE)
                 return false;
         return victim->role == by->role || !role_within_guarantee(r, &(PlacementVector){0}) || is_behind(r);
@@ -228,10 +250,12 @@ static bool is_enough(const Placement *p, const PlacementVector *free_there, con
 }
 
 // The lowest priorities first, of these the ones that are there for the shortest time.
-static void find_victims(const Placement *p, uint32_t host, uint32_t unit, size_t most, Victims *v) {
+static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const PlacementBudget *budget,
+                         Victims *v) {
         const PlacedUnit *by = &p->units[unit];
         const PlacementVector *demand = &unit_class(p, by)->spec.demand;
         PlacementVector room = p->hosts[host].free;
+        size_t most = budget->disruptions - p->n_disruptions;
         int32_t done = INT32_MIN;
 
         *v = (Victims){.highest = INT16_MIN};
@@ -259,6 +283,10 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, size_
                                         v->limited = v->n == most;
                                         return;
                                 }
+                                if (budget->spares && !budget->spares(i, v->units, v->n, budget->userdata)) {
+                                        v->limited = true;
+                                        continue;
+                                }
                                 v->units[v->n++] = i;
                                 v->highest = u->priority;
                                 for (unsigned k = 0; k < p->n_resources; k++)
@@ -283,12 +311,14 @@ static int evict(Placement *p, const Victims *v, uint32_t unit_for) {
                 r = unit_leave(p, victim);
                 r = r < 0 ? r : decide(p, PLACEMENT_PREEMPT, victim, from, PLACEMENT_NONE, unit_for);
                 r = r < 0 ? r : wait_add(p, victim);
+                p->n_disruptions++;
         }
         return r;
 }
 
 // Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
-static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_done, bool *ret_limited) {
+static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, bool *ret_done,
+                   bool *ret_limited) {
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
         const Selector *s = &p->selectors[p->shapes[u->shape].selector];
@@ -297,7 +327,7 @@ static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_do
         *ret_done = *ret_limited = false;
         if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE)
                 return 0;
-        *ret_limited = p->n_disruptions >= disruptions;
+        *ret_limited = p->n_disruptions >= budget->disruptions;
         if (*ret_limited)
                 return 0;
         for (uint32_t w = 0; w < p->node_words; w++)
@@ -307,7 +337,7 @@ static int preempt(Placement *p, uint32_t unit, size_t disruptions, bool *ret_do
                         if (p->nodes[node].state > PLACEMENT_SECOND || unit_excluded(p, unit, node) ||
                             !spread_allows(p, c, node))
                                 continue;
-                        find_victims(p, p->nodes[node].host, unit, disruptions - p->n_disruptions, &v);
+                        find_victims(p, p->nodes[node].host, unit, budget, &v);
                         *ret_limited |= v.limited;
                         if (v.enough && is_better(&v, &best))
                                 best = v;
@@ -394,11 +424,11 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
         while (r >= 0 && p->n_decisions < budget->decisions && (unit = wait_next(p)) != PLACEMENT_NONE) {
                 bool made_room = false, limited = false;
 
-                r = grant(p, unit, budget->disruptions, &node);
+                r = grant(p, unit, budget, &node);
                 if (r == BLOCKED_NODES || r == BLOCKED_SPREAD) {
                         int why = r;
 
-                        r = preempt(p, unit, budget->disruptions, &made_room, &limited);
+                        r = preempt(p, unit, budget, &made_room, &limited);
                         if (r >= 0)
                                 r = made_room ? 0 : limited ? BLOCKED_BUDGET : why;
                 }
@@ -448,7 +478,7 @@ int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_no
         *ret_node = p->units[unit].node;
         if (p->units[unit].queue == PLACEMENT_NONE || p->units[unit].node != PLACEMENT_NONE)
                 return 0;
-        r = grant(p, unit, 0, ret_node);
+        r = grant(p, unit, &(PlacementBudget){}, ret_node);
         return r < 0 ? r : p->broken ? -ENOMEM : 0;
 }
 

@@ -47,6 +47,7 @@ int unit_leave(Placement *p, uint32_t unit) {
         if (u->next != PLACEMENT_NONE)
                 p->units[u->next].prev = u->prev;
         n->n_units--;
+        u->flags &= (uint8_t) ~UNIT_RELEASED;
         u->home = node;
         u->node = PLACEMENT_NONE;
         for (uint32_t i = p->hosts[n->host].first_node; i != PLACEMENT_NONE; i = p->nodes[i].next_of_host)
@@ -79,7 +80,9 @@ int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
                 p->units[n->first_unit].prev = unit;
         n->first_unit = unit;
         n->n_units++;
-        p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
+        u->flags &= (uint8_t) ~UNIT_RELEASED;
+        if (!(u->flags & UNIT_STEADY))
+                p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
         u->node = u->home = node;
         return count(p, unit, node, +1);
 }
@@ -94,6 +97,8 @@ bool unit_must_go(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
         const PlacedNode *n = &p->nodes[u->node];
 
+        if (u->flags & UNIT_RELEASED)
+                return true;
         if (n->state == PLACEMENT_LOST)
                 return is_lost_to(p, u, n);
         if (n->state == PLACEMENT_DRAIN || !selector_has(p, unit_class(p, u)->base, u->node) ||
@@ -203,6 +208,34 @@ int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
                 r = unit_enter(p, unit, node);
         r = r < 0 ? r : unit_check(p, unit);
         return r < 0 ? r : call_followers(p, unit);
+}
+
+void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible) {
+        PlacedUnit *u = &p->units[unit];
+
+        if (preemptible)
+                u->flags &= (uint8_t) ~UNIT_STEADY;
+        else
+                u->flags |= UNIT_STEADY;
+        if (preemptible && u->node != PLACEMENT_NONE)
+                p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
+}
+
+int placement_unit_release(Placement *p, uint32_t unit, bool released) {
+        PlacedUnit *u = &p->units[unit];
+
+        if (u->node == PLACEMENT_NONE || released == !!(u->flags & UNIT_RELEASED))
+                return 0;
+        u->flags ^= UNIT_RELEASED;
+        return unit_check(p, unit);
+}
+
+uint32_t placement_unit_role(const Placement *p, uint32_t unit) {
+        return p->units[unit].role;
+}
+
+int16_t placement_unit_priority(const Placement *p, uint32_t unit) {
+        return p->units[unit].priority;
 }
 
 const char *placement_unit_name(const Placement *p, uint32_t unit) {

@@ -215,6 +215,25 @@ PlacementRefusal *placement_refusals_free(PlacementRefusal *refusals, size_t n) 
         return NULL;
 }
 
+PlacementHold placement_held_back(const Placement *p, uint32_t unit, unsigned *ret_resource) {
+        const PlacedUnit *u = &p->units[unit];
+        const PlacementVector *demand = &unit_class(p, u)->spec.demand;
+        int resource;
+
+        if (u->node != PLACEMENT_NONE)
+                return PLACEMENT_FREE;
+        resource = role_over_limit(&p->roles[u->role], demand);
+        if (resource >= 0) {
+                *ret_resource = (unsigned) resource;
+                return PLACEMENT_OVER_LIMIT;
+        }
+        resource = breaks_promises(p, &p->roles[u->role], demand);
+        if (resource < 0)
+                return PLACEMENT_FREE;
+        *ret_resource = (unsigned) resource;
+        return PLACEMENT_PROMISED;
+}
+
 const char *placement_why_not_now(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
 

@@ -281,6 +281,14 @@ int placement_resource(Placement *p, const char *name) {
         return (int) p->n_resources++;
 }
 
+const char *placement_resource_name(const Placement *p, unsigned resource) {
+        return resource < p->n_resources ? p->resources[resource] : NULL;
+}
+
+int64_t placement_capacity(const Placement *p, unsigned resource) {
+        return resource < p->n_resources ? p->capacity[resource] : 0;
+}
+
 int placement_new(Placement **ret) {
         _cleanup_(placement_freep) Placement *p = calloc(1, sizeof *p);
 
@@ -288,6 +296,7 @@ int placement_new(Placement **ret) {
                 return -ENOMEM;
         for (int i = 0; i < N_BLOCKED; i++)
                 p->first_blocked[i] = PLACEMENT_NONE;
+        p->lowest_priority = INT16_MAX;
         if (placement_resource(p, "cpu") < 0 || placement_resource(p, "memory") < 0 ||
             index_restride(p, 1) < 0 || index_start(p, INDEX_LOAD) < 0)
                 return -ENOMEM;

@@ -52,6 +52,7 @@ enum {
         PLACEMENT_PREFERENCES_MAX = 3,
         PLACEMENT_CONFLICTS_MAX = 1024, // distinct globs in the cluster
         PLACEMENT_FOLLOWS_MAX = 16,     // units that are to be on one node because they follow each other
+        PLACEMENT_VICTIMS_MAX = 64,     // units that are preempted for one
         PLACEMENT_SIZE_ONE = 16,        // size of a host that counts as one
         PLACEMENT_SHARE = 1024,         // load of a host that is reserved altogether
         PLACEMENT_UNIT_LOAD = 2,        // load of a unit on a host of size one
@@ -131,7 +132,13 @@ typedef struct PlacementDecision {
 
 typedef struct PlacementBudget {
         size_t decisions;   // at most so many in this round (one bundle of followers may exceed it)
-        size_t disruptions; // of these, moves and preemptions of units that may be running
+        size_t disruptions; // of these, moves and preemptions of units that may be running; what was
+                            // released does not count
+        bool stay;          // who is on a node and was not released stays there unless it is preempted
+        // Whether the unit may be preempted together with those n; NULL: any may. Its answer follows from
+        // what does not change during the round.
+        bool (*spares)(uint32_t unit, const uint32_t *taken, uint32_t n, void *userdata);
+        void *userdata;
 } PlacementBudget;
 
 typedef enum PlacementReason {
@@ -201,6 +208,18 @@ void placement_role_set(Placement *p, uint32_t role, const PlacementRole *settin
 void placement_role_remove(Placement *p, uint32_t role); // without units
 // Dominant share of the cluster / weight, as it counts now.
 double placement_role_share(Placement *p, uint32_t role);
+typedef struct PlacementRoleUse {
+        int64_t used[PLACEMENT_RESOURCES_MAX];
+        uint32_t units;   // of this role, wanted or not
+        uint32_t placed;  // of these: on a node
+        uint32_t waiting; // wanted, on none
+} PlacementRoleUse;
+// Cost: the kinds of units that wait.
+void placement_role_use(const Placement *p, uint32_t role, PlacementRoleUse *ret);
+// Offered by the hosts that are not lost.
+int64_t placement_capacity(const Placement *p, unsigned resource);
+// "cpu", "memory" or the name given; NULL: there is no such resource.
+const char *placement_resource_name(const Placement *p, unsigned resource);
 
 // `name` is borrowed until the remove. Not wanted, on no node. Takes a reference to the class.
 int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
@@ -210,6 +229,13 @@ void placement_unit_remove(Placement *p, uint32_t unit);
 // label.
 int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role,
                           int16_t priority) _warn_unused_;
+// Whether it gives way to units of higher priority. A new unit does.
+void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible);
+// Lets a wanted unit leave the node where it is, so that it waits for another one. It stays as long as there
+// is none. Over when it has moved or is held again (`released` false).
+int placement_unit_release(Placement *p, uint32_t unit, bool released) _warn_unused_;
+uint32_t placement_unit_role(const Placement *p, uint32_t unit);
+int16_t placement_unit_priority(const Placement *p, uint32_t unit);
 // A unit that is not wanted any more leaves its node at once.
 int placement_unit_want(Placement *p, uint32_t unit, bool wanted) _warn_unused_;
 // So it is, whatever is thought of it: it is on this node (or none) and counts there.
@@ -251,6 +277,14 @@ void placement_release_brake(Placement *p); // moves what is to move, until the 
 // Why each node does not take the unit, one entry per node that does not, also of the one that it must
 // leave; a string each. Cost: every node, when asked. *ret NULL and 0 entries if all would.
 int placement_why(const Placement *p, uint32_t unit, PlacementRefusal **ret, size_t *ret_n) _warn_unused_;
+typedef enum PlacementHold {
+        PLACEMENT_FREE,
+        PLACEMENT_OVER_LIMIT, // of its role
+        PLACEMENT_PROMISED,   // the room is guaranteed to other roles
+} PlacementHold;
+// Whether it is its role that keeps a unit from going to a node, and by which resource. FREE for one that is
+// on a node.
+PlacementHold placement_held_back(const Placement *p, uint32_t unit, unsigned *ret_resource);
 // Why it waits although nodes would take it: its role's limit, others' guarantees, the brake, a unit that it
 // follows. NULL: nothing of that kind. Borrowed, constant.
 const char *placement_why_not_now(const Placement *p, uint32_t unit);

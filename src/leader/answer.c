@@ -121,7 +121,7 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
                 return unit_wanted_on(l, u, e, node);
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = placer_admits(host, manager, options);
+        admits = placer_admits(l->state, host, manager, options);
         unit_options_unref(options);
         return admits;
 }
@@ -519,6 +519,8 @@ bool answer_can(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_LIST_NODES:
         case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
         case ARGOSY__REQUEST__WHAT_WHY:
+        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
+        case ARGOSY__REQUEST__WHAT_POOL_LIST:
                 return true;
         case ARGOSY__REQUEST__WHAT_CAT:
                 return request->cat->n_names > 0;
@@ -535,6 +537,9 @@ static Argosy__Response *answer_whole(Leader *l, const Argosy__Request *request)
                 return list_unit_files(l, request->list_unit_files);
         case ARGOSY__REQUEST__WHAT_LIST_NODES:
                 return list_nodes(l);
+        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
+        case ARGOSY__REQUEST__WHAT_POOL_LIST:
+                return roles_answer(l, request);
         default:
                 return cluster_status(l);
         }

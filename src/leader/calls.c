@@ -174,7 +174,8 @@ static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
         if (wanted && !e->record->global) {
                 _cleanup_free_ char *why = NULL;
 
-                (void) unit_why(l, e, &why, &s->refusals, &s->n_refusals);
+                if (unit_why(l, e, &why, &s->refusals, &s->n_refusals) >= 0)
+                        (void) field_set(&s->why, why);
         }
         return say_later(t, TAKE_PTR(r));
 }

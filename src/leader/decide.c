@@ -4,7 +4,7 @@
 // Only one entry is on its way at a time, because what is decided here builds on the state as it is applied.
 //
 // In this order: units whose node is lost or refuses them, outcomes, what hosts say about themselves,
-// voters, requests as they came, and units without a node if something has changed for them. Whatever
+// voters, units without a node if something has changed for them, and requests as they came. Whatever
 // touches a record that the entry touches already waits.
 #include <errno.h>
 
@@ -15,6 +15,7 @@
 #include "message.h"
 #include "request.h"
 #include "response.h"
+#include "str.h"
 
 enum {
         BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2
@@ -58,20 +59,54 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
                !unit_exclusion(u, u->node->number);
 }
 
+static void wait_for_a_node(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->homeless)) {
+                list_append(&l->homeless, &u->homeless);
+                l->retry_homeless = true; // it may be its turn before others, or displace somebody
+        }
+        unit_touch(l, u);
+}
+
+// Whether the unit of a lost node is to wait before it moves. 1, 0, or -ENOMEM.
+static int moves_later(Decision *d, Unit *u, const UnitEntry *e) {
+        uint64_t at_us = failing_moves_at(d->leader, u, e);
+        int r;
+
+        if (at_us <= leader_now(d->leader))
+                return 0;
+        r = failing_delay(d->leader, u, at_us);
+        return r < 0 ? r : 1;
+}
+
+static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
+        Argosy__UnitRecord next = *e->record;
+        int r;
+
+        next.node = node;
+        group_take(d->leader, u);
+        follow_look_again(d->leader, u->name);
+        r = draft_put_unit(&d->batch, &next, 0, e->record->revision);
+        if (r >= 0 && !list_is_linked(&u->moving))
+                list_append(&d->leader->moved, &u->moving);
+        return r;
+}
+
+static uint32_t node_of_mates(Decision *d, const Unit *u, const UnitOptions *options) {
+        return follow_node(d->leader, &d->batch, u->name, mates_activated(&d->leader->mates, u->name),
+                           options);
+}
+
 // Finds the unit another node.
 static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         UnitOptions *options = NULL;
-        Argosy__UnitRecord next = *e->record;
-        uint64_t at_us = failing_moves_at(d->leader, u, e);
         PlacerAnswer place;
         int r;
 
-        if (at_us > leader_now(d->leader))
-                return failing_delay(d->leader, u, at_us);
+        r = moves_later(d, u, e);
+        if (r != 0)
+                return r < 0 ? r : 0;
         if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e)) {
-                if (!list_is_linked(&u->homeless))
-                        list_append(&d->leader->homeless, &u->homeless);
-                unit_touch(d->leader, u);
+                wait_for_a_node(d->leader, u);
                 return 0;
         }
         r = need_placer(d);
@@ -80,8 +115,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        place = (PlacerAnswer){.node = follow_node(d->leader, &d->batch, u->name,
-                                                   mates_activated(&d->leader->mates, u->name), options)};
+        place = (PlacerAnswer){.node = node_of_mates(d, u, options)};
         if (!place.node)
                 r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
@@ -90,18 +124,10 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         else if (r < 0)
                 return r;
         if (!place.node && stays_without_other(d->leader, u)) {
-                if (!list_is_linked(&u->homeless))
-                        list_append(&d->leader->homeless, &u->homeless);
-                unit_touch(d->leader, u);
+                wait_for_a_node(d->leader, u);
                 return 0;
         }
-        next.node = place.node;
-        group_take(d->leader, u);
-        follow_look_again(d->leader, u->name);
-        r = draft_put_unit(&d->batch, &next, 0, e->record->revision);
-        if (r >= 0 && !list_is_linked(&u->moving))
-                list_append(&d->leader->moved, &u->moving);
-        return r;
+        return give_node(d, u, e, place.node);
 }
 
 // Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
@@ -141,12 +167,48 @@ static int decide_moves(Decision *d) {
         return r;
 }
 
+// Lets the unit take part in the next round, or gives it at once the node where it is to join another one.
+static int offer(Decision *d, Unit *u, const UnitEntry *e) {
+        UnitOptions *options;
+        uint32_t node;
+        int r = moves_later(d, u, e);
+
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e))
+                return 0;
+        r = unit_options_of(e, &options);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        node = node_of_mates(d, u, options);
+        unit_options_unref(options);
+        if (node) {
+                r = placer_set_aside(d->placer, u);
+                return r < 0 ? r : give_node(d, u, e, node);
+        }
+        return u->node ? placer_release(d->placer, u) : 0; // without a node it waits anyhow
+}
+
+static bool touches_homeless(const Decision *d) {
+        list_foreach (i, &d->leader->homeless)
+                if (draft_has_unit(&d->batch, CONTAINER_OF(i, Unit, homeless)->name))
+                        return true;
+        return false;
+}
+
+// Units without a node, and those that nobody took when they had to leave theirs, in the order of their
+// roles and priorities. None of them may be decided about in this batch already, nor is there to be little
+// room.
 static int decide_homeless(Decision *d) {
         Leader *l = d->leader;
-        int r = 0;
+        int r;
 
-        if (!l->retry_homeless || !list_is_empty(&l->moving))
+        if (!l->retry_homeless || !list_is_empty(&l->moving) ||
+            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || touches_homeless(d))
                 return 0;
+        r = need_placer(d);
+        if (r < 0)
+                return r;
         l->retry_homeless = false;
         list_foreach_safe (i, &l->homeless) {
                 Unit *u = CONTAINER_OF(i, Unit, homeless);
@@ -155,19 +217,12 @@ static int decide_homeless(Decision *d) {
                 if (!still_has_to_move(d, u, e)) {
                         list_unlink(&u->homeless);
                         unit_touch(l, u);
-                        continue;
-                }
-                if (waits_for_its_group(d, u, e))
-                        continue;
-                if (draft_has_unit(&d->batch, u->name) || d->batch.packed.len >= BATCH_SOFT_BYTES) {
-                        l->retry_homeless = true;
-                        continue;
-                }
-                r = move_unit(d, u, e);
+                } else if (!waits_for_its_group(d, u, e))
+                        r = offer(d, u, e);
                 if (r < 0)
                         return r;
         }
-        return r;
+        return homeless_decide(l, &d->batch, d->placer);
 }
 
 static int decide_outcomes(Decision *d) {
@@ -235,6 +290,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 .refusals = place.refusals,
                 .n_refusals = place.n_refusals,
         };
+        snprintf(ret->why, sizeof ret->why, "%s", place.why);
         return 0;
 }
 
@@ -258,6 +314,21 @@ static const char *on_find_activator(const char *name, bool (*counts)(const char
         Decision *d = userdata;
 
         return mates_find_activator(&d->leader->mates, name, counts, counts_data);
+}
+
+// 1, 0, or -EBUSY: that changes in this batch.
+static int on_role_known(const char *name, void *userdata) {
+        Decision *d = userdata;
+        int r;
+
+        if (streq(name, ROLE_DEFAULT))
+                return 1;
+        if (draft_has_role(&d->batch, name))
+                return -EBUSY;
+        if (!cluster_state_find_role(d->leader->state, name))
+                return 0;
+        r = draft_use_role(&d->batch, name);
+        return r < 0 ? r : 1;
 }
 
 static const char *node_name(uint32_t node, void *userdata) {
@@ -327,6 +398,7 @@ static int on_order(const ChangeOrder *o, void *userdata) {
 static const ChangeOps change_ops = {.place = on_place,
                                      .may_stay = on_may_stay,
                                      .waits = on_waits,
+                                     .role_known = on_role_known,
                                      .find_activator = on_find_activator,
                                      .is_up = on_is_up,
                                      .each_dependent = on_each_dependent,
@@ -428,6 +500,9 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 else if (t->request->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE ||
                          t->request->what_case == ARGOSY__REQUEST__WHAT_LABEL_CHANGE)
                         r = nodes_plan(l, t, &d->batch);
+                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_ROLE_CHANGE ||
+                         t->request->what_case == ARGOSY__REQUEST__WHAT_POOL_CHANGE)
+                        r = roles_plan(l, t, &d->batch);
                 else if (t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
                         r = rollouts_plan(l, t, &d->batch);
                 else if (t->request->what_case == ARGOSY__REQUEST__WHAT_REBALANCE)
@@ -626,10 +701,10 @@ void decide(Leader *l) {
                 return;
         if (!paused)
                 r = decide_ours(&d);
+        if (r >= 0 && !paused) // before requests: they were there first
+                r = decide_homeless(&d);
         if (r >= 0)
                 r = decide_requests(&d, &taken);
-        if (r >= 0 && !paused)
-                r = decide_homeless(&d);
         if (r < 0) // out of memory: a later turn may do better
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))

@@ -231,6 +231,62 @@ bool draft_has_rollout(const Draft *b, const char *name) {
         return touched(b, 'o', name, strlen(name));
 }
 
+int draft_put_role(Draft *b, Argosy__RoleRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r = touch(b, 'w', record->name, strlen(record->name));
+
+        op.op_case = ARGOSY__LOG_OP__OP_ROLE;
+        op.role = record;
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int draft_remove_role(Draft *b, const char *name) {
+        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r = touch(b, 'w', name, strlen(name));
+
+        remove.name = (char *) name;
+        op.op_case = ARGOSY__LOG_OP__OP_ROLE_REMOVE;
+        op.role_remove = &remove;
+        return r < 0 ? r : append_op(b, &op);
+}
+
+bool draft_has_role(const Draft *b, const char *name) {
+        return touched(b, 'w', name, strlen(name));
+}
+
+int draft_use_role(Draft *b, const char *name) {
+        return touch(b, 'x', name, strlen(name));
+}
+
+bool draft_uses_role(const Draft *b, const char *name) {
+        return touched(b, 'x', name, strlen(name));
+}
+
+int draft_put_pool(Draft *b, Argosy__PoolRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r = touch(b, 'p', record->name, strlen(record->name));
+
+        op.op_case = ARGOSY__LOG_OP__OP_POOL;
+        op.pool = record;
+        return r < 0 ? r : append_op(b, &op);
+}
+
+int draft_remove_pool(Draft *b, const char *name) {
+        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r = touch(b, 'p', name, strlen(name));
+
+        remove.name = (char *) name;
+        op.op_case = ARGOSY__LOG_OP__OP_POOL_REMOVE;
+        op.pool_remove = &remove;
+        return r < 0 ? r : append_op(b, &op);
+}
+
+bool draft_has_pool(const Draft *b, const char *name) {
+        return touched(b, 'p', name, strlen(name));
+}
+
 int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 

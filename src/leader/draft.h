@@ -25,7 +25,8 @@ typedef struct KeySet {
 
 typedef struct Draft {
         Buf packed;
-        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'o' ROLLOUT
+        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'o' ROLLOUT,
+                        // 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL
         size_t n_ops;
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
@@ -57,6 +58,10 @@ int draft_put_token(Draft *b, Argosy__TokenRecord *record);
 int draft_remove_token(Draft *b, const char *id);
 int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome);
 int draft_put_rollout(Draft *b, Argosy__RolloutRecord *record);
+int draft_put_role(Draft *b, Argosy__RoleRecord *record);
+int draft_remove_role(Draft *b, const char *name);
+int draft_put_pool(Draft *b, Argosy__PoolRecord *record);
+int draft_remove_pool(Draft *b, const char *name);
 int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record);
 int draft_add_request(Draft *b, const void *id, size_t len);
 int draft_set_time(Draft *b, uint64_t at_us);
@@ -68,6 +73,10 @@ bool draft_has_unit(const Draft *b, const char *name);
 // True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
 bool draft_find_unit(const Draft *b, const char *name, Argosy__Target *ret_target, uint32_t *ret_node);
 bool draft_has_rollout(const Draft *b, const char *name);
+bool draft_has_role(const Draft *b, const char *name);
+int draft_use_role(Draft *b, const char *name); // a unit in it is of this role; no operation
+bool draft_uses_role(const Draft *b, const char *name);
+bool draft_has_pool(const Draft *b, const char *name);
 bool draft_has_host(const Draft *b, uint32_t host);
 bool draft_has_request(const Draft *b, const void *id, size_t len);
 // Whether the unit was touched after `mark`.

@@ -10,7 +10,9 @@
 //   orders.c       records -> orders for agents
 //   decide.c       what goes into the next batch
 //   placer.c       what the Placement must know (placement.h), and questions to it
+//   placer-roles.c roles there, and what they have
 //   placer-spec.c  options and records in its words
+//   roles.c        requests about roles and pools
 //   follow.c       units that need each other on one node
 //   ordering.c     units that start after each other, on whatever node; ordering-why.c: in words
 //   waits.c        clients that wait for units
@@ -19,6 +21,7 @@
 //   calls.c        verbs that an agent answers (status, journal, top)
 //   losses.c       the brake on moving when many hosts are lost
 //   failing.c      units of lost nodes that do not move at once
+//   homeless.c     who waits for a node: whose turn it is, and who makes room
 //   homes.c        nodes that a unit has left and may still run on
 //   nodes.c        cordon, drain, labels
 //   groups.c       units that stand in for each other, and how many of them may be down
@@ -185,7 +188,11 @@ struct Unit {
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
-        bool judging; // its waits are being walked over
+        bool judging;     // its waits are being walked over
+        bool untried;     // no round has looked for a node since it lost its last one
+        Unit *makes_room; // unit that it was displaced by, as long as that is known; NULL: none
+        ListNode giver;   // in that one's list
+        ListNode givers;  // Unit.giver: units that it displaced
 };
 
 struct Site {
@@ -381,9 +388,12 @@ void orders_globals(Leader *l);
 // their records. A Placer is a time in which what is placed counts although no record says so yet; when it
 // is freed, the records count again.
 typedef struct Placer Placer;
+enum { PLACER_WHY_SIZE = 256 };
 typedef struct PlacerAnswer {
-        uint32_t node; // 0: none takes it now
-        bool possible; // some member could take it if it were up
+        uint32_t node;             // 0: none takes it now
+        char why[PLACER_WHY_SIZE]; // if it is its role that keeps it from one, else ""; filled in like
+                                   // refusals
+        bool possible;             // some member could take it if it were up
         Argosy__Refusal **refusals;
         size_t n_refusals;
 } PlacerAnswer;
@@ -398,13 +408,28 @@ bool placer_must_go(const Leader *l, const Unit *u);
 // Those who are to be with it are looked at again.
 void placer_look_at_followers(Leader *l, const char *name);
 // Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
-bool placer_admits(const Argosy__HostRecord *host, const char *manager, const UnitOptions *options);
+bool placer_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
+                   const UnitOptions *options);
 int placer_new(Leader *l, uint32_t without_host, Placer **ret);
 Placer *placer_free(Placer *p);
 DEFINE_CLEANUP(Placer *, placer_free)
 // `explain`: fill in the refusals when node is 0.
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
 void placer_answer_done(PlacerAnswer *p);
+// Lets the unit wait for another node as long as the Placer lives.
+int placer_release(Placer *p, Unit *u);
+int placer_set_aside(Placer *p, Unit *u); // or keeps it from having a turn as long
+typedef struct PlacerStep {
+        Unit *unit;
+        Node *node; // NULL: it is displaced
+        Unit *by;   // and by whom
+} PlacerStep;
+// Whether the unit may be displaced together with those.
+typedef bool (*PlacerSpares)(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata);
+// What is to be done next for those that wait for a node, in their order; at most `most` steps, of which so
+// many displace. *ret: to be freed.
+int placer_round(Placer *p, size_t most, size_t displace, PlacerSpares spares, void *userdata,
+                 PlacerStep **ret, size_t *ret_n);
 // What would be better elsewhere (rebalance.h), in the words of the tables. *ret: the caller's to free;
 // units and nodes are borrowed, `why` is to be freed.
 typedef struct PlacerMove {
@@ -419,6 +444,31 @@ int placer_carry_out(Placer *p, const Unit *u, const Node *to);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
 // The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);
+
+// placer-roles.c
+#define ROLE_DEFAULT "default" // of units without Role=; always there
+#define POOL_LABEL "pool"      // key of the label that a pool is
+// Follows the records. 0, -ENOMEM, or -ENOSPC: a resource more than can be counted.
+int placer_on_roles(Leader *l);
+// What a role has: `row` has its name, `record` may be NULL.
+int placer_fill_role(const Leader *l, const Argosy__RoleRecord *record, Argosy__Response__RoleRow *row);
+size_t placer_role_units(const Leader *l, const char *name); // recorded units of this role
+int placer_resource_known(Leader *l, const char *name);      // makes it known. 0, -ENOSPC or -ENOMEM
+// Whether it is its role that keeps a unit that is on no node from one, and how.
+bool placer_held_back(const Leader *l, const Unit *u, char *ret, size_t size);
+
+// roles.c
+int roles_plan(Leader *l, Ticket *t, Draft *b); // RoleChange, PoolChange; returns what members_plan() does
+Argosy__Response *roles_answer(Leader *l, const Argosy__Request *request); // RoleList, PoolList
+
+// homeless.c
+// One round over the units that are on no node and those that were released (placer_release()): whose turn
+// it is goes next, and what it may displace goes. 0 or -ENOMEM.
+int homeless_decide(Leader *l, Draft *b, Placer *placer);
+int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
+void homeless_forget(Unit *u);
+// A unit that was displaced and still ends on this site's host, which is to have its room; NULL: none.
+const Unit *homeless_awaited(const Site *s);
 
 // An order that waited for the unit's end elsewhere may go out now, or not yet.
 void orders_release(Leader *l, Unit *u);

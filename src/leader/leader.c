@@ -215,6 +215,8 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_JOIN:
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
         case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
+        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
+        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
         case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
         case ARGOSY__REQUEST__WHAT_REBALANCE:
         case ARGOSY__REQUEST__WHAT_ROLLOUT:
@@ -413,6 +415,8 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 sessions_count_unheard(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
+        if (l->leading && placer_on_roles(l) == -ENOMEM)
+                on_out_of_memory();
         follow_units(l);
         if (l->leading) {
                 rollouts_sync(l);

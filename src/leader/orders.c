@@ -72,6 +72,13 @@ void orders_release(Leader *l, Unit *u) {
 
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u, u->node);
+        if (!u->makes_room)
+                return;
+        l->retry_homeless |=
+                !list_is_empty(&l->homeless); // the budget of displacements may have had no more
+        s = u->makes_room->node ? site_find(u->makes_room, u->makes_room->node) : NULL;
+        if (s && list_is_linked(&s->awaiting))
+                orders_mark(l, u->makes_room, s->node);
 }
 
 // ------------------------------------------------------------------------------------------------ sending
@@ -185,10 +192,15 @@ static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const Uni
         uint64_t until_us = 0;
 
         list_unlink(&s->awaiting);
-        if (!wanted || !home_in_the_way(l, s, &until_us))
-                return held ? 0 : bundle_add(l, b, s, wanted, e);
-        list_append(&l->awaiting, &s->awaiting);
-        return until_us == OVERLAP_UNTIL_HEARD ? 0 : due_set(&l->dues, &s->unit->due, until_us);
+        if (wanted && home_in_the_way(l, s, &until_us)) {
+                list_append(&l->awaiting, &s->awaiting);
+                return until_us == OVERLAP_UNTIL_HEARD ? 0 : due_set(&l->dues, &s->unit->due, until_us);
+        }
+        if (wanted && !s->reported && homeless_awaited(s)) { // orders_release(), when these have ended
+                list_append(&l->awaiting, &s->awaiting);
+                return 0;
+        }
+        return held ? 0 : bundle_add(l, b, s, wanted, e);
 }
 
 static void send_orders(Leader *l, Host *h, Bundle *b) {

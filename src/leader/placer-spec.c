@@ -174,11 +174,13 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
         return hash ? hash : 1;
 }
 
-int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t node,
+int placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state, uint32_t node,
                       const Argosy__HostRecord *host, const char *manager, uint64_t *told) {
-        _cleanup_free_ PlacementLabel *labels = calloc(host->n_labels + patterns->n + 4, sizeof *labels);
+        size_t n_pools, n = 0;
+        Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
+        _cleanup_free_ PlacementLabel *labels =
+                calloc(host->n_labels + patterns->n + n_pools + 4, sizeof *labels);
         uint64_t hash;
-        size_t n = 0;
 
         if (!labels)
                 return -ENOMEM;
@@ -188,6 +190,9 @@ int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t nod
         labels[n++] = (PlacementLabel){"@manager", manager};
         for (size_t i = 0; i < host->n_labels; i++)
                 labels[n++] = (PlacementLabel){host->labels[i]->key, host->labels[i]->value};
+        for (size_t i = 0; i < n_pools; i++)
+                if (pool_has_host(pools[i], host))
+                        labels[n++] = (PlacementLabel){POOL_LABEL, pools[i]->name};
         for (size_t i = 0; i < patterns->n; i++) {
                 bool matches;
 
@@ -206,15 +211,31 @@ int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t nod
 // ------------------------------------------------------------------------------------------------ one
 // question
 
-static bool label_matches(const Argosy__HostRecord *host, const LabelMatch *match) {
+static bool value_matches(const LabelMatch *match, const char *value) {
+        for (char **v = match->values; v && *v; v++)
+                if (streq(value, *v))
+                        return true;
+        return false;
+}
+
+static bool label_matches(const ClusterState *state, const Argosy__HostRecord *host,
+                          const LabelMatch *match) {
         bool key = false, value = false;
+        size_t n = 0;
+        Argosy__PoolRecord *const *pools =
+                streq(match->key, POOL_LABEL) ? cluster_state_pools(state, &n) : NULL;
+
+        for (size_t i = 0; i < n; i++)
+                if (pool_has_host(pools[i], host)) {
+                        key = true;
+                        value |= value_matches(match, pools[i]->name);
+                }
 
         for (size_t i = 0; i < host->n_labels; i++) {
                 if (!streq(host->labels[i]->key, match->key))
                         continue;
                 key = true;
-                for (char **v = match->values; v && *v; v++)
-                        value |= streq(host->labels[i]->value, *v);
+                value |= value_matches(match, host->labels[i]->value);
         }
         switch (match->op) {
         case LABEL_IN:
@@ -237,12 +258,13 @@ static bool host_matches(const Argosy__HostRecord *host, char **hosts) {
         return false;
 }
 
-bool placer_admits(const Argosy__HostRecord *host, const char *manager, const UnitOptions *o) {
+bool placer_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
+                   const UnitOptions *o) {
         if ((o->machine_id && strcasecmp(o->machine_id, host->machine_id) != 0) ||
             !host_matches(host, o->hosts) || !manager_matches(manager, o->managers))
                 return false;
         for (size_t i = 0; i < o->n_labels; i++)
-                if (!label_matches(host, &o->labels[i]))
+                if (!label_matches(state, host, &o->labels[i]))
                         return false;
         return true;
 }

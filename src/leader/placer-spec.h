@@ -5,7 +5,7 @@
 // with '@' are not people's: @id (machine id), @host (name), @manager, and @managers=PATTERNS for each list
 // of patterns that was asked for and that the manager matches.
 
-#include "argosy.pb-c.h"
+#include "cluster-state.h"
 #include "placement.h"
 #include "unit-file.h"
 
@@ -23,5 +23,6 @@ void placer_patterns_done(PlacerPatterns *p);
 int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *options,
                  uint32_t *ret, bool *ret_new) _warn_unused_;
 // *told: what it was told last, 0 for nothing; nothing is done if that is the same.
-int placer_label_node(Placement *p, const PlacerPatterns *patterns, uint32_t node,
+// A pool (cluster_state_pools()) that has the host is a label pool=NAME.
+int placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state, uint32_t node,
                       const Argosy__HostRecord *host, const char *manager, uint64_t *told) _warn_unused_;

@@ -6,27 +6,15 @@
 // something: one comparison each, and work for those that changed. What is placed in the course of a batch
 // counts at once; whether that came true is the log's to say, so when the Placer is freed, all units that it
 // touched are again as their records are.
-#include "placer-spec.h"
-
 #include <errno.h>
 
-#include "leader-private.h"
+#include "placer-private.h"
 #include "rebalance.h"
 #include "response.h"
 #include "str.h"
 
 #define OFFERS_PREFIX "offers/"
 enum { OFFERS_MAX = 1000000000 };
-
-struct PlacerTables {
-        Placement *placement;
-        PlacerPatterns patterns;
-        uint32_t role, anything; // the only role so far; the class of units that nothing is known of
-        uint64_t hosts_revision; // that the labels are of
-        Node **nodes;            // by number in the Placement
-        size_t n_nodes;
-        Map guests; // Guest by name: units without a record, while a Placer lives
-};
 
 typedef struct Guest {
         uint32_t unit;
@@ -128,8 +116,8 @@ static int label_nodes(Leader *l) {
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
                 if (host && n->place && r >= 0)
-                        r = placer_label_node(l->places->placement, &l->places->patterns, n->place - 1, host,
-                                              n->manager, &n->place_labels);
+                        r = placer_label_node(l->places->placement, &l->places->patterns, l->state,
+                                              n->place - 1, host, n->manager, &n->place_labels);
         }
         l->places->hosts_revision = cluster_state_hosts_revision(l->state);
         return r;
@@ -204,7 +192,7 @@ void placer_on_node_freed(Leader *l, Node *n) {
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-        return host && placer_admits(host, n->manager, options);
+        return host && placer_admits(l->state, host, n->manager, options);
 }
 
 // ------------------------------------------------------------------------------------------------ units
@@ -285,13 +273,15 @@ static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
 // Gives the unit the class that its options mean.
 static int set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
         Placement *p = l->places->placement;
-        uint32_t class;
+        uint32_t class, role = placer_role_of(l->places, options);
         int r = class_of(l, name, options, &class);
 
         if (r < 0)
                 return r;
-        if (placement_unit_class(p, unit) != class)
-                r = placement_unit_change(p, unit, class, l->places->role, 0);
+        placement_unit_set_preemptible(p, unit, options->preemptible);
+        if (placement_unit_class(p, unit) != class || placement_unit_role(p, unit) != role ||
+            placement_unit_priority(p, unit) != options->priority)
+                r = placement_unit_change(p, unit, class, role, options->priority);
         placement_class_unref(p, class);
         return r < 0 ? r : set_mates(l, name, unit, options->same_node);
 }
@@ -326,6 +316,7 @@ int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         if (map_find_str(&l->places->guests, u->name))
                 return 0; // a Placer has it; looked at again when that is freed
         r = get_unit(l, u->name, false, &unit);
+        r = r < 0 ? r : placement_unit_release(l->places->placement, unit, false);
         if (r >= 0 && e && !e->record->global && unit_options_of(e, &options) >= 0)
                 r = set_options(l, u->name, unit, options);
         unit_options_unref(options);
@@ -477,6 +468,7 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
         result.possible = placement_class_possible(l->places->placement,
                                                    placement_unit_class(l->places->placement, unit));
         if (!result.node && want_reasons) {
+                (void) placer_role_refuses(l, unit, result.why, sizeof result.why);
                 r = explain(p, unit, name, &result);
                 if (r < 0) {
                         placer_answer_done(&result);
@@ -545,12 +537,106 @@ int placer_carry_out(Placer *p, const Unit *u, const Node *to) {
         return r < 0 ? r : rebalance_carry_out(p->leader->places->placement, u->place - 1, to->place - 1);
 }
 
+// ------------------------------------------------------------------------------------------------ rounds
+
+int placer_release(Placer *p, Unit *u) {
+        int r = touch(p, u->name);
+
+        if (r < 0 || !u->place)
+                return r;
+        return placement_unit_release(p->leader->places->placement, u->place - 1, true);
+}
+
+int placer_set_aside(Placer *p, Unit *u) {
+        int r = touch(p, u->name);
+
+        if (r < 0 || !u->place || u->node)
+                return r;
+        return placement_unit_want(p->leader->places->placement, u->place - 1, false);
+}
+
+static Unit *unit_at(const Leader *l, uint32_t number) {
+        return unit_find(l, placement_unit_name(l->places->placement, number));
+}
+
+typedef struct Sparing {
+        Leader *leader;
+        PlacerSpares spares;
+        void *userdata;
+} Sparing;
+
+static bool spares(uint32_t unit, const uint32_t *taken, uint32_t n, void *userdata) {
+        const Sparing *s = userdata;
+        const Unit *u = unit_at(s->leader, unit);
+        Unit *others[PLACEMENT_VICTIMS_MAX];
+
+        for (uint32_t i = 0; i < n; i++)
+                others[i] = unit_at(s->leader, taken[i]); // each was asked about, so it is there
+        return u && s->spares(s->leader, u, others, n, s->userdata);
+}
+
+static int take_decision(Placer *p, const PlacementDecision *d, PlacerStep *steps, size_t *n) {
+        Leader *l = p->leader;
+        PlacerStep step = {.unit = unit_at(l, d->unit)};
+        int r = step.unit ? touch(p, step.unit->name) : 0;
+
+        if (!step.unit || r < 0)
+                return r;
+        if (d->kind == PLACEMENT_PREEMPT)
+                step.by = unit_at(l, d->unit_for);
+        else
+                step.node = l->places->nodes[d->to];
+        if (step.by || step.node)
+                steps[(*n)++] = step;
+        return 0;
+}
+
+int placer_round(Placer *p, size_t most, size_t displace, PlacerSpares allow, void *userdata,
+                 PlacerStep **ret, size_t *ret_n) {
+        Leader *l = p->leader;
+        Sparing sparing = {l, allow, userdata};
+        PlacementBudget budget = {.decisions = most,
+                                  .disruptions = displace,
+                                  .stay = true,
+                                  .spares = spares,
+                                  .userdata = &sparing};
+        const PlacementDecision *decisions;
+        _cleanup_free_ PlacerStep *steps = NULL;
+        size_t n;
+        int r = placement_round(l->places->placement, leader_now(l), &budget, &decisions, &n);
+
+        *ret_n = 0;
+        if (r < 0)
+                return r;
+        steps = calloc(n + 1, sizeof *steps);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = steps ? take_decision(p, &decisions[i], steps, ret_n) : -ENOMEM;
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(steps);
+        return 0;
+}
+
 int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
         const UnitFile *file;
         int r;
 
         r = spec_entry_file(e->spec, &file);
         return r < 0 ? r : unit_file_expand(file, e->record->name, e->record->name, ret, NULL);
+}
+
+static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {
+        const Unit *u = unit_find(l, e->record->name);
+        char why[PLACER_WHY_SIZE];
+
+        if (u && placer_held_back(l, u, why, sizeof why))
+                *ret = strdup(why);
+        else if (*e->record->displaced_by)
+                *ret = str_printf("%s, which has a higher priority, took its place; no node takes it now",
+                                  e->record->displaced_by);
+        else
+                *ret = strdup("no node takes it at present");
+        return *ret ? 0 : -ENOMEM;
 }
 
 // Why a unit that is to run has no node that it could run on.
@@ -569,11 +655,11 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
         if (r >= 0)
                 r = explain(p, unit, e->record->name, &place);
         unit_options_unref(options);
+        r = r < 0 ? r : why_unplaced(l, e, ret_why);
         if (r < 0) {
                 placer_answer_done(&place);
                 return r;
         }
-        *ret_why = strdup("no node takes it at present");
         *ret = place.refusals;
         *ret_n = place.n_refusals;
         return 0;
@@ -582,17 +668,14 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
 // ------------------------------------------------------------------------------------------------ life
 
 int placer_open(Leader *l) {
-        PlacementRole role = {.weight = 1};
         PlacerTables *t = calloc(1, sizeof *t);
         int r;
 
         if (!t)
                 return -ENOMEM;
         l->places = t;
-        for (size_t i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
-                role.limit[i] = -1;
         r = placement_new(&t->placement);
-        r = r < 0 ? r : placement_role_add(t->placement, &role, &t->role);
+        r = r < 0 ? r : placer_sync_roles(l);
         r = r < 0 ? r
                   : placement_class_get(t->placement, &(PlacementSpec){.loss_delay_us = PLACEMENT_NEVER},
                                         &t->anything);
@@ -606,6 +689,7 @@ void placer_close(Leader *l) {
                 ((Host *) slot->value)->place = 0;
         map_done_with(&l->places->guests, free);
         placement_free(l->places->placement);
+        placer_roles_done(l->places);
         placer_patterns_done(&l->places->patterns);
         free(l->places->nodes);
         free(l->places);

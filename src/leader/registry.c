@@ -188,6 +188,7 @@ Unit *unit_get(Leader *l, const char *name) {
         u->name = strdup(name);
         list_init(&u->sites);
         list_init(&u->waits);
+        list_init(&u->givers);
         if (!u->name || map_add_str(&l->units, u->name, u) < 0) {
                 free(u->name);
                 free(u);
@@ -260,6 +261,7 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->order_due);
         due_clear(&l->dues, &u->due);
         group_leave(l, u);
+        homeless_forget(u);
         placer_on_unit_freed(l, u);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
@@ -449,8 +451,12 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 // Also one that was placed there in the moment in which the host was lost or closed.
                 if ((is_stranded(u, record) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
-        } else if (placed)
+        } else if (placed) {
                 list_append(&l->homeless, &u->homeless);
+                u->untried = l->retry_homeless = true; // it may displace somebody
+        }
+        if (homeless_on_unit(l, u, e) < 0)
+                return -ENOMEM;
         if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
         if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)

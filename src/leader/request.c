@@ -243,6 +243,8 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         }
         if (*result->message)
                 return 0;
+        if (*found.why)
+                return field_printf(&result->message, "%s; the unit waits", found.why);
         return field_set(&result->message, "no node takes the unit at present; it waits for one");
 }
 
@@ -286,6 +288,23 @@ static int refuse_during_rollout(const Planner *p, const UnitEntry *u, const Sou
         return r < 0 ? r : 1;
 }
 
+// 1: the result has an error.
+static int refuse_unknown_role(const Planner *p, const Source *source, const UnitOptions *options,
+                               Argosy__Response__UnitResult *result) {
+        int r;
+
+        if (!options->role || !request_needs_file(p->change->verb) || !p->ops->role_known)
+                return 0;
+        r = p->ops->role_known(options->role, p->userdata);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        result->status = EINVAL;
+        r = field_printf(&result->message,
+                         "%s:%u: Role=%s: there is no such role; `argosyctl role set %s` makes it",
+                         source->path ?: result->name, options->role_line, options->role, options->role);
+        return r < 0 ? r : 1;
+}
+
 // The record that the unit is to have. 1: the result has an error.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -308,13 +327,14 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : 1;
         }
-        if (r >= 0 && request_needs_file(p->change->verb)) {
+        if (r >= 0 && request_needs_file(p->change->verb))
                 r = request_check_order(p, name, source, options, result);
-                if (r != 0)
-                        unit_options_unref(options);
-        }
-        if (r != 0)
+        if (r == 0)
+                r = refuse_unknown_role(p, source, options, result);
+        if (r != 0) {
+                unit_options_unref(options);
                 return r;
+        }
         if (next.target == ARGOSY__TARGET__TARGET_INACTIVE) {
                 next.node = 0;
                 next.global = options->global;

@@ -39,6 +39,7 @@ struct UnitOptions;
 typedef struct ChangePlace {
         uint32_t node;              // 0: nobody takes it now
         bool possible;              // some member could if it were up
+        char why[256];              // if it is not the nodes that keep it from one; else ""
         Argosy__Refusal **refusals; // owned by the result that they end in
         size_t n_refusals;
 } ChangePlace;
@@ -63,6 +64,8 @@ typedef struct ChangeOps {
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
         // Whether a unit of a lost host has to wait before it may run elsewhere. NULL: none has.
         bool (*waits)(const char *name, void *userdata);
+        // Whether there is a role of this name: 1 or 0; -EBUSY: not to be said in this batch. NULL: all are.
+        int (*role_known)(const char *name, void *userdata);
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
                                       void *counts_data, void *userdata);

@@ -95,6 +95,12 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         if (r == 0) {
                 unit_install_done(&install);
                 r = unit_file_expand(p->file, name, name, &options, &why);
+                if (r == 0 && options->role && !streq(options->role, ROLE_DEFAULT) &&
+                    !cluster_state_find_role(t->leader->state, options->role)) {
+                        why = str_printf("%s:%u: Role=%s: there is no such role", name, options->role_line,
+                                         options->role);
+                        r = why ? -EINVAL : -ENOMEM;
+                }
                 unit_options_unref(options);
         }
         if (r != -EINVAL)

@@ -50,8 +50,10 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         bool stranded = e && u->node &&
                         (u->node->reason || (list_is_linked(&u->homeless) && host_is_lost(u->node->host)) ||
                          failing_moves_at(l, u, e) == UINT64_MAX);
-        WaitView v = {
-                .record = e ? e->record : NULL, .stranded = stranded, .hosts_unheard = l->n_unheard > 0};
+        WaitView v = {.record = e ? e->record : NULL,
+                      .stranded = stranded,
+                      .untried = u->untried && list_is_linked(&u->homeless),
+                      .hosts_unheard = l->n_unheard > 0};
         _cleanup_free_ WaitSite *sites = NULL;
         size_t n = 0;
 
@@ -112,7 +114,8 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         else if (v->unplaced && e) {
                 _cleanup_free_ char *why = NULL;
 
-                (void) unit_why(l, e, &why, &result->refusals, &result->n_refusals);
+                if (unit_why(l, e, &why, &result->refusals, &result->n_refusals) >= 0)
+                        (void) field_set(&result->message, why);
         }
         return result;
 }

@@ -54,6 +54,7 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
 static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *n,
                            const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         const Node *ends = node_that_ends(l, s);
+        const Unit *room = s && list_is_linked(&s->awaiting) ? homeless_awaited(s) : NULL;
         const char *why = NULL;
 
         ret[0] = 0;
@@ -66,6 +67,9 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
         } else if (ends)
                 snprintf(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
                          how_it_ends(ends));
+        else if (room)
+                snprintf(ret, REASON_SIZE, "it waits until %s has ended there, whose place it takes",
+                         room->name);
         else if (s && ordering_why(l, s, ret, REASON_SIZE))
                 return;
         else if (!s || !s->reported || s->revision < r->start_rev)
@@ -140,7 +144,7 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
         const char *brake = u ? unit_braked(l, u) : NULL;
         bool stuck = u && u->node;
         const Site *s;
-        _cleanup_free_ char *ignored = NULL;
+        _cleanup_free_ char *unplaced = NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;
 
@@ -152,11 +156,12 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
                 snprintf(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,
                          host_is_lost(u->node->host) ? "lost" : "to be emptied");
         else
-                snprintf(why, sizeof(why), "no node takes it at present");
+                why[0] = 0; // what unit_why() says
         r = why_new(e, stuck ? u->node->name : "-", why);
         s = stuck ? site_find(u, u->node) : NULL;
         if (r && ((s && site_fill_row(s, r->status_reply->row) < 0) ||
-                  unit_why(l, e, &ignored, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0)) {
+                  unit_why(l, e, &unplaced, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0 ||
+                  (!why[0] && field_set(&r->status_reply->why, unplaced) < 0))) {
                 message_free(r);
                 r = NULL;
         }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who waits for a node. A round of the Placement says whose turn it is; a unit that finds no room may
+// displace units of lower priority whose options allow that (Preemptible=), within two budgets:
+// DISPLACED_MAX of the cluster at a time, and of each group what its MaxUnavailable= allows, where what is
+// down for other reasons counts, too.
+//
+// A displaced unit has no node and its record says by whom it was displaced; it waits like any other, and
+// with its lower priority never displaces in return, so that each displacement raises what runs, and nothing
+// goes round in circles. The other one is ordered there in the same batch, and its order waits until the
+// displaced one has ended (homeless_awaited()): its room is in use until then.
+#include <errno.h>
+
+#include "leader-private.h"
+
+enum {
+        DISPLACED_MAX = 16, // units that are ending because they were displaced, and those of one round
+        STEP_BYTES = 512,   // of the log, at least one step
+        STEPS_MAX = STORE_BATCH_MAX / 2 / STEP_BYTES,
+};
+
+// ------------------------------------------------------------------------------------------------ who made
+// room
+
+void homeless_forget(Unit *u) {
+        list_unlink(&u->giver);
+        u->makes_room = NULL;
+        list_foreach_safe (i, &u->givers) {
+                CONTAINER_OF(i, Unit, giver)->makes_room = NULL;
+                list_unlink(i);
+        }
+}
+
+int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+        const char *by = e->removed ? "" : e->record->displaced_by;
+        Unit *other;
+
+        if (e->removed) // it makes room as long as it has not ended
+                return 0;
+        list_unlink(&u->giver);
+        u->makes_room = NULL;
+        if (!*by || !cluster_state_find_unit(l->state, by))
+                return 0;
+        other = unit_get(l, by);
+        if (!other)
+                return -ENOMEM;
+        if (other == u)
+                return 0;
+        u->makes_room = other;
+        list_append(&other->givers, &u->giver);
+        return 0;
+}
+
+// Displaced from there and not ended yet, as far as anybody knows.
+static bool is_ending(const Site *s) {
+        bool down = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+                    s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+
+        return s->unit->node != s->node && s->node->host->attached && (s->reported || s->ordered) &&
+               !(s->reported && s->leaving && down);
+}
+
+const Unit *homeless_awaited(const Site *s) {
+        list_foreach (i, &s->unit->givers) {
+                const Unit *u = CONTAINER_OF(i, Unit, giver);
+
+                list_foreach (k, &u->sites) {
+                        const Site *o = CONTAINER_OF(k, Site, by_unit);
+
+                        if (o->node->host == s->node->host && is_ending(o))
+                                return u;
+                }
+        }
+        return NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ budgets
+
+static size_t count_ending(const Leader *l) {
+        size_t n = 0;
+
+        list_foreach (i, &l->homeless) {
+                const Unit *u = CONTAINER_OF(i, Unit, homeless);
+
+                if (!u->makes_room)
+                        continue;
+                list_foreach (k, &u->sites)
+                        n += is_ending(CONTAINER_OF(k, Site, by_unit));
+        }
+        return n;
+}
+
+// What is decided about already is left alone.
+static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        const Draft *b = userdata;
+        const Group *g = u->group;
+        size_t of_group = 0;
+
+        if (!e || draft_has_unit(b, u->name) || list_is_linked(&u->moving) || list_is_linked(&u->homeless))
+                return false;
+        if (!g || !u->counted || u->down)
+                return true;
+        for (size_t i = 0; i < n; i++)
+                of_group += taken[i]->group == g && taken[i]->counted && !taken[i]->down;
+        return g->n_down + group_taken(l, g) + of_group < group_budget(g, e);
+}
+
+// ------------------------------------------------------------------------------------------------ the round
+
+static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, step->unit->name);
+        Argosy__UnitRecord next;
+
+        if (!e || draft_has_unit(b, step->unit->name)) {
+                l->retry_homeless = true;
+                return 0;
+        }
+        next = *e->record;
+        next.node = step->node ? step->node->number : 0;
+        if (!step->node)
+                next.displaced_by = step->by->name;
+        group_take(l, step->unit);
+        follow_look_again(l, step->unit->name);
+        placer_look_at_followers(l, step->unit->name);
+        return draft_put_unit(b, &next, 0, e->record->revision);
+}
+
+// Whoever waits for them to be started hears now that nobody takes them.
+static void all_were_tried(Leader *l) {
+        list_foreach (i, &l->homeless) {
+                Unit *u = CONTAINER_OF(i, Unit, homeless);
+
+                if (u->untried) {
+                        u->untried = false;
+                        unit_touch(l, u);
+                }
+        }
+}
+
+int homeless_decide(Leader *l, Draft *b, Placer *placer) {
+        size_t ending = count_ending(l), displace = ending < DISPLACED_MAX ? DISPLACED_MAX - ending : 0, n;
+        _cleanup_free_ PlacerStep *steps = NULL;
+        int r = placer_round(placer, STEPS_MAX, displace, may_be_displaced, b, &steps, &n);
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = take_step(l, b, &steps[i]);
+        if (r < 0)
+                return r;
+        if (n >= STEPS_MAX)
+                l->retry_homeless = true;
+        else
+                all_were_tried(l);
+        return 0;
+}

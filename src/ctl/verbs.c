@@ -63,6 +63,18 @@ const Verb verbs[] = {
         {"manager detach", NULL, "user@USER|container@NAME...", GROUP_NODES, OPT_FORCE, 1, ARGS_MAX,
          verb_manager_detach, "Stop and remove what runs in them, and forget them"},
 
+        {"role set", NULL, "ROLE [SETTING=VALUE...]", GROUP_ROLES, 0, 1, ARGS_MAX, verb_role_set,
+         "Say how much of the cluster is for units of a role"},
+        {"role show", NULL, "[ROLE...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_role_show,
+         "Show roles and what they have"},
+        {"role delete", NULL, "ROLE...", GROUP_ROLES, 0, 1, ARGS_MAX, verb_role_delete,
+         "Forget roles of which no unit is"},
+        {"pool set", NULL, "POOL NODE|KEY=VALUE...", GROUP_ROLES, 0, 2, ARGS_MAX, verb_pool_set,
+         "Say which nodes are a pool, for Pool="},
+        {"pool show", NULL, "[POOL...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_pool_show,
+         "Show pools and the nodes in them"},
+        {"pool delete", NULL, "POOL...", GROUP_ROLES, 0, 1, ARGS_MAX, verb_pool_delete, "Forget pools"},
+
         {"cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
          "Show members, leader and log"},
         {"cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_JSON, 0, 0, verb_cluster_token,
@@ -181,8 +193,12 @@ static void help_option(FILE *f, const OptionInfo *o) {
 
 void help_all(FILE *f) {
         static const char *const titles[] = {
-                "Changing units (UNIT: a name, a range like web@{1..100}, or a file)", "Looking", "Nodes",
-                "The cluster", "Other"};
+                "Changing units (UNIT: a name, a range like web@{1..100}, or a file)",
+                "Looking",
+                "Nodes",
+                "Roles and pools",
+                "The cluster",
+                "Other"};
 
         fputs("argosyctl [OPTION...] VERB [ARGUMENT...]\n\nOne systemd out of many machines.\n", f);
         for (Group g = 0; g < GROUP_HIDDEN; g++) {

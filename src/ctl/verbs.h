@@ -59,6 +59,7 @@ typedef enum Group {
         GROUP_CHANGE,
         GROUP_SEE,
         GROUP_NODES,
+        GROUP_ROLES,
         GROUP_CLUSTER,
         GROUP_OTHER,
         GROUP_HIDDEN,

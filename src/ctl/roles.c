@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// role and pool: set, show, delete. What is set of a role is named as the options of units are: Weight=,
+// GuaranteeCPU=, LimitMemory=, LimitResource=NAME:N; an empty value takes it back.
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "ctl.h"
+#include "json.h"
+#include "str.h"
+#include "table.h"
+#include "unit-file.h"
+
+// ---- what is set
+
+typedef struct Settings {
+        Argosy__Request__RoleChange change;
+        Argosy__Amount *amounts; // of both lists
+        Argosy__Amount **guarantee, **limit;
+        size_t n_amounts;
+} Settings;
+
+static void settings_done(Settings *s) {
+        free(s->amounts);
+        free(s->guarantee);
+        free(s->limit);
+}
+
+static int settings_init(Settings *s, char *name, size_t n_words) {
+        *s = (Settings){.amounts = calloc(n_words + 1, sizeof *s->amounts),
+                        .guarantee = calloc(n_words + 1, sizeof *s->guarantee),
+                        .limit = calloc(n_words + 1, sizeof *s->limit)};
+        argosy__request__role_change__init(&s->change);
+        s->change.name = name;
+        s->change.guarantee = s->guarantee;
+        s->change.limit = s->limit;
+        return s->amounts && s->guarantee && s->limit ? 0 : -ENOMEM;
+}
+
+// "NAME:N", or "NAME:" to take it back. Cuts the word.
+static bool read_resource(char *value, Argosy__Amount *a) {
+        char *colon = strrchr(value, ':');
+
+        if (!colon || !colon[1]) {
+                if (colon)
+                        *colon = 0;
+                a->unset = true;
+        } else {
+                *colon = 0;
+                if (!parse_u64(colon + 1, INT32_MAX, &a->amount))
+                        return false;
+        }
+        a->resource = value;
+        return label_is_valid(value) && (a->unset || a->amount > 0);
+}
+
+// What follows "Guarantee" or "Limit" in a key, and its value.
+static bool read_amount(const char *what, char *value, Argosy__Amount *a) {
+        static char cpu[] = "cpu", memory[] = "memory";
+        uint32_t n = 0;
+
+        a->unset = !*value;
+        if (streq(what, "CPU")) {
+                a->resource = cpu;
+                if (!a->unset && !cpu_parse(value, &n))
+                        return false;
+        } else if (streq(what, "Memory")) {
+                a->resource = memory;
+                if (!a->unset && !memory_parse(value, &n))
+                        return false;
+        } else
+                return streq(what, "Resource") && read_resource(value, a);
+        a->amount = n;
+        return true;
+}
+
+static bool read_setting(Settings *s, const char *key, char *value) {
+        bool guarantee = str_has_prefix(key, "Guarantee");
+        Argosy__Amount *a = &s->amounts[s->n_amounts];
+        uint64_t weight = 1;
+
+        if (streq(key, "Weight")) {
+                if (*value && (!parse_u64(value, 10000, &weight) || weight == 0))
+                        return false;
+                s->change.weight = (uint32_t) weight;
+                return true;
+        }
+        if (!guarantee && !str_has_prefix(key, "Limit"))
+                return false;
+        argosy__amount__init(a);
+        if (!read_amount(key + strlen(guarantee ? "Guarantee" : "Limit"), value, a))
+                return false;
+        s->n_amounts++;
+        if (guarantee)
+                s->guarantee[s->change.n_guarantee++] = a;
+        else
+                s->limit[s->change.n_limit++] = a;
+        return true;
+}
+
+static int ask_role(Ctl *ctl, Argosy__Request__RoleChange *change) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = change;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}
+
+static int read_settings(Ctl *ctl, Settings *s, char **words, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *word = strdup(words[i]);
+                char *equals = strchr(words[i], '=');
+
+                if (!word)
+                        return ctl_oom(ctl);
+                if (equals)
+                        *equals = 0;
+                if (!equals || !read_setting(s, words[i], equals + 1)) {
+                        ctl_fail(ctl,
+                                 "'%s' is none of Weight=1..10000, GuaranteeCPU=, GuaranteeMemory=, "
+                                 "GuaranteeResource=NAME:N, LimitCPU=, LimitMemory=, LimitResource=NAME:N",
+                                 word);
+                        return EXIT_USAGE;
+                }
+        }
+        return EXIT_OK;
+}
+
+int verb_role_set(Ctl *ctl, char **args, size_t n) {
+        _cleanup_(settings_done) Settings s = {};
+        int code;
+
+        if (settings_init(&s, args[0], n) < 0)
+                return ctl_oom(ctl);
+        code = read_settings(ctl, &s, args + 1, n - 1);
+        return code == EXIT_OK ? ask_role(ctl, &s.change) : code;
+}
+
+int verb_role_delete(Ctl *ctl, char **args, size_t n) {
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n; i++) {
+                Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+                int one;
+
+                change.name = args[i];
+                change.remove = true;
+                one = ask_role(ctl, &change);
+                code = MAX_OF(code, one);
+        }
+        return code;
+}
+
+// ---- what is shown
+
+typedef struct Show {
+        Table table;
+        Json json;
+} Show;
+
+static int append_amount(Buf *out, const char *resource, uint64_t amount) {
+        if (streq(resource, "cpu"))
+                return buf_printf(out, "%.15g", (double) amount / 1000);
+        if (streq(resource, "memory"))
+                return text_append_bytes(out, amount << 20);
+        return buf_printf(out, "%" PRIu64, amount);
+}
+
+typedef enum UseColumn { USE_USED, USE_GUARANTEE, USE_LIMIT } UseColumn;
+
+static bool use_has(const Argosy__Response__RoleUse *u, UseColumn column, uint64_t *ret) {
+        *ret = column == USE_USED ? u->used : column == USE_GUARANTEE ? u->guarantee : u->limit;
+        return column == USE_USED ? u->used > 0 : column == USE_GUARANTEE ? u->has_guarantee : u->has_limit;
+}
+
+// "cpu=1.5 memory=2.0G"
+static int add_uses(Table *table, const Argosy__Response__RoleRow *row, UseColumn column) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_buf_ Buf cell = {};
+
+        for (size_t i = 0; i < row->n_uses; i++) {
+                uint64_t amount;
+
+                if (!use_has(row->uses[i], column, &amount))
+                        continue;
+                if (buf_printf(&cell, "%s%s=", cell.len ? " " : "", row->uses[i]->resource) < 0 ||
+                    append_amount(&cell, row->uses[i]->resource, amount) < 0)
+                        return -ENOMEM;
+        }
+        text = buf_take_string(&cell);
+        return text ? table_add(table, text, COLOUR_NONE) : -ENOMEM;
+}
+
+static int add_number(Table *table, const char *format, double value) {
+        _cleanup_free_ char *text = str_printf("%.*f%s", *format == '%' ? 1 : 0, value, format);
+
+        return text ? table_add(table, text, COLOUR_NONE) : -ENOMEM;
+}
+
+static int table_role(Table *t, const Argosy__Response__RoleRow *row) {
+        int r = table_add(t, row->name, COLOUR_NONE);
+
+        r = r < 0 ? r : add_number(t, "", row->weight);
+        r = r < 0 ? r : add_number(t, "%", row->share_permille / 10.0);
+        r = r < 0 ? r : add_number(t, "", row->units);
+        r = r < 0 ? r : add_number(t, "", row->waiting);
+        r = r < 0 ? r : add_uses(t, row, USE_USED);
+        r = r < 0 ? r : add_uses(t, row, USE_GUARANTEE);
+        return r < 0 ? r : add_uses(t, row, USE_LIMIT);
+}
+
+static void json_number(Json *j, const char *key, uint64_t value, bool is) {
+        json_key(j, key);
+        if (is)
+                json_u64(j, value);
+        else
+                json_null(j);
+}
+
+// CPU in thousandths of a core, memory in MiB.
+static void json_role(Json *j, const Argosy__Response__RoleRow *row) {
+        json_begin(j, '{');
+        json_key(j, "role");
+        json_string(j, row->name);
+        json_number(j, "weight", row->weight, true);
+        json_number(j, "share_permille", row->share_permille, true);
+        json_number(j, "units", row->units, true);
+        json_number(j, "waiting", row->waiting, true);
+        json_key(j, "resources");
+        json_begin(j, '[');
+        for (size_t i = 0; i < row->n_uses; i++) {
+                const Argosy__Response__RoleUse *u = row->uses[i];
+
+                json_begin(j, '{');
+                json_key(j, "resource");
+                json_string(j, u->resource);
+                json_number(j, "used", u->used, true);
+                json_number(j, "total", u->total, true);
+                json_number(j, "guarantee", u->guarantee, u->has_guarantee);
+                json_number(j, "limit", u->limit, u->has_limit);
+                json_end(j, '}');
+        }
+        json_end(j, ']');
+        json_end(j, '}');
+}
+
+static int add_joined(Table *table, char *const *words, size_t n, Argosy__Label *const *labels,
+                      size_t n_labels) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_buf_ Buf cell = {};
+        int r = 0;
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = buf_printf(&cell, "%s%s", cell.len ? " " : "", words[i]);
+        for (size_t i = 0; i < n_labels && r >= 0; i++)
+                r = buf_printf(&cell, "%s%s=%s", cell.len ? " " : "", labels[i]->key, labels[i]->value);
+        text = r < 0 ? NULL : buf_take_string(&cell);
+        return text ? table_add(table, text, COLOUR_NONE) : -ENOMEM;
+}
+
+static int table_pool(Table *t, const Argosy__Response__PoolRow *row) {
+        int r = table_add(t, row->name, COLOUR_NONE);
+
+        r = r < 0 ? r : add_joined(t, row->hosts, row->n_hosts, row->labels, row->n_labels);
+        return r < 0 ? r : add_joined(t, row->nodes, row->n_nodes, NULL, 0);
+}
+
+static void json_words(Json *j, const char *key, char *const *words, size_t n) {
+        json_key(j, key);
+        json_begin(j, '[');
+        for (size_t i = 0; i < n; i++)
+                json_string(j, words[i]);
+        json_end(j, ']');
+}
+
+static void json_pool(Json *j, const Argosy__Response__PoolRow *row) {
+        json_begin(j, '{');
+        json_key(j, "pool");
+        json_string(j, row->name);
+        json_words(j, "named", row->hosts, row->n_hosts);
+        json_key(j, "labels");
+        json_begin(j, '{');
+        for (size_t i = 0; i < row->n_labels; i++) {
+                json_key(j, row->labels[i]->key);
+                json_string(j, row->labels[i]->value);
+        }
+        json_end(j, '}');
+        json_words(j, "nodes", row->nodes, row->n_nodes);
+        json_end(j, '}');
+}
+
+static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        bool json = ctl->opt.json != JSON_OFF;
+        Show *s = userdata;
+        int e = 0;
+
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_ROLES && i < r->roles->n_rows && e == 0;
+             i++)
+                if (json)
+                        json_role(&s->json, r->roles->rows[i]);
+                else
+                        e = table_role(&s->table, r->roles->rows[i]);
+        for (size_t i = 0; r->what_case == ARGOSY__RESPONSE__WHAT_POOLS && i < r->pools->n_rows && e == 0;
+             i++)
+                if (json)
+                        json_pool(&s->json, r->pools->rows[i]);
+                else
+                        e = table_pool(&s->table, r->pools->rows[i]);
+        return e;
+}
+
+static int print_table(Ctl *ctl, const Table *table) {
+        _cleanup_buf_ Buf text = {};
+
+        if (table_format(table, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+                return ctl_oom(ctl);
+        if (text.len > 0)
+                fwrite(text.data, 1, text.len, ctl->out);
+        return EXIT_OK;
+}
+
+static int show(Ctl *ctl, Argosy__Request *request, const char *const *headers, size_t n_headers) {
+        Show s = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        int code;
+
+        if (ctl->opt.json != JSON_OFF) {
+                json_begin(&s.json, '[');
+                code = ctl_ask(ctl, request, 0, on_rows, &s);
+                json_end(&s.json, ']');
+                json_finish(&s.json);
+                return code;
+        }
+        for (size_t i = 0; i < n_headers; i++)
+                table_add_column(&s.table, headers[i], false, false);
+        code = ctl_ask(ctl, request, 0, on_rows, &s);
+        if (code == EXIT_OK)
+                code = print_table(ctl, &s.table);
+        table_done(&s.table);
+        return code;
+}
+
+int verb_role_show(Ctl *ctl, char **args, size_t n) {
+        static const char *const headers[] = {"ROLE",    "WEIGHT", "SHARE",     "UNITS",
+                                              "WAITING", "USED",   "GUARANTEE", "LIMIT"};
+        Argosy__Request__RoleList list = ARGOSY__REQUEST__ROLE_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        list.names = args;
+        list.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_LIST;
+        request.role_list = &list;
+        return show(ctl, &request, headers, ELEMENTSOF(headers));
+}
+
+// ---- pools
+
+static int ask_pool(Ctl *ctl, Argosy__Request__PoolChange *change) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
+        request.pool_change = change;
+        return ctl_ask(ctl, &request, 0, NULL, NULL);
+}
+
+int verb_pool_set(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        _cleanup_free_ Argosy__Label *labels = calloc(n, sizeof(*labels));
+        _cleanup_free_ Argosy__Label **pointers = calloc(n, sizeof(*pointers));
+        _cleanup_free_ char **hosts = calloc(n, sizeof(*hosts));
+
+        if (!labels || !pointers || !hosts)
+                return ctl_oom(ctl);
+        for (size_t i = 1; i < n; i++) {
+                char *equals = strchr(args[i], '=');
+                Argosy__Label *label = &labels[change.n_labels];
+
+                if (!equals) {
+                        hosts[change.n_hosts++] = args[i];
+                        continue;
+                }
+                *equals = 0;
+                argosy__label__init(label);
+                label->key = args[i];
+                label->value = equals + 1;
+                pointers[change.n_labels++] = label;
+        }
+        change.name = args[0];
+        change.hosts = hosts;
+        change.labels = pointers;
+        return ask_pool(ctl, &change);
+}
+
+int verb_pool_delete(Ctl *ctl, char **args, size_t n) {
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n; i++) {
+                Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+                int one;
+
+                change.name = args[i];
+                change.remove = true;
+                one = ask_pool(ctl, &change);
+                code = MAX_OF(code, one);
+        }
+        return code;
+}
+
+int verb_pool_show(Ctl *ctl, char **args, size_t n) {
+        static const char *const headers[] = {"POOL", "MADE OF", "NODES NOW"};
+        Argosy__Request__PoolList list = ARGOSY__REQUEST__POOL_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        list.names = args;
+        list.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_POOL_LIST;
+        request.pool_list = &list;
+        return show(ctl, &request, headers, ELEMENTSOF(headers));
+}

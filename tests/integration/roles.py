@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Whose turn it is when the cluster is full: roles, limits, priorities, and pools, on real nodes."""
+
+import json
+
+from lib import SLEEPER, Cluster, eventually, main
+
+
+def options(*lines):
+    return SLEEPER + "[X-Argosy]\n" + "".join(line + "\n" for line in lines)
+
+
+def at(c, unit):
+    """The name of the node where it is active."""
+    node = c.where(unit)
+    return node.name if node else None
+
+
+def role(c, name):
+    return json.loads(c.ctl(f"role show {name} --json=short"))[0]
+
+
+def why(c, unit):
+    return c.ctl_result(f"why {unit}").out
+
+
+def offer(c, **slots):
+    for node, n in slots.items():
+        c.ctl(f"label {node} offers/slot={n}")
+
+
+def withdraw(c, *roles):
+    """Ends what a test has left."""
+    c.ctl("destroy '*'")
+    for name in roles:
+        c.ctl(f"role delete {name}")
+    for node in c.nodes:
+        c.ctl(f"label {node.name} offers/slot-")
+
+
+def test_two_roles_share_a_full_cluster_by_their_weights(c: Cluster):
+    offer(c, n1=3, n2=3, n3=3)
+    c.ctl("role set small Weight=1")
+    c.ctl("role set large Weight=2")
+    c.start("first@{1..9}", options("ReserveResource=slot"))
+    for name in ["small", "large"]:
+        c.submit(f"{name}@.service", options(f"Role={name}", "ReserveResource=slot"))
+        c.ctl_fails(f"start {name}@{{1..9}}", saying=("needs 1 of slot",))
+    assert (role(c, "small")["waiting"], role(c, "large")["waiting"]) == (9, 9)
+    for gone in range(1, 10):
+        c.ctl(f"destroy first@{gone}")
+        eventually(lambda: role(c, "small")["units"] + role(c, "large")["units"] == gone)
+        small, large = role(c, "small")["units"], role(c, "large")["units"]
+        assert abs(large - 2 * small) <= 2, (gone, small, large)  # within one unit of either
+    assert (role(c, "small")["units"], role(c, "large")["units"]) == (3, 6)
+    withdraw(c, "small", "large")
+
+
+def test_a_limit_holds_and_why_tells_it(c: Cluster):
+    offer(c, n1=5)
+    c.ctl("role set capped LimitResource=slot:2")
+    c.submit("cap@.service", options("Role=capped", "ReserveResource=slot"))
+    c.start("cap@{1..2}")
+    c.ctl_fails("start cap@3", saying=("role capped is at its limit of slot: its units have 2 of 2",))
+    assert "role capped is at its limit of slot" in why(c, "cap@3")
+    c.ctl_fails("role delete capped", saying=("units are of role capped",))
+    c.ctl("role set capped LimitResource=slot:3")
+    eventually(lambda: at(c, "cap@3") == "n1")
+    withdraw(c, "capped")
+
+
+def test_a_role_that_is_not_there_is_refused_with_its_line(c: Cluster):
+    c.ctl_fails("role set bad/ha%rd", status=1, saying=("no name of a role",))
+    c.ctl_fails("role set web Weight=0", status=2, saying=("Weight=0",))
+    c.node("n1").write("/root/units/roleless.service", options("Role=nobody"))
+    c.ctl_fails("submit /root/units/roleless.service", on="n1", saying=("roleless.service:4: Role=nobody: there is no such role",))
+    assert "roleless.service" not in c.known()
+
+
+if __name__ == "__main__":
+    main()

@@ -152,14 +152,15 @@ def timed_command(argv):
     return seconds
 
 
-def main(run, nodes=3, conf=()):
-    """Boots the testbed and runs the benchmark on it."""
+def main(run, nodes=3, conf=(), configurations=None):
+    """Boots the testbed and runs the benchmark on it. configurations: {METRIC: conf}, one testbed after the other, each told its metric."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often everything is measured ({ROUNDS})")
     args = parser.parse_args()
     name = os.environ.get("ARGOSY_TESTBED") or f"bench-{Path(sys.argv[0]).stem}"
     try:
-        with Testbed(name, say).up(nodes, conf=conf) as bed:
-            run(Bench(bed), args.rounds)
+        for metric, settings in (configurations or {None: conf}).items():
+            with Testbed(name, say).up(nodes, conf=settings) as bed:
+                run(Bench(bed), args.rounds, *([metric] if metric else []))
     except Failure as reason:
         sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")

@@ -60,10 +60,9 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 }
 
 static void wait_for_a_node(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->homeless)) {
-                list_append(&l->homeless, &u->homeless);
+        if (!list_is_linked(&u->homeless))
                 l->retry_homeless = true; // it may be its turn before others, or displace somebody
-        }
+        unit_set_homeless(l, u, true);
         unit_touch(l, u);
 }
 
@@ -138,7 +137,7 @@ static bool waits_for_its_group(Decision *d, Unit *u, const UnitEntry *e) {
             node_deadline_is_over(l, u->node) || unit_exclusion(u, u->node->number) ||
             group_lets_go(l, u, e))
                 return false;
-        list_unlink(&u->homeless);
+        unit_set_homeless(l, u, false);
         list_unlink(&u->moving);
         list_append(&u->group->waiting, &u->moving);
         return true;
@@ -215,7 +214,7 @@ static int decide_homeless(Decision *d) {
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 if (!still_has_to_move(d, u, e)) {
-                        list_unlink(&u->homeless);
+                        unit_set_homeless(l, u, false);
                         unit_touch(l, u);
                 } else if (!waits_for_its_group(d, u, e))
                         r = offer(d, u, e);

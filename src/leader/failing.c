@@ -51,7 +51,7 @@ bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
 }
 
 int failing_delay(Leader *l, Unit *u, uint64_t at_us) {
-        list_unlink(&u->homeless);
+        unit_set_homeless(l, u, false);
         unit_touch(l, u);
         if (at_us != FAILING_NEVER)
                 return due_set(&l->dues, &u->due, at_us);

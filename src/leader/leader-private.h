@@ -133,8 +133,13 @@ struct Node {
         ListNode sites; // Site.by_node
         size_t n_sites;
         size_t n_globals; // global units that run here
+        // What a drain waits for, kept as records and reports come.
+        size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
+        size_t n_stuck;    // of these, in Leader.homeless: no other node takes them
+        size_t n_leaving;  // sites that are to end here
         Argosy__NodeMode mode;
         uint64_t deadline_us;  // wall clock, of its drain; 0: none
+        bool deadline_done;    // it is over, and what had not left was put into Leader.moving for it
         char *closed;          // why it takes no new units, by its mode; NULL: it is open
         uint32_t place;        // its number in the Placement + 1; 0: not there yet
         uint64_t place_labels; // hash of what it was told there
@@ -188,6 +193,7 @@ struct Unit {
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
+        bool leaves;      // in its node's n_to_leave
         bool judging;     // its waits are being walked over
         bool untried;     // no round has looked for a node since it lost its last one
         Unit *makes_room; // unit that it was displaced by, as long as that is known; NULL: none
@@ -220,6 +226,7 @@ struct Site {
         char *sub, *result, *error; // owned; NULL: empty
         bool drift, file_stale;
         bool leaving; // it is being removed, and not begun again
+        bool counted; // in its node's n_leaving
 };
 
 typedef struct Wait Wait;
@@ -519,6 +526,10 @@ void nodes_on_time(Leader *l);
 int nodes_plan(Leader *l, Ticket *t, Draft *b);
 int drain_wait_start(Leader *l, Ticket *t);
 void drains_tell(Leader *l);
+// The only ways to change Unit.homeless, and to follow what Node.n_leaving is made of.
+void unit_set_homeless(Leader *l, Unit *u, bool homeless);
+void site_count(Site *s);
+bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied
 
 // groups.c
 Group *group_find(const Leader *l, const char *name);

@@ -35,21 +35,20 @@ bool node_deadline_is_over(const Leader *l, const Node *n) {
         return n->deadline_us && n->deadline_us <= leader_wall(l);
 }
 
-static bool has_to_leave(const UnitEntry *e) {
-        return e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
-               !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
-                 record_final_outcome(e->record, e->record->node));
+bool record_has_to_leave(const Argosy__UnitRecord *r) {
+        return r->target != ARGOSY__TARGET__TARGET_INACTIVE &&
+               !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node));
 }
 
 bool unit_has_to_leave(const Unit *u, const UnitEntry *e) {
-        return u->node && node_is_emptying(u->node) && has_to_leave(e);
+        return u->node && node_is_emptying(u->node) && e && record_has_to_leave(e->record);
 }
 
 static void empty(Leader *l, Node *n) {
         list_foreach (i, &n->placed) {
                 Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                if (!has_to_leave(cluster_state_find_unit(l->state, u->name)))
+                if (!u->leaves)
                         continue;
                 list_unlink(&u->moving); // it may be waiting for its group, which the deadline ends
                 list_append(&l->moving, &u->moving);
@@ -83,6 +82,10 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         n->closed = closed;
         n->mode = record->mode;
         n->deadline_us = record->mode_deadline_us;
+        n->deadline_done = changed ? node_deadline_is_over(l, n) : n->deadline_done;
+        if (changed)
+                list_foreach (i, &n->sites)
+                        site_count(CONTAINER_OF(i, Site, by_node));
         if (changed && node_is_emptying(n))
                 empty(l, n);
         return 0;
@@ -90,26 +93,29 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
 
 // ------------------------------------------------------------------------------------------------ deadlines
 
-// The earliest that is to come, as a boot time; 0: none. A wall clock that is set meanwhile is noticed at
-// the next turn.
+// The earliest that was not acted on, as a boot time; 0: none. A wall clock that is set meanwhile is noticed
+// then.
 uint64_t nodes_next_deadline(const Leader *l) {
         uint64_t next = 0, wall = leader_wall(l);
 
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (node_is_emptying(n) && n->deadline_us > wall && (!next || n->deadline_us < next))
+                if (node_is_emptying(n) && n->deadline_us && !n->deadline_done &&
+                    (!next || n->deadline_us < next))
                         next = n->deadline_us;
         }
-        return next ? leader_now(l) + (next - wall) : 0;
+        return next ? leader_now(l) + (next > wall ? next - wall : 0) : 0;
 }
 
 void nodes_on_time(Leader *l) {
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
-                if (node_is_emptying(n) && node_deadline_is_over(l, n) && !list_is_empty(&n->placed))
-                        empty(l, n);
+                if (!node_is_emptying(n) || n->deadline_done || !node_deadline_is_over(l, n))
+                        continue;
+                n->deadline_done = true;
+                empty(l, n);
         }
 }
 
@@ -234,14 +240,7 @@ int nodes_plan(Leader *l, Ticket *t, Draft *b) {
         return plan_labels(l, t, b);
 }
 
-// ------------------------------------------------------------------------------------------------ waiting
-
-int drain_wait_start(Leader *l, Ticket *t) {
-        list_append(&l->drains, &t->drain);
-        t->drain_left = UINT32_MAX;
-        leader_mark(l);
-        return 0;
-}
+// ------------------------------------------------------------------------------------------------ counts
 
 // A site that is to end on its node.
 static bool is_leaving(const Site *s) {
@@ -252,38 +251,59 @@ static bool is_leaving(const Site *s) {
         return s->unit->node != s->node;
 }
 
+void site_count(Site *s) {
+        bool leaving = is_leaving(s);
+
+        s->node->n_leaving = s->node->n_leaving - s->counted + leaving;
+        s->counted = leaving;
+}
+
+void unit_set_homeless(Leader *l, Unit *u, bool homeless) {
+        if (homeless == list_is_linked(&u->homeless))
+                return;
+        if (homeless)
+                list_append(&l->homeless, &u->homeless);
+        else
+                list_unlink(&u->homeless);
+        if (u->node && u->leaves)
+                u->node->n_stuck = homeless ? u->node->n_stuck + 1 : u->node->n_stuck - 1;
+}
+
+// ------------------------------------------------------------------------------------------------ waiting
+
+int drain_wait_start(Leader *l, Ticket *t) {
+        list_append(&l->drains, &t->drain);
+        t->drain_left = UINT32_MAX;
+        leader_mark(l);
+        return 0;
+}
+
 typedef struct DrainView {
-        uint32_t left;  // units that are still there
-        uint32_t stuck; // of these: no other node takes them
-        bool emptying;
+        size_t left;   // units that are still there
+        size_t stuck;  // of these: no other node takes them
+        bool emptying; // all of its nodes
+        bool ends;     // at a deadline that is to come, or was not acted on yet
 } DrainView;
 
-static void look_at_node(const Leader *l, const Node *n, DrainView *v) {
-        v->emptying &= node_is_emptying(n);
-        list_foreach (i, &n->placed) {
-                const Unit *u = CONTAINER_OF(i, Unit, placed);
+// The nodes that a drain is about: all of the host's, or one.
+static bool is_meant(const Node *n, uint32_t node) {
+        return node == 0 || n->number == node;
+}
 
-                if (!has_to_leave(cluster_state_find_unit(l->state, u->name)))
+static DrainView look(const Leader *l, const Host *h, uint32_t node) {
+        DrainView v = {.emptying = true};
+
+        list_foreach (i, &h->nodes) {
+                const Node *n = CONTAINER_OF(i, Node, of_host);
+
+                if (!is_meant(n, node))
                         continue;
-                v->left++;
-                v->stuck += list_is_linked(&u->homeless);
+                v.emptying &= node_is_emptying(n);
+                v.left += n->n_to_leave + n->n_leaving;
+                v.stuck += n->n_stuck;
+                v.ends |= n->deadline_us && !n->deadline_done;
         }
-        list_foreach (i, &n->sites)
-                v->left += is_leaving(CONTAINER_OF(i, Site, by_node));
-}
-
-static bool is_meant(const Node *n, const Argosy__HostRecord *host, uint32_t node) {
-        return n->host->number == host->host && (node == 0 || n->number == node);
-}
-
-static bool deadline_is_to_come(const Leader *l, const Argosy__HostRecord *host, uint32_t node) {
-        map_foreach (slot, &l->nodes) {
-                const Node *n = slot->value;
-
-                if (is_meant(n, host, node) && n->deadline_us)
-                        return true;
-        }
-        return false;
+        return v;
 }
 
 static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
@@ -299,22 +319,22 @@ static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
         return field_set(&result->message, "no other node takes it");
 }
 
-static Argosy__Response *stuck_response(Leader *l, const Argosy__HostRecord *host, uint32_t node,
-                                        uint32_t n_stuck) {
+static Argosy__Response *stuck_response(Leader *l, const Host *h, uint32_t node, size_t n_stuck) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
 
         if (!r)
                 return NULL;
         r->status = EBUSY;
-        r->progress->remaining = n_stuck;
-        if (field_printf(&r->message,
-                         "%u unit%s cannot leave, since no other node takes %s; they go as soon as one does",
-                         n_stuck, n_stuck == 1 ? "" : "s", n_stuck == 1 ? "it" : "them") < 0)
+        r->progress->remaining = (uint32_t) n_stuck;
+        if (field_printf(
+                    &r->message,
+                    "%zu unit%s cannot leave, since no other node takes %s; they go as soon as one does",
+                    n_stuck, n_stuck == 1 ? "" : "s", n_stuck == 1 ? "it" : "them") < 0)
                 return NULL;
-        map_foreach (slot, &l->nodes) {
-                const Node *n = slot->value;
+        list_foreach (k, &h->nodes) {
+                const Node *n = CONTAINER_OF(k, Node, of_host);
 
-                if (!is_meant(n, host, node))
+                if (!is_meant(n, node))
                         continue;
                 list_foreach (i, &n->placed) {
                         const Unit *u = CONTAINER_OF(i, Unit, placed);
@@ -327,39 +347,39 @@ static Argosy__Response *stuck_response(Leader *l, const Argosy__HostRecord *hos
         return TAKE_PTR(r);
 }
 
-static Argosy__Response *progress_response(uint32_t left) {
+static Argosy__Response *progress_response(size_t left) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
 
         if (r)
-                r->progress->remaining = left;
+                r->progress->remaining = (uint32_t) left;
         return r;
 }
 
-// Says what is news of one drain. False: the ticket has ended or nothing was said; true: ask again from the
-// beginning, since whoever is told something may cancel any ticket.
+// Says what is news of one drain. False: nothing was said; true: ask again from the beginning, since whoever
+// is told something may cancel any ticket.
 static bool tell(Leader *l, Ticket *t) {
         const char *word = t->request->drain_wait->node;
-        DrainView v = {.emptying = true};
         const Argosy__HostRecord *host;
+        const Host *h;
+        DrainView v;
         uint32_t node;
 
         host = resolve(l, t, word, &node);
-        if (!host) {
+        h = host ? host_find(l, host->host) : NULL;
+        if (!h) {
                 list_unlink(&t->drain); // refused
                 return true;
         }
-        map_foreach (slot, &l->nodes)
-                if (is_meant(slot->value, host, node))
-                        look_at_node(l, slot->value, &v);
+        v = look(l, h, node);
         if (!v.emptying)
                 ticket_finish(t, response_error(ECANCELED, "%s is not being drained any more", word));
         else if (v.left == 0)
                 ticket_finish(t, progress_response(0));
-        else if (v.stuck == v.left && list_is_empty(&l->moving) && !l->batch_flying && !l->retry_homeless &&
-                 !deadline_is_to_come(l, host, node))
-                ticket_finish(t, stuck_response(l, host, node, v.stuck));
+        else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
+                 !l->retry_homeless)
+                ticket_finish(t, stuck_response(l, h, node, v.stuck));
         else if (t->drain_left != v.left) {
-                t->drain_left = v.left;
+                t->drain_left = (uint32_t) v.left;
                 ticket_respond(t, progress_response(v.left));
         } else
                 return false;

@@ -131,6 +131,7 @@ static void order_to_remove(Leader *l, Site *s, const UnitEntry *e, Argosy__Unit
         // newest that there is.
         o->revision = e ? e->record->revision : cluster_state_revision(l->state);
         s->remove = true;
+        site_count(s);
         site_drop_spec(s);
 }
 
@@ -154,6 +155,7 @@ static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argo
         if (is_new)
                 bundle_add_spec(b, c.spec);
         s->remove = false;
+        site_count(s);
         o->spec = (ProtobufCBinaryData){.data = (uint8_t *) c.spec->hash.bytes, .len = HASH_SIZE};
         o->from_template = r->from_template;
         o->target = r->target;
@@ -314,6 +316,7 @@ static int welcome_node(Leader *l, Bundle *b, Node *n) {
                 s->hold = HOLD_NOT;
                 s->ordered = s->remove = true;
                 s->ordered_revision = 0;
+                site_count(s);
                 site_drop_spec(s);
         }
         return 0;

@@ -249,14 +249,15 @@ static void unit_unplace(Unit *u) {
                 return;
         list_unlink(&u->placed);
         u->node->n_placed--;
+        u->node->n_to_leave -= u->leaves;
         u->node = NULL;
 }
 
 static void unit_free(Leader *l, Unit *u) {
+        unit_set_homeless(l, u, false);
         unit_unplace(u);
         list_unlink(&u->global);
         list_unlink(&u->moving);
-        list_unlink(&u->homeless);
         list_unlink(&u->touched);
         list_unlink(&u->order_due);
         due_clear(&l->dues, &u->due);
@@ -352,6 +353,7 @@ void site_free(Leader *l, Site *s) {
         list_unlink(&s->by_unit);
         list_unlink(&s->by_node);
         s->node->n_sites--;
+        s->node->n_leaving -= s->counted;
         list_unlink(&s->order);
         list_unlink(&s->awaiting);
         list_unlink(&s->outcome_due);
@@ -393,6 +395,7 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
         s->drift = report->drift;
         s->file_stale = report->file_stale;
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
+        site_count(s);
         return 0;
 }
 
@@ -439,26 +442,30 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         u->recorded = !e->removed;
         if (u->node && !list_is_empty(&l->homeless)) // there may be room now, or a conflict is gone
                 l->retry_homeless = true;
+        unit_set_homeless(l, u, false);
         unit_unplace(u);
-        list_unlink(&u->homeless);
         list_unlink(&u->global);
         due_clear(&l->dues, &u->due);
+        u->leaves = !e->removed && record_has_to_leave(record);
         if (placed && record->node)
                 u->node = node_find(l, record->node);
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
                 u->node->n_placed++;
+                u->node->n_to_leave += u->leaves;
                 // Also one that was placed there in the moment in which the host was lost or closed.
                 if ((is_stranded(u, record) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
         } else if (placed) {
-                list_append(&l->homeless, &u->homeless);
+                unit_set_homeless(l, u, true);
                 u->untried = l->retry_homeless = true; // it may displace somebody
         }
         if (homeless_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
+        list_foreach (i, &u->sites)
+                site_count(CONTAINER_OF(i, Site, by_unit));
         if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);

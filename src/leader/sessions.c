@@ -447,6 +447,7 @@ static void on_gone(Leader *l, Site *s, const Argosy__UnitReport *report) {
 
         if (unit_wanted_on(l, s->unit, e, s->node)) {
                 s->reported = false;
+                site_count(s);
                 unit_touch(l, s->unit);
         } else if (!s->remove || report->revision >= s->ordered_revision)
                 site_free(l, s);

@@ -657,11 +657,40 @@ void rig_turns(Rig *g, unsigned n) {
                 (void) rig_turn(g);
 }
 
+// What is counted as it happens is what a walk finds.
+static void assert_counts(const Rig *g) {
+        map_foreach (slot, &g->leader->nodes) {
+                const Node *n = slot->value;
+                size_t to_leave = 0, stuck = 0, leaving = 0;
+
+                list_foreach (i, &n->placed) {
+                        const Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                        to_leave += record_has_to_leave(rig_record((Rig *) g, u->name));
+                        stuck += list_is_linked(&u->homeless);
+                }
+                list_foreach (i, &n->sites) {
+                        const Site *s = CONTAINER_OF(i, Site, by_node);
+
+                        if (list_is_linked(&s->unit->global))
+                                leaving += s->reported &&
+                                           (s->remove || n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+                        else
+                                leaving += s->reported && s->unit->node != n;
+                }
+                assert_int_equal(n->n_to_leave, to_leave);
+                assert_int_equal(n->n_stuck, stuck);
+                assert_int_equal(n->n_leaving, leaving);
+        }
+}
+
 void rig_settle(Rig *g) {
         for (unsigned quiet = 0, turns = 0; quiet < 3; turns++) {
                 assert_true(turns < 20000);
                 quiet = rig_turn(g) ? 0 : quiet + 1;
         }
+        if (g->led)
+                assert_counts(g);
 }
 
 void rig_pass_ms(Rig *g, unsigned ms) {

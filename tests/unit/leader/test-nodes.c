@@ -255,6 +255,25 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
 }
 
+static void a_deadline_that_is_over_is_not_waited_for(void **state) {
+        RigAnswer *a;
+
+        label("n2", "disk", "ssd");
+        rig_change(&g, START, "fast.service", ON_SSD);
+        assert_int_equal(units_on(2), 1);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        set_mode("n2", DRAINING, 60);
+        a = wait_for_drain("n2");
+        assert_false(a->final); // it may still end then
+        g.wall_us += 60 * UINT64_C(1000000);
+        rig_pass_ms(&g, 62000);
+        assert_int_not_equal(rig_record(&g, "fast.service")->node, 0); // it may run on the lost node
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, EBUSY);
+        assert_string_equal(last(a)->progress->done[0]->name, "fast.service");
+}
+
 static void a_new_leader_goes_on_with_a_drain(void **state) {
         start_many(6);
         rig_host(&g, 2)->deaf = true;
@@ -377,6 +396,7 @@ int main(void) {
                 RIG_TEST(nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies),
                 RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
                 RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
+                RIG_TEST(a_deadline_that_is_over_is_not_waited_for),
                 RIG_TEST(a_new_leader_goes_on_with_a_drain),
                 RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
                 RIG_TEST(maintenance_stops_global_units_too),

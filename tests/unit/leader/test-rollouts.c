@@ -443,6 +443,21 @@ static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state)
         assert_int_equal(rig_host(&g, 2)->units.count, 0);
 }
 
+// The leader looks for the next deadline when this one is over by the wall clock, and its timer a little
+// late.
+static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        drain("n2", 60);
+        assert_int_equal(rig_host(&g, 2)->units.count, 2);
+        g.wall_us += 61 * UINT64_C(1000000);
+        drain("n3", 3600);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+}
+
 static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
         RigAnswer *a;
         unsigned most = 0;
@@ -483,6 +498,7 @@ int main(void) {
                 RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
                 RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
                 RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
+                RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),
                 RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget),
         };
 

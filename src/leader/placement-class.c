@@ -339,6 +339,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
                 free(key);
                 *ret = number - 1;
                 p->classes[*ret].refs++;
+                p->fresh_resources = 0;
                 return 0;
         }
         memset(terms, 0, sizeof terms);
@@ -363,6 +364,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
                 return r;
         }
         p->classes[*ret] = made;
+        p->fresh_resources = 0;
         return 0;
 }
 

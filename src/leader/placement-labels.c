@@ -320,6 +320,17 @@ int selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const
         return r < 0 ? r : selector_fill(p, *ret, terms, n_terms, hates, matches);
 }
 
+void selector_done(Selector *s) {
+        for (uint32_t i = 0; i < s->n_terms; i++)
+                term_done(&s->terms[i]);
+        free(s->terms);
+        free(s->nodes);
+        free(s->key);
+        numbers_done(&s->hates);
+        numbers_done(&s->matches);
+        numbers_done(&s->spreads);
+}
+
 void selector_unref(Placement *p, uint32_t selector) {
         Selector *s = &p->selectors[selector];
         uint32_t base = s->base;
@@ -336,14 +347,7 @@ void selector_unref(Placement *p, uint32_t selector) {
                 numbers_drop(&p->globs[s->hates.of[i]].declared, selector);
         for (uint32_t i = 0; i < s->matches.n; i++)
                 numbers_drop(&p->globs[s->matches.of[i]].matched, selector);
-        for (uint32_t i = 0; i < s->n_terms; i++)
-                term_done(&s->terms[i]);
-        free(s->terms);
-        free(s->nodes);
-        free(s->key);
-        numbers_done(&s->hates);
-        numbers_done(&s->matches);
-        numbers_done(&s->spreads);
+        selector_done(s);
         *s = (Selector){0};
         slots_give(&p->selector_slots, selector);
         if (base != selector)

@@ -256,6 +256,7 @@ typedef struct Excluded {
 struct Placement {
         char *resources[PLACEMENT_RESOURCES_MAX];
         uint32_t n_resources;
+        uint32_t fresh_resources;                  // bit each: asked for since a class was made last
         int64_t capacity[PLACEMENT_RESOURCES_MAX]; // of hosts that are not lost
         int64_t room[PLACEMENT_RESOURCES_MAX];     // free there
         int64_t promised[PLACEMENT_RESOURCES_MAX]; // by guarantees and not yet used
@@ -341,6 +342,7 @@ uint32_t node_domain(const Placement *p, uint32_t node, uint32_t key); // value'
 int key_need_domains(Placement *p, uint32_t key) _warn_unused_;
 int selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const Numbers *hates,
                  const Numbers *matches, uint32_t *ret) _warn_unused_;
+void selector_done(Selector *s); // frees what it owns
 void selector_unref(Placement *p, uint32_t selector);
 void selector_set(Placement *p, uint32_t selector, uint32_t node, bool yes);
 void selector_refresh(Placement *p, uint32_t selector, uint32_t node); // looks again

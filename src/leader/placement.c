@@ -269,16 +269,46 @@ int placement_node_remove(Placement *p, uint32_t node) {
 
 // ------------------------------------------------------------------------------------------------ life
 
-int placement_resource(Placement *p, const char *name) {
+int placement_find_resource(const Placement *p, const char *name) {
         for (uint32_t i = 0; i < p->n_resources; i++)
                 if (strcmp(p->resources[i], name) == 0)
                         return (int) i;
-        if (p->n_resources == PLACEMENT_RESOURCES_MAX)
+        return -ENOENT;
+}
+
+static bool is_needed(const Placement *p, uint32_t resource) {
+        bool needed = p->fresh_resources & 1U << resource;
+
+        for (uint32_t c = 0; c < p->class_slots.n && !needed; c++)
+                needed = p->class_slots.used[c] && p->classes[c].spec.demand.of[resource] != 0;
+        for (uint32_t r = 0; r < p->role_slots.n && !needed; r++)
+                needed = p->role_slots.used[r] && (p->roles[r].settings.guarantee[resource] > 0 ||
+                                                   p->roles[r].settings.limit[resource] >= 0);
+        return needed;
+}
+
+int placement_resource(Placement *p, const char *name, bool *ret_new) {
+        int found = placement_find_resource(p, name);
+        uint32_t i = found < 0 ? p->n_resources : (uint32_t) found;
+        char *copy;
+
+        if (ret_new && found < 0)
+                *ret_new = true;
+        if (i == PLACEMENT_RESOURCES_MAX)
+                for (i = PLACEMENT_MEMORY + 1; i < PLACEMENT_RESOURCES_MAX && is_needed(p, i); i++)
+                        ;
+        if (i == PLACEMENT_RESOURCES_MAX)
                 return -ENOSPC;
-        p->resources[p->n_resources] = strdup(name);
-        if (!p->resources[p->n_resources])
+        p->fresh_resources |= 1U << i;
+        if (found >= 0)
+                return found;
+        copy = strdup(name);
+        if (!copy)
                 return -ENOMEM;
-        return (int) p->n_resources++;
+        free(p->resources[i]);
+        p->resources[i] = copy;
+        p->n_resources = MAX_OF(p->n_resources, i + 1);
+        return (int) i;
 }
 
 const char *placement_resource_name(const Placement *p, unsigned resource) {
@@ -297,7 +327,7 @@ int placement_new(Placement **ret) {
         for (int i = 0; i < N_BLOCKED; i++)
                 p->first_blocked[i] = PLACEMENT_NONE;
         p->lowest_priority = INT16_MAX;
-        if (placement_resource(p, "cpu") < 0 || placement_resource(p, "memory") < 0 ||
+        if (placement_resource(p, "cpu", NULL) < 0 || placement_resource(p, "memory", NULL) < 0 ||
             index_restride(p, 1) < 0 || index_start(p, INDEX_LOAD) < 0)
                 return -ENOMEM;
         *ret = TAKE_PTR(p);
@@ -327,18 +357,8 @@ static void free_labels(Placement *p) {
                 free(p->pairs[i].text);
         for (uint32_t i = 0; i < p->nodes_allocated; i++)
                 free(p->nodes[i].labels);
-        for (uint32_t i = 0; i < p->selectors_allocated; i++) {
-                Selector *s = &p->selectors[i];
-
-                for (uint32_t t = 0; t < s->n_terms; t++)
-                        term_done(&s->terms[t]);
-                free(s->terms);
-                free(s->nodes);
-                free(s->key);
-                numbers_done(&s->hates);
-                numbers_done(&s->matches);
-                numbers_done(&s->spreads);
-        }
+        for (uint32_t i = 0; i < p->selectors_allocated; i++)
+                selector_done(&p->selectors[i]);
 }
 
 static void free_classes(Placement *p) {

@@ -169,8 +169,12 @@ Placement *placement_free(Placement *p);
 DEFINE_CLEANUP(Placement *, placement_free)
 void placement_set_brake(Placement *p, const PlacementBrake *brake);
 
-// The index of a counted resource, made when first asked for. -ENOSPC: there are PLACEMENT_RESOURCES_MAX.
-int placement_resource(Placement *p, const char *name) _warn_unused_;
+// The index of a counted resource, given when first asked for. It is given to another name when all are
+// used up, no class demands it, no role has a guarantee or limit of it, and another class was made since:
+// what hosts offer must then be told anew. *ret_new (may be NULL): this name did not have one. -ENOSPC:
+// there are PLACEMENT_RESOURCES_MAX that are needed.
+int placement_resource(Placement *p, const char *name, bool *ret_new) _warn_unused_;
+int placement_find_resource(const Placement *p, const char *name); // -ENOENT: nobody has asked for it
 
 int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size,
                        uint32_t *ret) _warn_unused_;

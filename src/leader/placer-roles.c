@@ -13,9 +13,19 @@ static PlacerRole *role_find(const PlacerTables *t, const char *name) {
         return map_find_str(&t->roles, name);
 }
 
-static int amounts(Placement *p, Argosy__Amount *const *from, size_t n, int64_t to[static 1]) {
+// What hosts offer of a resource that is counted from now on is looked at before the next unit is placed.
+static int resource_of(PlacerTables *t, const char *name) {
+        bool new = false;
+        int r = placement_resource(t->placement, name, &new);
+
+        if (new)
+                t->hosts_revision = 0;
+        return r;
+}
+
+static int amounts(PlacerTables *t, Argosy__Amount *const *from, size_t n, int64_t to[static 1]) {
         for (size_t i = 0; i < n; i++) {
-                int resource = placement_resource(p, from[i]->resource);
+                int resource = resource_of(t, from[i]->resource);
 
                 if (resource < 0)
                         return resource;
@@ -25,7 +35,7 @@ static int amounts(Placement *p, Argosy__Amount *const *from, size_t n, int64_t 
 }
 
 // `record` NULL: as one is without any.
-static int settings_of(Placement *p, const Argosy__RoleRecord *record, PlacementRole *ret) {
+static int settings_of(PlacerTables *t, const Argosy__RoleRecord *record, PlacementRole *ret) {
         int r;
 
         *ret = (PlacementRole){.weight = 1};
@@ -34,14 +44,14 @@ static int settings_of(Placement *p, const Argosy__RoleRecord *record, Placement
         if (!record)
                 return 0;
         ret->weight = MAX_OF(record->weight, 1U);
-        r = amounts(p, record->guarantee, record->n_guarantee, ret->guarantee);
-        return r < 0 ? r : amounts(p, record->limit, record->n_limit, ret->limit);
+        r = amounts(t, record->guarantee, record->n_guarantee, ret->guarantee);
+        return r < 0 ? r : amounts(t, record->limit, record->n_limit, ret->limit);
 }
 
 static int role_put(PlacerTables *t, const char *name, const Argosy__RoleRecord *record) {
         PlacerRole *role = role_find(t, name);
         PlacementRole settings;
-        int r = settings_of(t->placement, record, &settings);
+        int r = settings_of(t, record, &settings);
 
         if (r < 0)
                 return r;
@@ -184,7 +194,7 @@ size_t placer_role_units(const Leader *l, const char *name) {
 }
 
 int placer_resource_known(Leader *l, const char *name) {
-        int r = placement_resource(l->places->placement, name);
+        int r = resource_of(l->places, name);
 
         return r < 0 ? r : 0;
 }

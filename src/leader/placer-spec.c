@@ -103,11 +103,11 @@ static int add_where(SpecBuilder *b, PlacerPatterns *patterns, const UnitOptions
         return r;
 }
 
-static int add_demands(Placement *p, SpecBuilder *b, const UnitOptions *o) {
+static int add_demands(Placement *p, SpecBuilder *b, const UnitOptions *o, bool *ret_new) {
         b->spec.demand.of[PLACEMENT_CPU] = (int32_t) o->cpu_milli;
         b->spec.demand.of[PLACEMENT_MEMORY] = (int32_t) o->memory_mib;
         for (size_t i = 0; i < o->n_reserves; i++) {
-                int resource = placement_resource(p, o->reserves[i].name);
+                int resource = placement_resource(p, o->reserves[i].name, ret_new);
 
                 if (resource < 0)
                         return resource;
@@ -124,6 +124,28 @@ static char *group_of(const char *name) {
         if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
                 return strdup(name);
         return str_printf("%.*s@%s", (int) len, prefix, suffix);
+}
+
+int placer_patterns_mark(const PlacerPatterns *p, char **managers, bool used[static PLACER_PATTERNS_MAX]) {
+        _cleanup_free_ char *text = join(managers);
+
+        if (!text)
+                return -ENOMEM;
+        for (size_t i = 0; i < p->n; i++)
+                used[i] |= streq(p->lists[i], text);
+        return 0;
+}
+
+bool placer_patterns_sweep(PlacerPatterns *p, const bool used[static PLACER_PATTERNS_MAX]) {
+        size_t kept = 0, n = p->n;
+
+        for (size_t i = 0; i < n; i++)
+                if (used[i])
+                        p->lists[kept++] = p->lists[i];
+                else
+                        free(p->lists[i]);
+        p->n = kept;
+        return kept < n;
 }
 
 int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *o,
@@ -147,7 +169,7 @@ int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const
                 b.spec.spread_skew = o->spread_skew;
         }
         r = add_where(&b, patterns, o, ret_new);
-        r = r < 0 ? r : add_demands(p, &b, o);
+        r = r < 0 ? r : add_demands(p, &b, o, ret_new);
         return r < 0 ? r : placement_class_get(p, &b.spec, ret);
 }
 

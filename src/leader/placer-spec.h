@@ -16,10 +16,15 @@ typedef struct PlacerPatterns {
         size_t n;
 } PlacerPatterns;
 void placer_patterns_done(PlacerPatterns *p);
+// Somebody uses these. 0 or -ENOMEM.
+int placer_patterns_mark(const PlacerPatterns *p, char **managers, bool used[static PLACER_PATTERNS_MAX]);
+// Forgets the lists that nobody uses. True: there were any.
+bool placer_patterns_sweep(PlacerPatterns *p, const bool used[static PLACER_PATTERNS_MAX]);
 
 // The class of a unit of this name with these options: a reference, for the caller to give back. *ret_new:
-// there is a new list of patterns, so the nodes' labels must be told again. -EINVAL: more terms than there
-// may be, -ENOSPC: more kinds of resources or globs than the cluster may have.
+// there is a new list of patterns or kind of resource, so the nodes' labels and offers must be told again.
+// -EINVAL: more terms than there may be, -ENOSPC: more kinds of resources or globs than the cluster may
+// have.
 int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *options,
                  uint32_t *ret, bool *ret_new) _warn_unused_;
 // *told: what it was told last, 0 for nothing; nothing is done if that is the same.

@@ -10,6 +10,7 @@
 
 #include "placer-private.h"
 #include "rebalance.h"
+#include "request.h"
 #include "response.h"
 #include "str.h"
 
@@ -137,7 +138,7 @@ static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host
                 if (strncmp(host->labels[i]->key, OFFERS_PREFIX, prefix) != 0 ||
                     !parse_u64(host->labels[i]->value, OFFERS_MAX, &n))
                         continue;
-                resource = placement_resource(l->places->placement, host->labels[i]->key + prefix);
+                resource = placement_find_resource(l->places->placement, host->labels[i]->key + prefix);
                 if (resource >= 0)
                         offers.of[resource] = (int32_t) n;
         }
@@ -197,12 +198,53 @@ bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
 
 // ------------------------------------------------------------------------------------------------ units
 
-static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
-        bool new = false;
-        int r = placer_class(l->places->placement, &l->places->patterns, name, options, ret, &new);
+static int tell_hosts_again(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
 
-        if (r >= 0 && new)
-                r = label_nodes(l);
+                if (host && h->place)
+                        sync_offers(l, h, host);
+        }
+        return label_nodes(l);
+}
+
+// Makes room for another list of patterns. It goes through all units. 1: there is room now.
+static int forget_patterns(Leader *l) {
+        bool used[PLACER_PATTERNS_MAX] = {};
+        int r = 0;
+
+        map_foreach (slot, &l->units) {
+                const UnitEntry *e = cluster_state_find_unit(l->state, ((Unit *) slot->value)->name);
+                UnitOptions *options = NULL;
+
+                if (r < 0 || !e || unit_options_of(e, &options) < 0)
+                        continue;
+                if (options->managers)
+                        r = placer_patterns_mark(&l->places->patterns, options->managers, used);
+                unit_options_unref(options);
+        }
+        return r < 0 ? r : placer_patterns_sweep(&l->places->patterns, used);
+}
+
+static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
+        PlacerTables *t = l->places;
+        bool new = false;
+        int r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
+
+        if (r == -ENOSPC && t->patterns.n == PLACER_PATTERNS_MAX && options->managers) {
+                int room = forget_patterns(l);
+
+                if (room < 0)
+                        return room;
+                if (room)
+                        r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
+        }
+        if (new) {
+                int told = tell_hosts_again(l);
+
+                r = r < 0 ? r : told;
+        }
         return r;
 }
 
@@ -639,6 +681,17 @@ static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+// It demands something that cannot be counted any more: that is so on every node.
+static int explain_uncountable(Leader *l, PlacerAnswer *result) {
+        int r = 0;
+
+        for (size_t i = 0; i < l->places->n_nodes && r >= 0; i++)
+                if (l->places->nodes[i])
+                        r = FIELD_APPEND(result->refusals, result->n_refusals,
+                                         refusal_new(l->places->nodes[i]->name, PLACER_UNCOUNTABLE));
+        return r;
+}
+
 // Why a unit that is to run has no node that it could run on.
 int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n) {
         _cleanup_(placer_freep) Placer *p = NULL;
@@ -655,6 +708,8 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
         if (r >= 0)
                 r = explain(p, unit, e->record->name, &place);
         unit_options_unref(options);
+        if (r == -ENOSPC || r == -EINVAL)
+                r = explain_uncountable(l, &place);
         r = r < 0 ? r : why_unplaced(l, e, ret_why);
         if (r < 0) {
                 placer_answer_done(&place);

@@ -227,6 +227,10 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         if (r < 0)
                 return r;
         r = p->ops->place(next->name, activates, options, &found, p->userdata);
+        if (r == -ENOSPC || r == -EINVAL) {
+                r = fail(result, ENOSPC, PLACER_UNCOUNTABLE);
+                return r < 0 ? r : 1;
+        }
         if (r < 0)
                 return r;
         result->refusals = found.refusals;

@@ -36,6 +36,11 @@
 
 struct UnitOptions;
 
+// Said of a unit that demands more kinds of things than the cluster can count at a time.
+#define PLACER_UNCOUNTABLE                                                                      \
+        "there are as many kinds of resources, patterns of conflicts and lists of managers in " \
+        "this cluster as it can count"
+
 typedef struct ChangePlace {
         uint32_t node;              // 0: nobody takes it now
         bool possible;              // some member could if it were up
@@ -57,7 +62,7 @@ typedef struct ChangeOrder {
 
 typedef struct ChangeOps {
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
-        // none.
+        // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
                      ChangePlace *ret, void *userdata);
         // Whether a placed unit may stay: its host is not lost, and admits these options.

@@ -120,7 +120,7 @@ static void world_init(World *w, uint64_t seed) {
         for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
                 role.limit[i] = -1;
         assert_int_equal(placement_new(&w->p), 0);
-        assert_int_equal(placement_resource(w->p, "gpu"), 2);
+        assert_int_equal(placement_resource(w->p, "gpu", NULL), 2);
         assert_int_equal(placement_role_add(w->p, &role, &w->role), 0);
         for (uint32_t n = 2 + roll(w, 8); n > 0; n--)
                 add_host(w);
@@ -282,7 +282,7 @@ static void world_again(const World *w, World *again) {
 
         *again = copy;
         assert_int_equal(placement_new(&again->p), 0);
-        assert_int_equal(placement_resource(again->p, "gpu"), 2);
+        assert_int_equal(placement_resource(again->p, "gpu", NULL), 2);
         assert_int_equal(placement_role_add(again->p, &(PlacementRole){.weight = 1, .limit = {-1, -1, -1}},
                                             &again->role),
                          0);

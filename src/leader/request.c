@@ -228,7 +228,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 return r;
         r = p->ops->place(next->name, activates, options, &found, p->userdata);
         if (r == -ENOSPC || r == -EINVAL) {
-                r = fail(result, ENOSPC, PLACER_UNCOUNTABLE);
+                r = request_fail(result, ENOSPC, PLACER_UNCOUNTABLE);
                 return r < 0 ? r : 1;
         }
         if (r < 0)

@@ -19,8 +19,12 @@
 
 // ------------------------------------------------------------------------------------------------ standing
 
+static uint64_t restart_revision(const Leader *l, const UnitEntry *e, const Site *s) {
+        return rollout_content(l, e, s->node->number).restart_rev;
+}
+
 static uint64_t start_revision(const Leader *l, const UnitEntry *e, const Site *s) {
-        return MAX_OF(e->record->start_rev, rollout_content(l, e, s->node->number).restart_rev);
+        return MAX_OF(e->record->start_rev, restart_revision(l, e, s));
 }
 
 static bool is_up(const Site *s) {
@@ -144,11 +148,22 @@ static bool judge_one(const DependencyPeer *peer, void *userdata) {
         return false;
 }
 
-// A unit that is to be up on this site.
+// The order to start it anew has not gone out.
+static bool is_unreleased(const Leader *l, const Site *s, const UnitEntry *e) {
+        return !s->ordered || s->remove || s->hold != HOLD_NOT ||
+               s->ordered_revision < start_revision(l, e, s);
+}
+
+// It runs, and is to be restarted.
+static bool is_to_restart(const Leader *l, const Site *s, const UnitEntry *e) {
+        return s->reported && !is_down(s) && s->revision < restart_revision(l, e, s);
+}
+
+// A unit that is to be up on this site. A restart that has to wait begins with a stop.
 static SiteHold hold_of_launched(Leader *l, const Site *s, const UnitEntry *e) {
-        uint64_t start = start_revision(l, e, s);
-        bool down = !s->reported || is_down(s), answered = s->reported && s->revision >= start,
-             released = s->ordered && !s->remove && s->hold == HOLD_NOT && s->ordered_revision >= start;
+        bool down = !s->reported || is_down(s),
+             answered = s->reported && s->revision >= start_revision(l, e, s),
+             released = !is_unreleased(l, s, e);
         Judging j = {.leader = l};
 
         if (record_final_outcome(e->record, s->node->number) || (down && answered))
@@ -156,6 +171,8 @@ static SiteHold hold_of_launched(Leader *l, const Site *s, const UnitEntry *e) {
         if (!down && answered && s->hold == HOLD_BOUND)
                 return HOLD_BOUND; // what it was told takes its course
         dependencies_each_of(&l->dependencies, s->unit->name, judge_one, &j);
+        if (!down && !released && is_to_restart(l, s, e) && j.start == DEPENDENCY_WAIT)
+                return HOLD_START;
         if (!down || released)
                 return j.ends ? HOLD_BOUND : HOLD_NOT;
         return j.start == DEPENDENCY_GO ? HOLD_NOT : j.start == DEPENDENCY_WAIT ? HOLD_START : HOLD_BLOCKED;
@@ -170,7 +187,8 @@ static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool b
         if (!unit_wanted_on(l, s->unit, e, s->node))
                 return true;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                return (bound || s->hold == HOLD_BOUND) && s->revision >= e->record->start_rev;
+                return is_to_restart(l, s, e) ||
+                       ((bound || s->hold == HOLD_BOUND) && s->revision >= e->record->start_rev);
         return s->revision < e->record->revision;
 }
 
@@ -206,11 +224,12 @@ SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wante
 
         if (l->dependencies.names.count == 0)
                 return HOLD_NOT;
-        if (wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+        if (wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED) {
                 hold = hold_of_launched(l, s, e);
-        if (hold == HOLD_BOUND || !wanted || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
-                return stop_waits(l, s) ? HOLD_STOP : hold;
-        return hold;
+                if (hold == HOLD_NOT && !(is_to_restart(l, s, e) && is_unreleased(l, s, e)))
+                        return HOLD_NOT;
+        }
+        return stop_waits(l, s) ? HOLD_STOP : hold; // only of what runs
 }
 
 bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {

@@ -103,7 +103,8 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
 
 static int bring_all(Planner *p, const char *name, const Source *source, const UnitOptions *options,
                      Argosy__Response__UnitResult *result) {
-        bool starts = p->change->verb == ARGOSY__VERB__VERB_START,
+        Argosy__Verb verb = p->change->verb;
+        bool starts = verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART,
              template = unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE;
         Planning planning = {name, p->planning, p->planning ? p->planning->depth + 1 : 1};
         int r = 0;
@@ -112,7 +113,7 @@ static int bring_all(Planner *p, const char *name, const Source *source, const U
         for (size_t i = 0; i < options->n_dependencies && r == 0; i++) {
                 const UnitDependency *d = &options->dependencies[i];
 
-                if (d->kinds & UNIT_REQUIRES && !template) {
+                if (d->kinds & UNIT_REQUIRES && !template && request_needs_file(verb)) {
                         r = is_known(p, d->name);
                         if (r <= 0) {
                                 r = r < 0 ? r : refuse_unknown(source, name, d, result);

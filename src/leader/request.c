@@ -433,7 +433,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
                 return r;
         if (verb == ARGOSY__VERB__VERB_LOAD || verb == ARGOSY__VERB__VERB_START)
                 r = request_bring_along(p, name, &source, result);
-        if (r >= 0 && request_needs_file(verb))
+        if (r >= 0 && (request_needs_file(verb) || verb == ARGOSY__VERB__VERB_RESTART))
                 r = request_bring_dependencies(p, name, &source, result);
         if (r != 0)
                 return r;

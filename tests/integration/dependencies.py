@@ -68,5 +68,65 @@ def test_a_chain_starts_in_order_and_stops_in_reverse(c: Cluster):
     assert moment(n2, "middle", "InactiveEnter") <= moment(n3, "back", "ActiveExit"), "back was stopped before middle had ended"
 
 
+def test_a_chain_goes_on_when_its_leader_is_killed(c: Cluster):
+    n1, n2, n3 = c.nodes
+    leader = c.leader()
+    submit_chain(c)
+    start = c.begin("start front", on=c.followers()[0])
+    eventually(lambda: c.shown("back") == "loaded activating start")
+    leader.run("systemctl kill --signal=KILL argosyd")
+    open_gate(n1, n3)
+    eventually(lambda: c.shown("middle", on=n2) == "loaded activating start", within=30)
+    stays(lambda: c.where("front") is None, 0.3)
+    open_gate(n2)
+    result = start.result(within=40)
+    assert result.status == 0, result.err
+    assert_started_in_order(c)
+
+
+def test_what_is_bound_to_a_unit_of_a_lost_node_is_down_until_that_is_back(c: Cluster):
+    n1, n2, n3 = c.nodes
+    leader = c.leader()
+    here, lost, spare = leader, *(node for node in c.nodes if node.name != leader.name)
+    open_gate(n1, n2, n3)
+    c.submit("base.service", gated(lost.name, f"Host={spare.name}\n"))
+    c.submit("bound.service", gated(here.name, "BindsTo=base.service\n"))
+    c.submit("loose.service", gated(here.name, "Requires=base.service\n"))
+    c.ctl("start bound loose")
+    lost, spare = (lost, spare) if c.where("base").name == lost.name else (spare, lost)
+    bound, loose = c.invocation("bound"), c.invocation("loose")
+    close_gates(c)
+    lost.kill()
+    eventually(lambda: c.shown("bound").startswith("loaded inactive"))
+    eventually(lambda: f"waiting for base.service on {spare.name}, which is being started" in why(c, "bound"))
+    open_gate(here, spare)
+    eventually(lambda: c.shown("bound") == "loaded active running")
+    assert moment(spare, "base", "ActiveEnter") <= moment(here, "bound", "InactiveExit")
+    assert c.invocation("bound") != bound and c.invocation("loose") == loose
+    lost.boot()
+
+
+def test_what_fails_is_named_by_who_requires_it(c: Cluster):
+    c.submit("broken.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n[X-Argosy]\nHost=n2\n")
+    c.submit("needs.service", SLEEPER + "[X-Argosy]\nHost=n1\nRequires=broken.service\n")
+    c.ctl_fails("start needs", saying="waiting for broken.service on n2, which failed (exit-code)")
+    assert "waiting for broken.service on n2, which failed (exit-code)" in why(c, "needs")
+    assert c.where("needs") is None
+    c.node("n2").write("/root/units/broken.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nHost=n2\n")
+    c.ctl("start --replace /root/units/broken.service", on="n2")
+    eventually(lambda: c.where("needs"))
+
+
+def test_a_circle_is_refused_with_its_line(c: Cluster):
+    c.submit("one.service", SLEEPER + "[X-Argosy]\nAfter=two.service\n")
+    node = c.node("n2")
+    node.write("/root/units/two.service", SLEEPER + "[X-Argosy]\nAfter=one.service\n")
+    c.ctl_fails("submit /root/units/two.service", on=node, saying="two.service:4: the order goes in a circle: two.service after one.service after two.service")
+    c.ctl_fails("start /root/units/two.service", on=node, saying="goes in a circle")
+    assert c.known() == {"one.service"}
+    node.write("/root/units/two.service", SLEEPER + "[X-Argosy]\nRequires=three.service\n")
+    c.ctl_fails("submit /root/units/two.service", on=node, saying="two.service:4: it requires three.service, which the cluster does not know")
+
+
 if __name__ == "__main__":
     main(conf=QUICK)

@@ -325,16 +325,38 @@ static void end_start(RigHost *h, RigUnit *u) {
         u->ready_us = 0;
         u->answered = u->order->revision;
         u->dirty = true;
-        u->active = bad ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED : ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        u->active = u->stopping ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
+                    : bad       ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
+                                : ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        u->stopping = false;
 }
 
 static void begin_start(RigHost *h, RigUnit *u) {
         assert_runs_nowhere_else(h, u);
         u->given_up = false;
         u->active = ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING;
+        u->stopping = false;
         u->ready_us = h->rig->now_us + h->rig->start_ms * USEC_PER_MSEC;
         if (h->rig->start_ms == 0)
                 end_start(h, u);
+}
+
+static bool is_down(const RigUnit *u) {
+        return u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ||
+               u->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+}
+
+static void begin_stop(RigHost *h, RigUnit *u) {
+        if (u->stopping)
+                return;
+        u->ready_us = 0;
+        if (h->rig->stop_ms == 0 || is_down(u)) {
+                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+                return;
+        }
+        u->active = ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING;
+        u->stopping = true;
+        u->ready_us = h->rig->now_us + h->rig->stop_ms * USEC_PER_MSEC;
 }
 
 static void end_starts(RigHost *h) {
@@ -392,7 +414,7 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                 u->starts++;
                 begin_start(h, u);
         } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
-                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+                begin_stop(h, u);
         u->start_rev = o->start_rev;
         u->restart_rev = o->restart_rev;
         if (!u->ready_us)

@@ -23,7 +23,8 @@ typedef struct RigUnit { // what a fake host does with one unit
         uint64_t start_rev, restart_rev;
         uint64_t answered;         // revision that it has finished acting on
         unsigned starts, restarts; // restarts: also those that new content made
-        uint64_t ready_us;         // its start takes until then; 0: none is under way
+        uint64_t ready_us;         // its start, or stop, takes until then; 0: none is under way
+        bool stopping;             // it is a stop
         Argosy__ActiveState active;
         Argosy__Outcome__Kind outcome; // told with the next Attach
         bool dirty;                    // to be reported
@@ -76,6 +77,7 @@ struct Rig {
         bool led; // the store's view
         uint64_t now_us, wall_us;
         Hash bad;          // units with this content fail
+        unsigned stop_ms;  // same for a stop by an order that is no removal
         unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass
         RigHost hosts[RIG_HOSTS_MAX];
         size_t n_hosts;

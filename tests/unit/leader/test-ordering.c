@@ -8,15 +8,18 @@
 #include "test.h"
 
 #define ON(host) "[X-Argosy]\nMachineMetadata=on=" host "\n"
+#define ON_TWO_OR_THREE "[X-Argosy]\nMachineMetadata=on=two on=three\n"
 #define SERVICE "[Service]\nType=notify\nExecStart=/bin/sleep 1000\n"
 #define STOP ARGOSY__VERB__VERB_STOP
 #define START ARGOSY__VERB__VERB_START
+#define RESTART ARGOSY__VERB__VERB_RESTART
 #define SUBMIT ARGOSY__VERB__VERB_SUBMIT
 #define LOADED ARGOSY__TARGET__TARGET_LOADED
 #define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
 #define UP ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
 #define DOWN ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
 #define ACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING
+#define DEACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING
 #define FAILED ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
 
 static Rig g;
@@ -95,11 +98,483 @@ static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
         assert_true(is_up(1, "a.service")); // it has begun: what happens now is nothing to it
 }
 
+static void a_stop_takes_those_along_that_require_the_unit_and_is_the_last(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        change(SUBMIT, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        rig_pass_ms(&g, 3000);
+        assert_true(is_up(1, "a.service"));
+        g.stop_ms = 1000;
+        r = rig_change(&g, STOP, "b.service", NULL);
+        assert_int_equal(r->status, 0);
+        assert_string_equal(r->message, "a.service is stopped too, since it depends on it");
+        assert_int_equal(rig_record(&g, "a.service")->target, LOADED);
+        assert_int_equal(on(1, "a.service"), DEACTIVATING);
+        assert_int_equal(on(2, "b.service"), UP);
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(on(2, "b.service"), DEACTIVATING);
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(on(2, "b.service"), DOWN);
+}
+
+static void a_stop_waits_for_nobody_who_goes_on(void **state) {
+        change(START, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "After=b.service\n");
+        rig_pass_ms(&g, 3000);
+        change(STOP, "b.service", NULL);
+        assert_int_equal(on(2, "b.service"), DOWN);
+        assert_true(is_up(1, "a.service"));
+        change(STOP, "a.service", NULL); // and one that was started by other hands is nobody's stop
+        says(UP, 1, "a.service");
+        change(START, "b.service", NULL);
+        rig_pass_ms(&g, 1500);
+        change(STOP, "b.service", NULL);
+        assert_int_equal(on(2, "b.service"), DOWN);
+}
+
+static void a_restart_goes_down_and_up_in_order(void **state) {
+        change(SUBMIT, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        rig_pass_ms(&g, 3000);
+        g.stop_ms = 1000;
+        change(RESTART, "b.service", NULL);
+        assert_int_equal(on(1, "a.service"), DEACTIVATING);
+        assert_int_equal(on(2, "b.service"), UP);
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(on(2, "b.service"), ACTIVATING);
+        assert_int_equal(rig_unit_on(&g, 2, "b.service")->restarts, 1);
+        rig_pass_ms(&g, 1250);
+        assert_true(is_up(2, "b.service"));
+        assert_int_equal(on(1, "a.service"), ACTIVATING);
+        rig_pass_ms(&g, 1250);
+        assert_true(is_up(1, "a.service"));
+        change(RESTART, "a.service", NULL); // alone it is done at once
+        assert_int_equal(rig_unit_on(&g, 1, "a.service")->restarts, 1);
+        assert_int_equal(rig_unit_on(&g, 2, "b.service")->restarts, 1);
+        rig_pass_ms(&g, 1250);
+        change(START, "a.service", NULL); // and what runs goes on
+        assert_true(is_up(1, "a.service"));
+}
+
+static void start_bound_pair(void) {
+        change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
+        change(START, "a.service", SERVICE ON("one") "BindsTo=b.service\n");
+        rig_pass_ms(&g, 3000);
+        assert_true(is_up(1, "a.service"));
+}
+
+static void what_is_bound_is_down_as_long_as_the_other_one_is(void **state) {
+        uint32_t b;
+
+        start_bound_pair();
+        b = rig_record(&g, "b.service")->node;
+        says(FAILED, b, "b.service");
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(rig_record(&g, "a.service")->target, LAUNCHED);
+        says(ACTIVATING, b, "b.service"); // systemd restarts it
+        assert_int_equal(on(1, "a.service"), DOWN);
+        says(UP, b, "b.service");
+        rig_pass_ms(&g, 1250);
+        assert_true(is_up(1, "a.service"));
+        says(ACTIVATING, b, "b.service");
+        assert_true(is_up(1, "a.service")); // it was not seen to end
+}
+
+static void what_is_bound_follows_the_other_one_over_the_loss_of_its_node(void **state) {
+        start_bound_pair();
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 1500);
+        assert_true(is_up(1, "a.service")); // silent is not lost
+        rig_pass_ms(&g, 3000);
+        assert_int_not_equal(rig_record(&g, "b.service")->node, 2);
+        rig_pass_ms(&g, 4000);
+        assert_true(is_up(1, "a.service"));
+        assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 2);
+}
+
+static void what_only_requires_does_not_mind_the_loss(void **state) {
+        change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        rig_pass_ms(&g, 3000);
+        assert_int_equal(rig_record(&g, "b.service")->node, 2);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 8000);
+        assert_true(is_up(1, "a.service"));
+        assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 1);
+}
+
+static void what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back(void **state) {
+        start_bound_pair();
+        says(DOWN, 1, "a.service");
+        says(FAILED, 2, "b.service");
+        says(UP, 2, "b.service");
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 1);
+}
+
+static void a_new_leader_holds_back_the_same(void **state) {
+        change(SUBMIT, "c.service", SERVICE ON("three"));
+        change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_null(rig_unit_on(&g, 1, "a.service"));
+        assert_null(rig_unit_on(&g, 2, "b.service"));
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(on(2, "b.service"), ACTIVATING);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_null(rig_unit_on(&g, 1, "a.service"));
+        rig_pass_ms(&g, 2500);
+        assert_true(is_up(1, "a.service"));
+        g.stop_ms = 1000;
+        change(STOP, "c.service", NULL);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(on(2, "b.service"), UP);
+        rig_pass_ms(&g, 1250);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(on(2, "b.service"), DEACTIVATING);
+        assert_int_equal(on(3, "c.service"), UP);
+        rig_pass_ms(&g, 2500);
+        assert_int_equal(on(3, "c.service"), DOWN);
+}
+
+static const char *refusal(Argosy__Verb verb, const char *name, const char *content) {
+        const Argosy__Response__UnitResult *r = rig_change(&g, verb, name, content);
+
+        assert_int_equal(r->status, EINVAL);
+        return r->message;
+}
+
+static void circles_are_refused_however_they_come_about(void **state) {
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
+        change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nAfter=c.service\n");
+        assert_string_equal(
+                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nWants=x.service\nAfter=a.service\n"),
+                "c.service:6: the order goes in a circle: c.service after a.service after b.service after "
+                "c.service");
+        assert_null(rig_record(&g, "c.service"));
+        assert_string_equal(
+                refusal(SUBMIT, "d.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
+                "d.service:5: the order goes in a circle: d.service after a.service after b.service after "
+                "d.service");
+        assert_string_equal(refusal(SUBMIT, "e.service", SERVICE "[X-Argosy]\nRequires=%n\n"),
+                            "e.service:5: the unit depends on itself (e.service)");
+        // A template that could have no instance.
+        change(SUBMIT, "x@.service", SERVICE "[X-Argosy]\nRequires=y@%i.service\n");
+        assert_string_equal(
+                refusal(SUBMIT, "y@.service", SERVICE "[X-Argosy]\nAfter=x@%i.service\n"),
+                "y@.service:5: the order goes in a circle: y@.service after x@.service after y@.service");
+        change(SUBMIT, "y@.service", SERVICE);
+        change(START, "x@1.service", NULL);
+        assert_int_equal(rig_record(&g, "y@1.service")->target, LAUNCHED);
+        // One that only some instance closes.
+        change(SUBMIT, "n@.service", SERVICE "[X-Argosy]\nAfter=n@1.service\n");
+        change(START, "n@2.service", NULL);
+        assert_string_equal(refusal(START, "n@1.service", NULL),
+                            "n@1.service:5: the unit depends on itself (n@1.service)");
+}
+
+// All of a request that has several units.
+static RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, char **contents) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile files[32], *pointers[32];
+        uint8_t id[16] = {};
+        RigAnswer *a;
+
+        g.id++;
+        memcpy(id, &g.id, sizeof(g.id));
+        change.id = (ProtobufCBinaryData){.data = id, .len = 16};
+        change.verb = verb;
+        change.names = names;
+        change.n_names = n;
+        for (size_t i = 0; contents && i < n; i++) {
+                files[i] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
+                files[i].name = files[i].path = names[i];
+                files[i].content =
+                        (ProtobufCBinaryData){.data = (uint8_t *) contents[i], .len = strlen(contents[i])};
+                pointers[i] = &files[i];
+        }
+        change.files = pointers;
+        change.n_files = contents ? n : 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final && a->responses[0]->status == 0);
+        return a;
+}
+
+static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
+        char *names[] = {"a.service", "b.service", "c.service", "d.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nAfter=b.service\n", SERVICE "[X-Argosy]\nAfter=c.service\n",
+                            SERVICE "[X-Argosy]\nAfter=a.service\n",
+                            SERVICE "[X-Argosy]\nAfter=a.service\n"};
+        const Argosy__Response__Change *c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
+
+        assert_int_equal(c->n_units, 4);
+        for (size_t i = 0; i < 3; i++) {
+                assert_int_equal(c->units[i]->status, EINVAL);
+                assert_string_equal(c->units[i]->message,
+                                    "c.service:5: the order goes in a circle: c.service "
+                                    "after a.service after b.service after c.service");
+                assert_null(rig_record(&g, names[i]));
+        }
+        assert_int_equal(c->units[3]->status, 0);
+        assert_non_null(rig_record(&g, "d.service"));
+}
+
+static void what_is_required_must_be_known(void **state) {
+        char *names[] = {"a.service", "b.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nRequires=b.service\n", SERVICE};
+
+        assert_string_equal(refusal(SUBMIT, "a.service", contents[0]),
+                            "a.service:5: it requires b.service, which the cluster does not know");
+        assert_null(rig_record(&g, "a.service"));
+        change_many(SUBMIT, 2, names, contents); // named in the same request
+        assert_non_null(rig_record(&g, "a.service"));
+        change(START, "c.service",
+               SERVICE "[X-Argosy]\nAfter=x.service\nWants=y.service\nPartOf=z.service\n");
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(rig_count_running(&g, "c.service"), 1);
+}
+
+static void what_is_required_is_started_too_unless_it_runs(void **state) {
+        uint64_t start_rev;
+
+        change(SUBMIT, "c.service", SERVICE);
+        change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nRequires=c.service\n");
+        change(SUBMIT, "w.service", SERVICE);
+        change(START, "a.service", SERVICE "[X-Argosy]\nRequires=b.service\nWants=w.service\n");
+        assert_int_equal(rig_record(&g, "c.service")->target, LAUNCHED);
+        assert_int_equal(rig_record(&g, "w.service")->target, LAUNCHED);
+        rig_pass_ms(&g, 4000);
+        assert_int_equal(rig_count_running(&g, "a.service"), 1);
+        start_rev = rig_record(&g, "b.service")->start_rev;
+        change(START, "a.service", NULL);
+        assert_int_equal(rig_record(&g, "b.service")->start_rev, start_rev);
+        says(DOWN, (uint32_t) rig_record(&g, "b.service")->node, "b.service");
+        change(START, "a.service", NULL); // down by somebody's hand: that is over now
+        assert_true(rig_record(&g, "b.service")->start_rev > start_rev);
+}
+
+static void both_keep_their_order_when_their_node_is_lost(void **state) {
+        change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
+        change(START, "a.service", SERVICE "[X-Argosy]\nRequires=b.service\nSameNodeAs=b.service\n");
+        rig_pass_ms(&g, 3000);
+        assert_int_equal(rig_record(&g, "a.service")->node, rig_record(&g, "b.service")->node);
+        rig_host_off(&g, rig_record(&g, "b.service")->node);
+        for (unsigned i = 0; i < 40 && rig_count_running(&g, "a.service") < 1; i++) {
+                rig_pass_ms(&g, 250);
+                if (rig_count_running(&g, "b.service") == 0)
+                        assert_int_equal(rig_count_running(&g, "a.service"), 0);
+        }
+        assert_int_equal(rig_count_running(&g, "a.service"), 1);
+}
+
+static void both_keep_their_order_when_their_node_is_emptied(void **state) {
+        Argosy__Request__NodeChange drain = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
+        change(START, "a.service", SERVICE ON_TWO_OR_THREE "Requires=b.service\nSameNodeAs=b.service\n");
+        rig_pass_ms(&g, 3000);
+        assert_true(is_up(2, "a.service") && is_up(2, "b.service"));
+        drain.node = (char *) "n2";
+        drain.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &drain;
+        rig_ask(&g, &request);
+        rig_host(&g, 2)->deaf = true; // the orders to leave arrive one by one
+        rig_settle(&g);
+        assert_int_equal(rig_host(&g, 2)->n_inbox, 1);
+        rig_host(&g, 2)->deaf = false;
+        for (unsigned i = 0; rig_unit_on(&g, 2, "b.service") && i < 100; i++) {
+                rig_turn(&g);
+                assert_true(!rig_unit_on(&g, 2, "a.service") || is_up(2, "b.service"));
+        }
+        rig_settle(&g);
+        assert_int_equal(on(3, "b.service"), ACTIVATING);
+        assert_null(rig_unit_on(&g, 3, "a.service"));
+        rig_pass_ms(&g, 2500);
+        assert_true(is_up(3, "a.service"));
+}
+
+static void who_is_bound_ends_before_the_other_one_moves(void **state) {
+        Argosy__Request__NodeChange drain = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        start_bound_pair();
+        g.stop_ms = 1000;
+        drain.node = (char *) "n2";
+        drain.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &drain;
+        rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_int_equal(on(1, "a.service"), DEACTIVATING);
+        assert_true(is_up(2, "b.service"));
+        rig_pass_ms(&g, 1250);
+        assert_null(rig_unit_on(&g, 2, "b.service"));
+        rig_pass_ms(&g, 2500);
+        assert_true(is_up(3, "b.service"));
+        assert_true(is_up(1, "a.service"));
+}
+
+// ------------------------------------------------------------------------------------------------ lives
+
+enum { UNITS = 10, LIVES = 60, STEP_MS = 250 };
+
+static unsigned random_state;
+
+static unsigned draw(unsigned n) {
+        random_state = random_state * 1103515245u + 12345u;
+        return (random_state >> 16) % n;
+}
+
+typedef struct Life {
+        unsigned seed;
+        char names[UNITS][16], contents[UNITS][1024];
+        bool after[UNITS][UNITS]; // the first one after the second
+        Argosy__ActiveState was[UNITS];
+} Life;
+
+static Argosy__ActiveState state_of(const char *name) {
+        for (uint32_t i = 1; i <= 3; i++)
+                if (on(i, name) != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
+                        return on(i, name);
+        return DOWN;
+}
+
+// Who has begun to start finds everybody up that it comes after; who has begun to stop finds everybody down
+// that comes after it.
+static void check_step(Life *v, bool stops) {
+        for (unsigned a = 0; a < UNITS; a++) {
+                Argosy__ActiveState now = state_of(v->names[a]), was = v->was[a];
+                bool began = !stops && was == DOWN && now != DOWN, ends = stops && was == UP && now != UP;
+
+                for (unsigned b = 0; b < UNITS; b++) {
+                        if (began && v->after[a][b] && state_of(v->names[b]) != UP)
+                                fail_msg("seed %u: %s began before %s was up", v->seed, v->names[a],
+                                         v->names[b]);
+                        if (ends && v->after[b][a] && state_of(v->names[b]) != DOWN)
+                                fail_msg("seed %u: %s is stopped before %s", v->seed, v->names[a],
+                                         v->names[b]);
+                }
+        }
+        for (unsigned a = 0; a < UNITS; a++)
+                v->was[a] = state_of(v->names[a]);
+}
+
+static void play(Life *v, bool stops) {
+        Argosy__ActiveState goal = stops ? DOWN : UP;
+        unsigned left = UNITS;
+
+        check_step(v, stops);
+        for (unsigned step = 0; left > 0; step++) {
+                if (step > UNITS * 8)
+                        fail_msg("seed %u: %u units have not got there", v->seed, left);
+                if (draw(8) == 0) {
+                        rig_depose(&g);
+                        rig_elect(&g);
+                        check_step(v, stops);
+                }
+                g.start_ms = STEP_MS * (1 + draw(4));
+                g.stop_ms = STEP_MS * (1 + draw(4));
+                rig_pass_ms(&g, STEP_MS);
+                check_step(v, stops);
+                left = 0;
+                for (unsigned a = 0; a < UNITS; a++)
+                        left += state_of(v->names[a]) != goal;
+        }
+}
+
+static void invent(Life *v) {
+        static const char *const keys[] = {"After", "Requires", "BindsTo"}, *const places[] = {"one", "two",
+                                                                                               "three"};
+
+        for (unsigned a = 0; a < UNITS; a++) {
+                char *text = v->contents[a];
+
+                // Not in the order of their numbers, so that the order of the request is no help.
+                snprintf(v->names[a], sizeof(v->names[a]), "u%u.service", (a * 7 + v->seed) % UNITS);
+                sprintf(text, "[Service]\nExecStart=/bin/sleep 1\n[X-Argosy]\nMachineMetadata=on=%s\n",
+                        places[draw(3)]);
+                for (unsigned b = 0; b < a; b++) {
+                        if (draw(3))
+                                continue;
+                        if (draw(5) == 0) // said by the other one
+                                sprintf(v->contents[b] + strlen(v->contents[b]), "Before=%s\n", v->names[a]);
+                        else
+                                sprintf(text + strlen(text), "%s=%s\n", keys[draw(3)], v->names[b]);
+                        v->after[a][b] = true;
+                }
+        }
+}
+
+static void starts_are_in_order_and_stops_in_reverse_whatever_happens(void **state) {
+        for (unsigned seed = 1; seed <= LIVES; seed++) {
+                Life v = {.seed = seed};
+                char *names[UNITS], *contents[UNITS];
+
+                setup(NULL);
+                random_state = seed;
+                invent(&v);
+                for (unsigned i = 0; i < UNITS; i++) {
+                        names[i] = v.names[i];
+                        contents[i] = v.contents[i];
+                        v.was[i] = DOWN;
+                }
+                g.start_ms = g.stop_ms = STEP_MS;
+                change_many(START, UNITS, names, contents);
+                play(&v, false);
+                change_many(STOP, UNITS, names, NULL);
+                play(&v, true);
+                change_many(START, UNITS, names, NULL);
+                play(&v, false);
+                rig_stop(&g);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(a_start_waits_for_the_start_of_another_one, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_failed_blocks_who_requires_it_until_it_is_up, setup,
                                                 teardown),
-                cmocka_unit_test_setup_teardown(a_start_waits_for_the_start_of_another_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        a_stop_takes_those_along_that_require_the_unit_and_is_the_last, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_stop_waits_for_nobody_who_goes_on, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_restart_goes_down_and_up_in_order, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_bound_is_down_as_long_as_the_other_one_is, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_is_bound_follows_the_other_one_over_the_loss_of_its_node, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_only_requires_does_not_mind_the_loss, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_holds_back_the_same, setup, teardown),
+                cmocka_unit_test_setup_teardown(circles_are_refused_however_they_come_about, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(nothing_of_a_circle_within_one_request_is_stored, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(what_is_required_must_be_known, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_required_is_started_too_unless_it_runs, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(both_keep_their_order_when_their_node_is_lost, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(both_keep_their_order_when_their_node_is_emptied, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(who_is_bound_ends_before_the_other_one_moves, setup,
+                                                teardown),
+                cmocka_unit_test(starts_are_in_order_and_stops_in_reverse_whatever_happens),
         };
 
         return cmocka_run_group_tests_name("ordering", tests, NULL, NULL);

@@ -221,6 +221,13 @@ static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state)
                 {"[X-Argosy]\nPacking=perhaps\n", ":2: Packing=perhaps is neither yes nor no"},
                 {"[X-Fleet]\nReplaces=a\n", ":2: Replaces= is not supported yet"},
                 {"[X-Fleet]\nX-ConditionMachineBootID=a\n", "use MachineID="},
+                {"[X-Argosy]\nAfter=a\n", ":2: After=a is no unit"},
+                {"[X-Argosy]\nRequires=a@.service\n", ":2: Requires=a@.service is a template"},
+                {"[X-Argosy]\nAfter=a.service\nBefore=b.service a.service\n",
+                 ":3: Before=a.service and After=a.service exclude each other"},
+                {"[X-Argosy]\nBefore=a.service\nBindsTo=a.service\n",
+                 ":3: Before=a.service and BindsTo=a.service exclude"},
+                {"[X-Fleet]\nAfter=a.service\n", ":2: unknown option After= in [X-Fleet]"},
                 {"[X-Argosy]\nMaxUnavailable=0\n", ":2: MaxUnavailable=0 is neither"},
                 {"[X-Argosy]\nMaxUnavailable=101%\n", ":2: MaxUnavailable=101%"},
                 {"[X-Argosy]\nMaxUnavailable=1 2\n", ":2: MaxUnavailable=1 2"},
@@ -244,6 +251,51 @@ static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state)
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)
                 assert_refused(cases[i].text, strlen(cases[i].text), cases[i].why);
+}
+
+static void assert_depends(const UnitOptions *o, size_t i, const char *name, unsigned kinds, unsigned line) {
+        assert_in_range(i, 0, o->n_dependencies - 1);
+        assert_string_equal(o->dependencies[i].name, name);
+        assert_int_equal(o->dependencies[i].kinds, kinds);
+        assert_int_equal(o->dependencies[i].line, line);
+}
+
+static void units_on_other_nodes_are_depended_on_by_name(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("[Unit]\nAfter=x.service\n[X-Argosy]\nAfter=c.service b.service\nRequires=c.service\n"
+                      "BindsTo=a.service\nWants=%p.socket\nPartOf=p.target\nBefore=d.service\nRequires=d."
+                      "service\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "web@1.service");
+
+        assert_int_equal(o->n_dependencies, 6);
+        assert_depends(o, 0, "a.service", UNIT_AFTER | UNIT_REQUIRES | UNIT_BINDS_TO, 6);
+        assert_depends(o, 1, "b.service", UNIT_AFTER, 4);
+        assert_depends(o, 2, "c.service", UNIT_AFTER | UNIT_REQUIRES, 4);
+        assert_depends(o, 3, "d.service", UNIT_BEFORE | UNIT_REQUIRES, 9); // not after it as well
+        assert_depends(o, 4, "p.target", UNIT_PART_OF, 8);
+        assert_depends(o, 5, "web.socket", UNIT_WANTS, 7);
+        assert_string_equal(o->key, ""); // where it may run is another matter
+}
+
+static void templates_depend_on_templates(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("[X-Argosy]\nRequires=db@%i.service\nAfter=%i.service\nAfter=old.service\nAfter=\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *t = expand(f, "web@.service"),
+                                                   *o = expand(f, "web@7.service");
+
+        assert_int_equal(t->n_dependencies, 1);
+        assert_depends(t, 0, "db@.service", UNIT_REQUIRES | UNIT_AFTER, 2);
+        assert_int_equal(o->n_dependencies, 1); // After= is undone
+        assert_depends(o, 0, "db@7.service", UNIT_REQUIRES | UNIT_AFTER, 2);
+}
+
+static void no_unit_depends_on_itself(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Argosy]\n\nRequires=web@1.service\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = NULL;
+        _cleanup_free_ char *why = NULL;
+
+        assert_int_equal(unit_file_expand(f, "web@.service", "web@1.service", &o, &why), -EINVAL);
+        assert_string_equal(why, "web@.service:3: the unit depends on itself (web@1.service)");
 }
 
 static void what_happens_when_things_go_wrong_is_read(void **state) {
@@ -429,6 +481,9 @@ int main(void) {
                 cmocka_unit_test(label_words_use_a_small_alphabet),
                 cmocka_unit_test(the_number_of_values_is_limited),
                 cmocka_unit_test(what_is_no_unit_file_is_refused),
+                cmocka_unit_test(units_on_other_nodes_are_depended_on_by_name),
+                cmocka_unit_test(templates_depend_on_templates),
+                cmocka_unit_test(no_unit_depends_on_itself),
                 cmocka_unit_test(what_happens_when_things_go_wrong_is_read),
                 cmocka_unit_test(a_unit_without_a_stop_timeout_has_systemds),
                 cmocka_unit_test(contradictions_about_what_goes_wrong_are_refused_with_their_line),

@@ -29,12 +29,17 @@ enum {
         HELPER_IDLE_MS = 2000,    // without a request it is ended
 };
 
-// The whole life of a helper; argv: MODE MANAGER LEADER, the link is descriptor 0. Returns an exit status.
+// The whole life of a helper; argv: MODE MANAGER LEADER BORN, the link is descriptor 0. Returns an exit
+// status.
 int manager_helper_main(int argc, char **argv);
 
 // What `write` does once it has become somebody: in BASE/systemd/BELOW, which must be the owner's, requests
 // until the link is closed. Returns an exit status.
 int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs);
+
+// When a container's leader was born, in clock ticks after boot: with its number that is one process for
+// good. 0: there is no such process.
+uint64_t leader_born(pid_t leader);
 
 // ---- argosyd's side
 
@@ -57,6 +62,7 @@ typedef struct HelperConfig {
                 *command;    // what to execute, up to the MODE; NULL: this program with --manager-helper
         const char *manager; // user@UID or container@NAME
         pid_t leader;        // of the container
+        uint64_t born;       // its leader_born(): another process that has got its number is not entered
         bool connect;        // else write
         unsigned answer_ms;  // 0: HELPER_ANSWER_MS
 } HelperConfig;

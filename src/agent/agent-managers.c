@@ -88,6 +88,7 @@ int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         node->leader = leader;
         node->leader_given = leader > 0;
+        node->leader_born = leader > 0 ? leader_born(leader) : 0;
         agent_node_set_reason(node, "it has not been reached yet");
         r = open_manager(node, ret_why);
         if (r < 0) {

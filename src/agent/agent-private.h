@@ -152,10 +152,11 @@ typedef struct AgentNode {
         unsigned n_asking; // questions for them under way
 
         // Only managers that are not the system's; these have no `dir`: agent-reach.c, agent-writer.c.
-        char *own_dir;     // below the runtime directory: its ledger, and which run of it we saw last
-        char *gate;        // unit of the system's manager that runs it
-        pid_t leader;      // init of a container
-        bool leader_given; // by whoever attached it; else it is looked up
+        char *own_dir;        // below the runtime directory: its ledger, and which run of it we saw last
+        char *gate;           // unit of the system's manager that runs it
+        pid_t leader;         // init of a container
+        bool leader_given;    // by whoever attached it; else it is looked up
+        uint64_t leader_born; // its number may be another process's when it is gone; 0: it is
         HelperLink *connector, *writer;
         bool socket_wanted; // the connection waits for a socket
         uint64_t reach_retry_us;

@@ -28,7 +28,6 @@
 
 enum {
         MACHINE_FILE_MAX = 16 * 1024, // bytes of systemd-machined's record
-        PROC_STAT_MAX = 4096,
 };
 
 static const uint64_t reach_first_us = 100 * USEC_PER_MSEC, reach_slow_us = 10 * USEC_PER_SEC;
@@ -116,22 +115,6 @@ static pid_t look_up_leader(const char *machine) {
         return parse_u64(digits, INT32_MAX, &pid) ? (pid_t) pid : 0;
 }
 
-// In clock ticks after boot, field 22; the second one, in parentheses, may hold anything. 0: no such
-// process.
-static uint64_t start_time(pid_t pid) {
-        _cleanup_free_ char *path = str_printf("/proc/%d/stat", (int) pid);
-        _cleanup_buf_ Buf text = {};
-        char *field;
-        int n = 2;
-
-        if (!path || file_read(AT_FDCWD, path, PROC_STAT_MAX, &text) < 0 || buf_append(&text, "", 1) < 0)
-                return 0;
-        field = strrchr((char *) text.data, ')');
-        for (; field && n < 22; n++)
-                field = strchr(field + 1, ' ');
-        return field ? strtoull(field, NULL, 10) : 0;
-}
-
 // NULL: it may be; else why not.
 static const char *is_missing(AgentNode *node) {
         const char *machine = manager_name_machine(node->manager);
@@ -145,9 +128,13 @@ static const char *is_missing(AgentNode *node) {
                                ? "the user's manager is not running (nobody is logged in, and it does not "
                                  "linger)"
                                : NULL;
-        if (!node->leader_given)
+        if (!node->leader_given) {
                 node->leader = look_up_leader(machine);
-        return node->leader == 0 || start_time(node->leader) == 0 ? "the container is not running" : NULL;
+                node->leader_born = node->leader ? leader_born(node->leader) : 0;
+        }
+        return node->leader_born == 0 || leader_born(node->leader) != node->leader_born
+                       ? "the container is not running"
+                       : NULL;
 }
 
 // ---- one connection
@@ -193,7 +180,7 @@ static void note_run(AgentNode *node, int fd) {
 
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
                 return;
-        run = start_time(peer.pid);
+        run = leader_born(peer.pid);
         node->run = run;
         node->stopping = false;
         if (run == before || run == 0)
@@ -248,6 +235,7 @@ static int start(AgentNode *node) {
                                .command = (const char *const *) node->agent->helper,
                                .manager = node->manager,
                                .leader = node->leader,
+                               .born = node->leader_born,
                                .connect = true};
         int r = helper_link_new(&config, &ops, node, &node->connector);
 

@@ -110,7 +110,8 @@ static int start(AgentNode *node) {
         HelperConfig config = {.loop = node->agent->loop,
                                .command = (const char *const *) node->agent->helper,
                                .manager = node->manager,
-                               .leader = node->leader};
+                               .leader = node->leader,
+                               .born = node->leader_born};
         int r = helper_link_new(&config, &ops, node, &node->writer);
 
         if (r < 0)

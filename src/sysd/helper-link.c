@@ -256,7 +256,7 @@ static const char *const own_command[] = {"/proc/self/exe", "--manager-helper", 
 static int spawn(HelperLink *l, const HelperConfig *config, int child_fd) {
         static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
         const char *const *command = config->command ?: own_command;
-        char *args[16] = {}, leader[16];
+        char *args[16] = {}, leader[16], born[24];
         uv_stdio_container_t stdio[] = {
                 {.flags = UV_INHERIT_FD, .data.fd = child_fd},
                 {.flags = UV_IGNORE},
@@ -271,14 +271,16 @@ static int spawn(HelperLink *l, const HelperConfig *config, int child_fd) {
                                         .stdio_count = ELEMENTSOF(stdio)};
         size_t n = 0;
 
-        while (command[n] && n < ELEMENTSOF(args) - 4) {
+        while (command[n] && n < ELEMENTSOF(args) - 5) {
                 args[n] = (char *) command[n];
                 n++;
         }
         snprintf(leader, sizeof(leader), "%d", (int) config->leader);
+        snprintf(born, sizeof(born), "%llu", (unsigned long long) config->born);
         args[n++] = (char *) (config->connect ? "connect" : "write");
         args[n++] = l->manager;
-        args[n] = leader;
+        args[n++] = leader;
+        args[n] = born;
         return uvx_errno(uv_spawn(config->loop, &l->process, &options));
 }
 

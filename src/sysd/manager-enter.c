@@ -15,10 +15,28 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "buf.h"
+#include "fileio.h"
+#include "manager-helper.h"
+#include "str.h"
+
+enum { PROC_STAT_MAX = 4096 };
+
+// A parent that died before it was asked for sends no signal, and getppid() tells nothing across pid
+// namespaces. But argosyd closes the link before it kills a helper, and the kernel does when argosyd dies.
+static int die_with_parent(void) {
+        char byte;
+
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+                return -errno;
+        return recv(STDIN_FILENO, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) == 0 ? -ECANCELED : 0;
+}
 
 // Behind the last change of credentials, since those clear the death signal and make a process dumpable.
 static int lock_down(void) {
@@ -26,9 +44,9 @@ static int lock_down(void) {
 
         umask(022);
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
+            setrlimit(RLIMIT_CORE, &none) < 0)
                 return -errno;
-        return 0;
+        return die_with_parent();
 }
 
 // ---- a user
@@ -61,6 +79,21 @@ int enter_user(uid_t uid, char **ret_home) {
 
 // ---- a container
 
+// Field 22 of its stat; the second one, in parentheses, may hold anything.
+uint64_t leader_born(pid_t leader) {
+        _cleanup_free_ char *path = str_printf("/proc/%d/stat", (int) leader);
+        _cleanup_buf_ Buf text = {};
+        char *field;
+        int n = 2;
+
+        if (!path || file_read(AT_FDCWD, path, PROC_STAT_MAX, &text) < 0 || buf_append(&text, "", 1) < 0)
+                return 0;
+        field = strrchr((char *) text.data, ')');
+        for (; field && n < 22; n++)
+                field = strchr(field + 1, ' ');
+        return field ? strtoull(field, NULL, 10) : 0;
+}
+
 static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
         char theirs[64], ours[64];
         struct stat a, b;
@@ -76,13 +109,16 @@ static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
 
 // The pid namespace is joined only if it has to be: whoever is in it can be seen, and perhaps traced, by the
 // container's root.
-static int join_namespaces(pid_t leader, bool visible) {
+static int join_namespaces(pid_t leader, uint64_t born, bool visible) {
         int fd, error = 0, r, flags = CLONE_NEWNS | (visible ? CLONE_NEWPID : 0);
 
         fd = (int) syscall(SYS_pidfd_open, leader, 0);
         if (fd < 0)
                 return -errno;
-        if (same_namespace(leader, "pid", &error) || same_namespace(leader, "mnt", &error))
+        // Asked behind the open: whoever has the number now is whom setns() enters, or that fails.
+        if (leader_born(leader) != born)
+                error = -ESRCH;
+        else if (same_namespace(leader, "pid", &error) || same_namespace(leader, "mnt", &error))
                 error = error ?: -EINVAL; // nothing of ours: not a container's init
         if (!error && !same_namespace(leader, "user", &error))
                 flags |= CLONE_NEWUSER;
@@ -95,11 +131,11 @@ static int join_namespaces(pid_t leader, bool visible) {
 
 // The calling process keeps its place in our own pid namespace; only children are born into the container.
 static int go_inside(void) {
-        pid_t child = fork();
-        int status = 0;
+        int r = die_with_parent(), status = 0;
+        pid_t child = r < 0 ? -1 : fork();
 
         if (child < 0)
-                return -errno;
+                return r < 0 ? r : -errno;
         if (child == 0)
                 return 0;
         (void) close(STDIN_FILENO);
@@ -121,14 +157,14 @@ static int drop_capabilities(uint64_t keep) {
         return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-int enter_container(pid_t leader, unsigned flags) {
+int enter_container(pid_t leader, uint64_t born, unsigned flags) {
         bool connects = flags & ENTER_TO_CONNECT; // systemd wants to see its callers
         uint64_t keep = connects ? UINT64_C(1) << CAP_SYS_ADMIN : 0;
         int r;
 
         if (leader <= 1)
                 return -ESRCH;
-        r = join_namespaces(leader, connects);
+        r = join_namespaces(leader, born, connects);
         if (r >= 0 && connects)
                 r = go_inside();
         if (r < 0)

@@ -4,7 +4,11 @@
 // A process turns into somebody of whom nothing good is to be expected: a user, or the inside of a
 // container. There is no way back, and what it could do before, it can do no more. Only for the helper
 // (manager-helper.h), which does nothing else.
+//
+// It dies with its parent. Whose parent was gone before that could be said gets -ECANCELED: then nobody is
+// at the other end of descriptor 0, which is the helper's link.
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "macro.h"
@@ -15,10 +19,10 @@ enum {
 
 // The uid, its groups, no capabilities. *ret_home: malloc'd. -ESRCH: no such user.
 int enter_user(uid_t uid, char **ret_home);
-// The namespaces of the container whose init is `leader` (a pid here); the caller goes on in a new process
-// inside, while the old one waits for it and ends with it. -ESRCH: there is none; -EINVAL: that process is
-// no container's.
-int enter_container(pid_t leader, unsigned flags);
+// The namespaces of the container whose init is `leader` (a pid here), which was born then (leader_born());
+// the caller goes on in a new process inside, while the old one waits for it and ends with it. -ESRCH: there
+// is none, or another one that has got its number; -EINVAL: that process is no container's.
+int enter_container(pid_t leader, uint64_t born, unsigned flags);
 // The directory `names` (NULL-terminated) below `base`, opened for reading, made where it is missing. No
 // symbolic link is followed anywhere, and the last one must belong to `owner` (-EPERM).
 int enter_open_dir(const char *base, const char *const *names, uid_t owner);

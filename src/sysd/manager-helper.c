@@ -279,11 +279,11 @@ static int serve_user(uid_t uid, bool connecting) {
         return r;
 }
 
-static int serve_container(pid_t leader, bool connecting) {
+static int serve_container(pid_t leader, uint64_t born, bool connecting) {
         ManagerPaths paths = {};
         int r;
 
-        r = enter_container(leader, connecting ? ENTER_TO_CONNECT : 0);
+        r = enter_container(leader, born, connecting ? ENTER_TO_CONNECT : 0);
         if (r >= 0)
                 r = manager_paths_init_system(&paths);
         if (r < 0)
@@ -296,9 +296,9 @@ static int serve_container(pid_t leader, bool connecting) {
 
 int manager_helper_main(int argc, char **argv) {
         bool connecting;
-        uint64_t leader;
+        uint64_t leader, born;
 
-        if (argc != 3 || !parse_u64(argv[2], INT32_MAX, &leader))
+        if (argc != 4 || !parse_u64(argv[2], INT32_MAX, &leader) || !parse_u64(argv[3], UINT64_MAX, &born))
                 return EXIT_FAILURE;
         connecting = streq(argv[0], "connect");
         signal(SIGPIPE, SIG_IGN);
@@ -306,7 +306,7 @@ int manager_helper_main(int argc, char **argv) {
         case MANAGER_USER:
                 return serve_user(manager_name_uid(argv[1]), connecting);
         case MANAGER_CONTAINER:
-                return serve_container((pid_t) leader, connecting);
+                return serve_container((pid_t) leader, born, connecting);
         default:
                 return EXIT_FAILURE;
         }

@@ -423,7 +423,7 @@ static void a_directory_that_is_a_link_is_not_followed(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
 
-// What the agent executes to have unit files written: DIR MODE MANAGER LEADER.
+// What the agent executes to have unit files written: DIR MODE MANAGER LEADER BORN.
 static int helper_main(char **argv) {
         _cleanup_free_ char *base = str_printf("%s/%s", argv[0], argv[2]);
 
@@ -443,7 +443,7 @@ int main(int argc, char **argv) {
                 T(a_drop_in_directory_that_is_a_link_is_not_followed),
         };
 
-        if (argc == 6 && streq(argv[1], "--helper"))
+        if (argc == 7 && streq(argv[1], "--helper"))
                 return helper_main(argv + 2);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whose turn it is when the cluster is full, and who makes room for whom: with a whole leader.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "str.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\nReserveResource=slot\n"
+#define START ARGOSY__VERB__VERB_START
+#define UNLOAD ARGOSY__VERB__VERB_UNLOAD
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ asking
+
+static void slots(uint32_t host, const char *n) {
+        rig_host_set_labels(&g, host, "offers/slot", n);
+}
+
+static int ask_role(const char *name, uint32_t weight, uint64_t guarantee, uint64_t limit, bool remove) {
+        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Amount g1 = ARGOSY__AMOUNT__INIT, l1 = ARGOSY__AMOUNT__INIT, *gs = &g1, *ls = &l1;
+        RigAnswer *a;
+
+        g1.resource = l1.resource = "slot";
+        g1.amount = guarantee;
+        l1.amount = limit;
+        change.name = (char *) name;
+        change.weight = weight;
+        change.remove = remove;
+        change.guarantee = &gs;
+        change.n_guarantee = guarantee > 0;
+        change.limit = &ls;
+        change.n_limit = limit > 0;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_CHANGE;
+        request.role_change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a->responses[0]->status;
+}
+
+static void role(const char *name, uint32_t weight, uint64_t guarantee, uint64_t limit) {
+        assert_int_equal(ask_role(name, weight, guarantee, limit, false), 0);
+}
+
+static int pool(const char *name, const char *host, bool remove) {
+        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        change.name = (char *) name;
+        change.hosts = (char **) &host;
+        change.n_hosts = !remove;
+        change.remove = remove;
+        request.what_case = ARGOSY__REQUEST__WHAT_POOL_CHANGE;
+        request.pool_change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a->responses[0]->status;
+}
+
+static const Argosy__Response__RoleRow *look(const char *name) {
+        Argosy__Request__RoleList list = ARGOSY__REQUEST__ROLE_LIST__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        list.names = (char **) &name;
+        list.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLE_LIST;
+        request.role_list = &list;
+        a = rig_ask(&g, &request);
+        assert_int_equal(a->responses[0]->roles->n_rows, 1);
+        return a->responses[0]->roles->rows[0];
+}
+
+static const char *said_of(const char *unit) {
+        Argosy__Request__Why m = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.names = (char **) &unit;
+        m.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &m;
+        return rig_ask(&g, &request)->responses[0]->status_reply->why;
+}
+
+static const Argosy__Response__UnitResult *start(const char *name, const char *options) {
+        _cleanup_free_ char *text = str_printf(SERVICE "%s", options);
+
+        return rig_change(&g, START, name, text);
+}
+
+static void start_many(const char *prefix, unsigned n, const char *options) {
+        for (unsigned i = 0; i < n; i++) {
+                _cleanup_free_ char *name = str_printf("%s%u.service", prefix, i);
+
+                (void) start(name, options);
+        }
+}
+
+static uint32_t at(const char *name) {
+        return rig_record(&g, name)->node;
+}
+
+// ------------------------------------------------------------------------------------------------ roles
+
+static void who_waits_goes_by_the_weights_of_the_roles(void **state) {
+        slots(1, "9");
+        role("small", 1, 0, 0);
+        role("large", 2, 0, 0);
+        start_many("first", 9, "");
+        start_many("small", 9, "Role=small\n");
+        start_many("large", 9, "Role=large\n");
+        assert_int_equal(look("small")->waiting, 9);
+        for (unsigned i = 0; i < 9; i++) {
+                _cleanup_free_ char *name = str_printf("first%u.service", i);
+                unsigned small, large;
+
+                rig_change(&g, UNLOAD, name, NULL);
+                small = look("small")->units;
+                large = look("large")->units;
+                assert_int_equal(small + large, i + 1);
+                assert_true(large <= 2 * small + 1 &&
+                            2 * small <= large + 2); // within one unit, all the way
+        }
+        assert_int_equal(look("small")->units, 3);
+        assert_int_equal(look("large")->units, 6);
+}
+
+// Any weights, any sizes of units, in any order of coming: never further from the ideal than one unit.
+static void shares_are_fair_whatever_the_weights(void **state) {
+        enum { ROLES = 3, UNITS = 36, TOTAL = 36 };
+        unsigned seed = 0;
+
+        for (unsigned round = 0; round < 8; round++) {
+                uint32_t weights[ROLES], sizes[ROLES], sum = 0;
+                Rig *rig = &g;
+
+                if (round > 0) {
+                        rig_stop(rig);
+                        rig_start(rig, 2);
+                }
+                for (unsigned i = 0; i < ROLES; i++) {
+                        _cleanup_free_ char *name = str_printf("r%u", i);
+
+                        seed = seed * 1103515245 + 12345;
+                        weights[i] = 1 + (seed >> 16) % 4;
+                        sizes[i] = 1 + (seed >> 20) % 3;
+                        sum += weights[i];
+                        role(name, weights[i], 0, 0);
+                }
+                for (unsigned k = 0; k < UNITS * ROLES; k++) {
+                        unsigned i = k % ROLES;
+                        _cleanup_free_ char *name = str_printf("u%u-%u.service", i, k),
+                                            *options = str_printf("Role=r%u\nReserveResource=slot:%u\n", i,
+                                                                  sizes[i]);
+
+                        (void) start(name, options);
+                }
+                slots(1, "36"); // none had any before
+                for (unsigned i = 0; i < ROLES; i++) {
+                        _cleanup_free_ char *name = str_printf("r%u", i);
+                        int used = (int) look(name)->units * (int) sizes[i],
+                            ideal = (int) (TOTAL * weights[i] / sum);
+
+                        assert_true(abs(used - ideal) <=
+                                    3 + 1); // the largest unit, and what cannot be divided
+                }
+        }
+}
+
+static void a_limit_holds_is_told_and_can_be_raised(void **state) {
+        slots(1, "9");
+        role("capped", 1, 0, 2);
+        start_many("c", 2, "Role=capped\n");
+        assert_string_equal(start("late.service", "Role=capped\n")->message,
+                            "role capped is at its limit of slot: its units have 2 of 2; the unit waits");
+        assert_int_equal(at("late.service"), 0);
+        assert_string_equal(said_of("late.service"),
+                            "role capped is at its limit of slot: its units have 2 of 2");
+        role("capped", 0, 0, 3);
+        assert_int_equal(at("late.service"), 1);
+}
+
+static void what_is_guaranteed_stays_free(void **state) {
+        slots(1, "4");
+        role("sure", 1, 3, 0);
+        start_many("a", 2, "");
+        assert_int_equal(at("a0.service"), 1);
+        assert_int_equal(at("a1.service"), 0);
+        assert_string_equal(said_of("a1.service"),
+                            "the slot that is left is guaranteed to other roles than default");
+        start_many("s", 3, "Role=sure\n");
+        assert_int_equal(look("sure")->units, 3);
+        assert_int_equal(ask_role("sure", 1, 5, 4, false), EINVAL); // more than the limit
+}
+
+static void a_role_that_is_used_stays_and_one_that_is_not_there_is_refused(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        slots(1, "4");
+        r = start("u.service", "Role=web\n");
+        assert_int_equal(r->status, EINVAL);
+        assert_string_equal(
+                r->message,
+                "u.service:5: Role=web: there is no such role; `argosyctl role set web` makes it");
+        assert_null(rig_record(&g, "u.service"));
+        role("web", 1, 0, 0);
+        assert_int_equal(start("u.service", "Role=web\n")->status, 0);
+        assert_int_equal(ask_role("web", 0, 0, 0, true), EBUSY);
+        rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "u.service", NULL);
+        assert_int_equal(ask_role("web", 0, 0, 0, true), 0);
+        assert_int_equal(ask_role("web", 0, 0, 0, true), ENOENT);
+}
+
+static void a_new_leader_knows_the_roles(void **state) {
+        slots(1, "3");
+        role("capped", 7, 0, 1);
+        start_many("c", 2, "Role=capped\n");
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(look("capped")->weight, 7);
+        assert_int_equal(look("capped")->units, 1);
+        assert_int_equal(look("capped")->waiting, 1);
+        assert_int_equal(at("c1.service"), 0);
+}
+
+// ------------------------------------------------------------------------------------------------
+// priorities
+
+static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
+        const Argosy__Response__UnitResult *r;
+        RigAnswer *wait;
+
+        slots(1, "2");
+        start("low.service", "Priority=-5\n");
+        start("lowest.service", "Priority=-10\n");
+        r = start("high.service", "Priority=10\n");
+        wait = rig_wait(&g, START, "high.service", r->revision);
+        assert_true(wait->final);
+        assert_int_equal(wait->responses[wait->n - 1]->progress->done[0]->status, 0);
+        assert_int_equal(rig_count_running(&g, "high.service"), 1);
+        assert_int_equal(rig_count_running(&g, "low.service"), 1);
+        assert_int_equal(at("lowest.service"), 0);
+        assert_string_equal(said_of("lowest.service"),
+                            "high.service, which has a higher priority, took its place; "
+                            "no node takes it now");
+        rig_change(&g, UNLOAD, "high.service", NULL); // and it has it back
+        assert_int_equal(rig_count_running(&g, "lowest.service"), 1);
+}
+
+static void whoever_did_not_agree_stays(void **state) {
+        slots(1, "2");
+        start("plain.service", "");
+        start("steady.service", "Priority=-1\nPreemptible=no\n");
+        start("high.service", "Priority=1000\n");
+        assert_int_equal(at("high.service"), 0);
+        assert_int_equal(rig_count_running(&g, "plain.service"), 1);
+        assert_int_equal(rig_count_running(&g, "steady.service"), 1);
+}
+
+static void displacing_never_goes_round_in_circles(void **state) {
+        unsigned before;
+
+        slots(1, "1");
+        start("a.service", "Priority=-3\nPreemptible=yes\n");
+        start("b.service", "Priority=-2\nPreemptible=yes\n");
+        start("c.service", "Priority=-2\nPreemptible=yes\n"); // as high as b: it waits
+        before = g.batches;
+        rig_pass_ms(&g, 10000);
+        assert_int_equal(g.batches, before);
+        assert_int_equal(at("b.service"), 1);
+        assert_int_equal(at("a.service") + at("c.service"), 0);
+}
+
+static bool is_ordered(const RigHost *h, const char *name, bool remove) {
+        for (size_t i = 0; i < h->n_inbox; i++) {
+                const Argosy__ToHost__Orders *o =
+                        h->inbox[i]->msg_case == ARGOSY__TO_HOST__MSG_ORDERS ? h->inbox[i]->orders : NULL;
+
+                for (size_t k = 0; o && k < o->n_orders; k++)
+                        if (streq(o->orders[k]->name, name) && o->orders[k]->remove == remove)
+                                return true;
+        }
+        return false;
+}
+
+static void the_one_that_makes_room_ends_before_the_other_one_starts(void **state) {
+        slots(1, "1");
+        start("low.service", "Priority=-5\n");
+        rig_host(&g, 1)->deaf = true;
+        start("high.service", "Priority=10\n");
+        assert_int_equal(at("high.service"), 1); // it has the room
+        assert_true(is_ordered(rig_host(&g, 1), "low.service", true));
+        assert_false(is_ordered(rig_host(&g, 1), "high.service", false));
+        assert_string_equal(said_of("high.service"),
+                            "it waits until low.service has ended there, whose place it takes");
+        rig_host(&g, 1)->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, "high.service"), 1);
+        assert_int_equal(rig_count_running(&g, "low.service"), 0);
+}
+
+// The log says who made room for whom, so a new leader waits for the same.
+static void a_new_leader_waits_for_it_too(void **state) {
+        slots(1, "1");
+        start("low.service", "Priority=-5\n");
+        rig_host(&g, 1)->deaf = true;
+        start("high.service", "Priority=10\n");
+        assert_string_equal(rig_record(&g, "low.service")->displaced_by, "high.service");
+        rig_depose(&g);
+        rig_host(&g, 1)->deaf = false;
+        rig_elect(&g);
+        assert_int_equal(rig_count_running(&g, "high.service"), 1);
+        assert_null(rig_unit_on(&g, 1, "low.service"));
+}
+
+static void instances_are_displaced_within_their_budget(void **state) {
+        slots(1, "3");
+        for (int i = 1; i <= 3; i++) {
+                _cleanup_free_ char *name = str_printf("w@%d.service", i);
+
+                start(name, "Priority=-5\nMaxUnavailable=1\n");
+        }
+        start("huge.service", "Priority=10\nReserveResource=slot:2\n"); // would need two of them
+        assert_int_equal(at("huge.service"), 0);
+        start("one.service", "Priority=10\n");
+        assert_int_equal(at("one.service"), 1);
+        start("two.service", "Priority=10\n"); // one is down already
+        assert_int_equal(at("two.service"), 0);
+        assert_int_equal((at("w@1.service") == 1) + (at("w@2.service") == 1) + (at("w@3.service") == 1), 2);
+}
+
+static void a_unit_of_a_lost_node_displaces_too(void **state) {
+        slots(1, "1");
+        slots(2, "1");
+        start("a.service", "Priority=-5\nHost=n1\n");
+        start("b.service", "Priority=5\n");
+        assert_int_equal(at("b.service"), 2);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_equal(at("b.service"), 1);
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+        assert_int_equal(at("a.service"), 0);
+}
+
+static void of_the_units_of_a_lost_node_the_highest_gets_the_room(void **state) {
+        slots(1, "1");
+        slots(2, "2");
+        start("other.service", "Host=n1\n");
+        start("a.service", "");
+        start("b.service", "Priority=5\n");
+        assert_int_equal(at("a.service") + at("b.service"), 4);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_change(&g, UNLOAD, "other.service", NULL);
+        assert_int_equal(at("b.service"), 1);
+        assert_int_equal(at("a.service"), 2); // it may be running there still
+}
+
+// ------------------------------------------------------------------------------------------------ pools
+
+static void a_unit_goes_where_its_pool_is(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        for (uint32_t i = 1; i <= 3; i++)
+                slots(i, "5");
+        r = start("u.service", "Pool=fast\n");
+        assert_int_equal(r->status, ENOSPC); // there is none
+        assert_int_equal(pool("fast", "n9", false), ENOENT);
+        assert_int_equal(pool("fast", "n3", false), 0);
+        start("u.service", "Pool=fast\n");
+        assert_int_equal(at("u.service"), 3);
+        assert_int_equal(pool("fast", NULL, true), 0);
+        assert_int_equal(at("u.service"), 3); // it stays
+        assert_int_equal(pool("fast", NULL, true), ENOENT);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(who_waits_goes_by_the_weights_of_the_roles),
+                TEST(shares_are_fair_whatever_the_weights),
+                TEST(a_limit_holds_is_told_and_can_be_raised),
+                TEST(what_is_guaranteed_stays_free),
+                TEST(a_role_that_is_used_stays_and_one_that_is_not_there_is_refused),
+                TEST(a_new_leader_knows_the_roles),
+                TEST(a_higher_priority_takes_the_lowest_ones_place),
+                TEST(whoever_did_not_agree_stays),
+                TEST(displacing_never_goes_round_in_circles),
+                TEST(the_one_that_makes_room_ends_before_the_other_one_starts),
+                TEST(a_new_leader_waits_for_it_too),
+                TEST(instances_are_displaced_within_their_budget),
+                TEST(a_unit_of_a_lost_node_displaces_too),
+                TEST(of_the_units_of_a_lost_node_the_highest_gets_the_room),
+                TEST(a_unit_goes_where_its_pool_is),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -126,12 +126,13 @@ static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
         return draft_put_unit(b, &next, 0, e->record->revision);
 }
 
-// Whoever waits for them to be started hears now that nobody takes them.
-static void all_were_tried(Leader *l) {
+// Whoever waits for them to be started hears now that nobody takes them. Who got a node has it when the
+// batch is committed.
+static void all_were_tried(Leader *l, const Draft *b) {
         list_foreach (i, &l->homeless) {
                 Unit *u = CONTAINER_OF(i, Unit, homeless);
 
-                if (u->untried) {
+                if (u->untried && !draft_has_unit(b, u->name)) {
                         u->untried = false;
                         unit_touch(l, u);
                 }
@@ -150,6 +151,6 @@ int homeless_decide(Leader *l, Draft *b, Placer *placer) {
         if (n >= STEPS_MAX)
                 l->retry_homeless = true;
         else
-                all_were_tried(l);
+                all_were_tried(l, b);
         return 0;
 }

@@ -4,7 +4,7 @@
 
 import json
 
-from lib import SLEEPER, Cluster, eventually, main
+from lib import QUICK, SLEEPER, Cluster, eventually, main
 
 
 def options(*lines):
@@ -78,5 +78,51 @@ def test_a_role_that_is_not_there_is_refused_with_its_line(c: Cluster):
     assert "roleless.service" not in c.known()
 
 
+def test_a_higher_priority_displaces_what_agreed_to_it(c: Cluster):
+    offer(c, n1=1, n2=1)
+    reserve = "[X-Argosy]\nReserveResource=slot\n"
+    ending = "ExecStopPost=/bin/sh -c 'sleep 1; [ ! -e /root/urgent ] || touch /root/overlap'\n"
+    c.start("plain.service", SLEEPER + reserve + "Host=n2\n")
+    c.start("batch.service", SLEEPER + ending + reserve + "Host=n1\nPriority=-10\n")
+    c.start("urgent.service", SLEEPER + "ExecStartPre=/bin/touch /root/urgent\n" + reserve + "Priority=100\n")
+    assert (at(c, "urgent"), at(c, "batch"), at(c, "plain")) == ("n1", None, "n2")
+    assert c.node("n1").run("ls /root").split().count("overlap") == 0
+    assert "urgent.service, which has a higher priority, took its place" in why(c, "batch")
+    assert "took its place" in c.ctl_result("status batch").out
+    c.ctl("unload urgent")
+    eventually(lambda: at(c, "batch") == "n1")
+    c.node("n1").run("rm /root/urgent")
+    withdraw(c)
+
+
+def test_a_lost_node_s_urgent_unit_displaces_elsewhere(c: Cluster):
+    offer(c, n2=1, n3=1)
+    c.start("batch.service", options("ReserveResource=slot", "Priority=-10", "Host=n2"))
+    c.start("urgent.service", options("ReserveResource=slot", "Priority=100"))
+    assert at(c, "urgent") == "n3"
+    c.node("n3").kill()
+    eventually(lambda: at(c, "urgent") == "n2" and at(c, "batch") is None)
+    c.node("n3").boot()
+    c.wait_online()
+    eventually(lambda: at(c, "urgent") == "n2")
+    withdraw(c)
+
+
+def test_units_go_where_their_pool_is(c: Cluster):
+    c.ctl("label n2 disk=ssd")
+    c.ctl("pool set fast disk=ssd n3")
+    [shown] = json.loads(c.ctl("pool show --json=short"))
+    assert shown == {"pool": "fast", "named": ["n3"], "labels": {"disk": "ssd"}, "nodes": ["n2", "n3"]}, shown
+    c.start("p@{1..4}", options("Pool=fast"))
+    assert set(c.spread("p@*")) == {"n2", "n3"}
+    c.ctl("pool set fast n1")
+    c.start("q.service", options("Pool=fast"))
+    assert at(c, "q") == "n1"
+    c.ctl("pool delete fast")
+    assert at(c, "q") == "n1"
+    c.ctl_fails("pool delete fast", saying=("there is no pool 'fast'",))
+    c.ctl("label n2 disk-")
+
+
 if __name__ == "__main__":
-    main()
+    main(conf=QUICK)

@@ -263,6 +263,39 @@ static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
         assert_int_equal(rig_count_running(&g, "lowest.service"), 1);
 }
 
+// The log takes its time: the batch that gives it a node is on its way when somebody begins to wait.
+static void who_waits_for_it_does_not_hear_that_nobody_takes_it(void **state) {
+        Argosy__Request__Wait__Item item = ARGOSY__REQUEST__WAIT__ITEM__INIT, *items = &item;
+        Argosy__Request__Wait m = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *change, *wait;
+
+        slots(1, "1");
+        start("low.service", "Priority=-5\n");
+        g.slow = true;
+        change = rig_change_with(&g, START, "high.service", SERVICE "Priority=10\n", false, NULL);
+        rig_turns(&g, 10);
+        rig_release(&g); // it is known, and waits
+        rig_turns(&g, 10);
+        assert_true(change->final);
+        assert_int_equal(g.n_held, 1); // who goes, and who comes
+        item.name = "high.service";
+        item.revision = change->responses[0]->change->units[0]->revision;
+        m.verb = START;
+        m.items = &items;
+        m.n_items = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &m;
+        wait = rig_ask(&g, &request);
+        rig_turns(&g, 10);
+        assert_false(wait->final);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true(wait->final);
+        assert_int_equal(wait->responses[wait->n - 1]->progress->done[0]->status, 0);
+}
+
 static void whoever_did_not_agree_stays(void **state) {
         slots(1, "2");
         start("plain.service", "");
@@ -401,6 +434,7 @@ int main(void) {
                 TEST(a_role_that_is_used_stays_and_one_that_is_not_there_is_refused),
                 TEST(a_new_leader_knows_the_roles),
                 TEST(a_higher_priority_takes_the_lowest_ones_place),
+                TEST(who_waits_for_it_does_not_hear_that_nobody_takes_it),
                 TEST(whoever_did_not_agree_stays),
                 TEST(displacing_never_goes_round_in_circles),
                 TEST(the_one_that_makes_room_ends_before_the_other_one_starts),

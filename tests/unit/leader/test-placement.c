@@ -340,6 +340,44 @@ static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
         done(f);
 }
 
+static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
+        Fixture *f = hosts(1); // 4 cores
+        uint32_t low = add_for(f, "low", needing(f, 500), f->role, -5),
+                 steady = add_for(f, "steady", needing(f, 1000), f->role, -5),
+                 high = add_for(f, "high", needing(f, 2500), f->role, 5), other;
+
+        placement_unit_set_preemptible(f->p, steady, false);
+        round_at(f, 0, 0);
+        other = add_for(f, "other", needing(f, 1500), f->role, 5); // low alone would not be enough
+        assert_string_equal(round_at(f, 0, 9), "");
+        assert_true(at(f, low) == 0 && at(f, steady) == 0 && at(f, high) == 0);
+        assert_int_equal(at(f, other), PLACEMENT_NONE);
+        done(f);
+}
+
+static void in_a_round_that_lets_stay_only_who_was_released_moves(void **state) {
+        const PlacementBudget budget = {.decisions = 100, .stay = true};
+        Fixture *f = hosts(2);
+        uint32_t a = add(f, "a", needing(f, 1000)), b = add(f, "b", needing(f, 1000));
+        const PlacementDecision *d;
+        size_t n;
+
+        assert_int_equal(placement_unit_put(f->p, a, 0), 0);
+        assert_int_equal(placement_unit_put(f->p, b, 0), 0);
+        assert_int_equal(placement_unit_exclude(f->p, a, 0, PLACEMENT_NEVER), 0);
+        assert_int_equal(placement_round(f->p, 0, &budget, &d, &n), 0);
+        assert_int_equal(n, 0); // it must go, and stays
+        assert_int_equal(placement_unit_release(f->p, b, true), 0);
+        assert_int_equal(placement_round(f->p, 0, &budget, &d, &n), 0);
+        assert_int_equal(n, 1);
+        assert_true(d[0].unit == b && d[0].kind == PLACEMENT_MOVE);
+        assert_int_equal(placement_unit_release(f->p, a, true), 0);
+        assert_int_equal(placement_unit_release(f->p, a, false), 0); // held again
+        assert_int_equal(placement_round(f->p, 0, &budget, &d, &n), 0);
+        assert_int_equal(at(f, a), 0);
+        done(f);
+}
+
 // ------------------------------------------------------------------------------------------------ the rest
 
 static void what_did_not_come_true_is_taken_back(void **state) {
@@ -400,6 +438,8 @@ int main(void) {
                 cmocka_unit_test(a_limit_holds_and_is_told),
                 cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
                 cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
+                cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
+                cmocka_unit_test(in_a_round_that_lets_stay_only_who_was_released_moves),
                 cmocka_unit_test(what_did_not_come_true_is_taken_back),
                 cmocka_unit_test(each_node_has_its_reason),
         };

@@ -376,7 +376,7 @@ FAULTS = [
     Fault("higher-priority-preempted", "src/leader/placement-round.c",
           "if (victim->priority >= by->priority || victim->queue != PLACEMENT_NONE)",
           "if (victim->queue != PLACEMENT_NONE)",
-          "leader/placement: a_higher_priority_takes_the_place_of_the_lowest"),
+          "leader/placement: who_is_as_high_or_does_not_agree_is_left_alone"),
     Fault("room-not-awaited", "src/leader/orders.c",
           "if (wanted && !s->reported && homeless_awaited(s)) { // orders_release(), when these have ended",
           "if (false) {",

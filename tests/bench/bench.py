@@ -152,15 +152,19 @@ def timed_command(argv):
     return seconds
 
 
-def main(run, nodes=3, conf=(), configurations=None):
-    """Boots the testbed and runs the benchmark on it. configurations: {METRIC: conf}, one testbed after the other, each told its metric."""
+def main(run, nodes=3, conf=(), configurations=None, parts=()):
+    """Boots the testbed and runs the benchmark on it. configurations: {METRIC: conf}, one testbed after the other, each told its
+    metric. parts: what may be wanted alone; `run` is told which of them is, if any."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often everything is measured ({ROUNDS})")
+    if parts:
+        parser.add_argument("--only", choices=parts, help="measure nothing else")
     args = parser.parse_args()
+    only = [args.only] if parts else []
     name = os.environ.get("ARGOSY_TESTBED") or f"bench-{Path(sys.argv[0]).stem}"
     try:
         for metric, settings in (configurations or {None: conf}).items():
             with Testbed(name, say).up(nodes, conf=settings) as bed:
-                run(Bench(bed), args.rounds, *([metric] if metric else []))
+                run(Bench(bed), args.rounds, *([metric] if metric else only))
     except Failure as reason:
         sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")

@@ -176,19 +176,25 @@ class TenThousand:
         return sum(unit.startswith("active@") for unit in active), sum(unit.startswith("idle@") for unit in active)
 
 
-def round_of(ten):
-    empty = ten.watch()
+def with_memory(ten, look):
+    """Makes the units, and notes what memory they take; `look` is called without and with all of them."""
+    empty = look()
     base = ten.memory_kb()
     ten.submit()
     ten.make(1, FEW)
     few = ten.memory_kb()
     ten.make(FEW + 1, ACTIVE)
-    full = ten.watch()
+    full = look()
     many = ten.memory_kb()
-    ten.idle(empty, full)
     ten.note("agent-memory", "base", "MB", base / 1024)
     ten.note("agent-memory", "per-unit-1k", "B", (few - base) * 1024 / (2 * FEW))
     ten.note("agent-memory", "per-unit", "B", (many - base) * 1024 / (ACTIVE + IDLE))
+    return empty, full
+
+
+def round_of(ten):
+    empty, full = with_memory(ten, ten.watch)
+    ten.idle(empty, full)
     ten.kill_seen()
     for _ in range(RESYNCS):
         ten.after_sigstop()
@@ -199,12 +205,15 @@ def round_of(ten):
     ten.remove()
 
 
-def run(bench, rounds):
+def run(bench, rounds, only=None):
     ten = TenThousand(bench)
     for _ in range(min(rounds, ROUNDS_MAX)):
-        round_of(ten)
+        if only == "memory":
+            with_memory(ten, lambda: None)
+        else:
+            round_of(ten)
     ten.report()
 
 
 # The lease is long because a host that is stopped for longer is lost, and this is about the host's own way back.
-main(run, nodes=2, conf=["n2:Node.Labels=bench=units", "Cluster.LeaseSec=60"])
+main(run, nodes=2, conf=["n2:Node.Labels=bench=units", "Cluster.LeaseSec=60"], parts=["memory"])

@@ -33,19 +33,23 @@ typedef struct LedgerRecord {
         bool interrupted; // the run was cancelled by somebody else
 } LedgerRecord;
 
+typedef int (*LedgerEach)(const LedgerRecord *record, void *userdata);
+// To put the record of every unit into `l`: the file is written anew. Negative errno: it cannot.
+typedef int (*LedgerTell)(Ledger *l, void *userdata);
+
 // Reads `path` (missing: made) and calls `each` for the last record of every unit that was not forgotten, in
 // no particular order; record->name is valid during the call. A negative return of `each` ends it and is
 // returned. A torn last record is cut off. -EBADMSG: the file is not a ledger; it is left alone.
-int ledger_open(const char *path, int (*each)(const LedgerRecord *record, void *userdata), void *userdata,
-                Ledger **ret);
+//
+// The ledger keeps no records: `tell` is called from ledger_flush() when most of the file is history.
+int ledger_open(const char *path, LedgerEach each, LedgerTell tell, void *userdata, Ledger **ret);
 // Drops what was not flushed. Takes NULL, returns NULL.
 Ledger *ledger_close(Ledger *l);
 DEFINE_CLEANUP(Ledger *, ledger_close)
 
-// Both only queue; the record is copied. A record equal to the unit's last one costs nothing. -EINVAL: name
-// or slice too long; -ENOMEM: nothing queued.
+// Both only queue; the record is copied. -EINVAL: name or slice too long; -ENOMEM: nothing queued.
 int ledger_put(Ledger *l, const LedgerRecord *record);
-// An unknown name is fine.
+// An unknown name is fine. At most UNIT_NAME_MAX bytes.
 int ledger_forget(Ledger *l, const char *name);
 // Writes all that was queued with one write(2), or rewrites the file when most of it is history. On error
 // nothing of the queue is in the file, all of it stays queued, and the next flush tries again.

@@ -217,9 +217,17 @@ static void note_fulfilled(AgentUnit *u) {
         agent_unit_record(u);
 }
 
+static bool is_same_record(const LedgerRecord *a, const LedgerRecord *b) {
+        return a->revision == b->revision && a->start_rev == b->start_rev &&
+               a->restart_rev == b->restart_rev && a->stop_rev == b->stop_rev && a->target == b->target &&
+               a->done == b->done && a->failed == b->failed && a->pending == b->pending &&
+               a->interrupted == b->interrupted;
+}
+
+// Of a unit that is as it is to be this is said again whenever it is looked at.
 static void note_settled(AgentUnit *u) {
         const PlanWanted *w = &u->wanted;
-        LedgerRecord *h = &u->held;
+        LedgerRecord *h = &u->held, before = *h;
 
         if (w->outcome != ARGOSY__OUTCOME__KIND__NONE && !h->done && !h->failed) {
                 h->done = w->outcome == ARGOSY__OUTCOME__KIND__DONE;
@@ -234,7 +242,8 @@ static void note_settled(AgentUnit *u) {
         h->start_rev = w->start_rev;
         h->restart_rev = w->restart_rev;
         h->stop_rev = w->stop_rev;
-        agent_unit_record(u);
+        if (!is_same_record(h, &before))
+                agent_unit_record(u);
 }
 
 static void note_answered(AgentUnit *u) {

@@ -217,23 +217,33 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
         return 0;
 }
 
+static int tell_records(Ledger *l, void *userdata) {
+        AgentNode *node = userdata;
+        int r = 0;
+
+        map_foreach (slot, &node->units) {
+                const AgentUnit *u = slot->value;
+
+                if (u->has_held && r >= 0)
+                        r = ledger_put(l, &u->held);
+        }
+        return r;
+}
+
 int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         int r;
 
         node->units_were_stopped = node->shutdown_mark && access(node->shutdown_mark, F_OK) == 0;
-        r = ledger_open(ledger_path, adopt_record, node, &node->ledger);
+        r = ledger_open(ledger_path, adopt_record, tell_records, node, &node->ledger);
         if (r < 0)
                 return r;
         map_foreach (slot, &node->units)
                 agent_links_suspect(slot->value);
         if (!node->units_were_stopped)
                 return 0;
-        map_foreach (slot, &node->units) {
-                r = ledger_put(node->ledger, &((AgentUnit *) slot->value)->held);
-                if (r < 0)
-                        return r;
-        }
-        r = ledger_flush(node->ledger);
+        r = tell_records(node->ledger, node);
+        if (r >= 0)
+                r = ledger_flush(node->ledger);
         if (r >= 0 && unlink(node->shutdown_mark) < 0)
                 r = -errno;
         return r;

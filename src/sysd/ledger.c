@@ -20,7 +20,8 @@
 // written when argosyd dies. A crash in the middle of a write leaves a torn tail that the next open cuts
 // off. Writes go to a known offset, so that the rest of a failed write is overwritten by the next one.
 //
-// Memory holds each unit's last payload, which is all that compaction needs.
+// Nothing of the records stays in memory: whoever owns them is asked when the file is written anew. That is
+// when it has become HISTORY_MIN longer than twice what it was after the last time.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,11 +46,12 @@ enum {
         PUT_FIXED = 84,
         PAYLOAD_MAX = PUT_FIXED + LEDGER_SLICE_SIZE + UNIT_NAME_MAX,
         FILE_MAX_BYTES = 256 * 1024 * 1024,
-        HISTORY_MIN = 1000, // records that may be obsolete before the file is rewritten
+        HISTORY_MIN = 1000,
 };
 
 static const uint8_t magic[MAGIC_SIZE] = {'A', 'R', 'G', 'L', 'E', 'D', 'G', '1'};
 
+// While the file is read: the last record of a unit so far.
 typedef struct Item {
         uint16_t name_len;
         uint16_t payload_len;
@@ -62,9 +64,11 @@ struct Ledger {
         bool renamed;       // `fd` is no longer the file at `path`: the next flush must compact
         uint64_t size;      // bytes of the file that are good
         uint64_t n_records; // in the file
-        Map items;
+        uint64_t n_fresh;   // of these, when it was opened or rewritten: one for each unit
         Buf queue;
         uint64_t n_queued;
+        LedgerTell tell;
+        void *userdata;
 };
 
 static void put_u32(uint8_t *p, uint32_t v) {
@@ -160,8 +164,7 @@ static int append_record(Buf *b, const uint8_t *payload, size_t len) {
         return 0;
 }
 
-// Makes `payload` (a put) what is known about its unit.
-static int remember(Ledger *l, const uint8_t *payload, size_t len) {
+static int remember(Map *items, const uint8_t *payload, size_t len) {
         size_t name_len;
         const uint8_t *name = payload_name(payload, len, &name_len);
         Item *item = malloc(sizeof(Item) + len);
@@ -172,15 +175,15 @@ static int remember(Ledger *l, const uint8_t *payload, size_t len) {
         item->name_len = (uint16_t) name_len;
         item->payload_len = (uint16_t) len;
         memcpy(item->payload, payload, len);
-        free(map_take(&l->items, name, name_len));
-        r = map_add(&l->items, item->payload + len - name_len, name_len, item);
+        free(map_take(items, name, name_len));
+        r = map_add(items, item->payload + len - name_len, name_len, item);
         if (r < 0)
                 free(item);
         return r;
 }
 
 // Takes in the records of a file's bytes. Returns how many bytes are good: everything behind is torn.
-static int64_t read_records(Ledger *l, const uint8_t *data, size_t size) {
+static int64_t read_records(Ledger *l, const uint8_t *data, size_t size, Map *items) {
         size_t at = MAGIC_SIZE;
 
         while (size - at >= HEAD_SIZE) {
@@ -195,11 +198,11 @@ static int64_t read_records(Ledger *l, const uint8_t *data, size_t size) {
                 if (!name)
                         break;
                 if (payload[0] == KIND_PUT) {
-                        r = remember(l, payload, len);
+                        r = remember(items, payload, len);
                         if (r < 0)
                                 return r;
                 } else
-                        free(map_take(&l->items, name, name_len));
+                        free(map_take(items, name, name_len));
                 at += HEAD_SIZE + len;
                 l->n_records++;
         }
@@ -221,7 +224,7 @@ static int write_at(int fd, const uint8_t *data, size_t len, uint64_t offset) {
         return 0;
 }
 
-static int load_file(Ledger *l) {
+static int load_file(Ledger *l, Map *items) {
         _cleanup_buf_ Buf b = {};
         int64_t good;
         int r;
@@ -235,38 +238,47 @@ static int load_file(Ledger *l) {
                 l->size = MAGIC_SIZE;
                 return write_at(l->fd, magic, MAGIC_SIZE, 0);
         }
-        good = read_records(l, b.data, b.len);
+        good = read_records(l, b.data, b.len, items);
         if (good < 0)
                 return (int) good;
         l->size = (uint64_t) good;
         return l->size < b.len && ftruncate(l->fd, good) < 0 ? -errno : 0;
 }
 
-int ledger_open(const char *path, int (*each)(const LedgerRecord *, void *), void *userdata, Ledger **ret) {
-        _cleanup_(ledger_closep) Ledger *l = calloc(1, sizeof(*l));
-        int r;
-
-        if (!l)
-                return -ENOMEM;
-        l->fd = -1;
-        l->path = strdup(path);
-        if (!l->path)
-                return -ENOMEM;
-        l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (l->fd < 0)
-                return -errno;
-        r = load_file(l);
-        if (r < 0)
-                return r;
-        map_foreach (slot, &l->items) {
+static int tell_items(const Map *items, LedgerEach each, void *userdata) {
+        map_foreach (slot, items) {
                 char name[UNIT_NAME_MAX + 1];
                 LedgerRecord record;
+                int r;
 
                 decode_put(slot->value, name, &record);
                 r = each(&record, userdata);
                 if (r < 0)
                         return r;
         }
+        return 0;
+}
+
+int ledger_open(const char *path, LedgerEach each, LedgerTell tell, void *userdata, Ledger **ret) {
+        _cleanup_(ledger_closep) Ledger *l = calloc(1, sizeof(*l));
+        Map items = {};
+        int r;
+
+        if (!l)
+                return -ENOMEM;
+        *l = (Ledger){.fd = -1, .path = strdup(path), .tell = tell, .userdata = userdata};
+        if (!l->path)
+                return -ENOMEM;
+        l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (l->fd < 0)
+                return -errno;
+        r = load_file(l, &items);
+        l->n_fresh = items.count;
+        if (r >= 0)
+                r = tell_items(&items, each, userdata);
+        map_done_with(&items, free);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(l);
         return 0;
 }
@@ -276,7 +288,6 @@ Ledger *ledger_close(Ledger *l) {
                 return NULL;
         if (l->fd >= 0)
                 close(l->fd);
-        map_done_with(&l->items, free);
         buf_done(&l->queue);
         free(l->path);
         free(l);
@@ -286,58 +297,51 @@ Ledger *ledger_close(Ledger *l) {
 int ledger_put(Ledger *l, const LedgerRecord *record) {
         size_t name_len = strlen(record->name), slice_len = strnlen(record->slice, LEDGER_SLICE_SIZE), len;
         uint8_t payload[PAYLOAD_MAX];
-        Item *known;
         int r;
 
         if (name_len < 1 || name_len > UNIT_NAME_MAX || slice_len >= LEDGER_SLICE_SIZE ||
             record->target > UINT8_MAX)
                 return -EINVAL;
         len = encode_put(record, slice_len, name_len, payload);
-        known = map_find(&l->items, record->name, name_len);
-        if (known && known->payload_len == len && memcmp(known->payload, payload, len) == 0)
-                return 0;
         r = append_record(&l->queue, payload, len);
-        if (r < 0)
-                return r;
-        r = remember(l, payload, len);
-        if (r < 0) {
-                l->queue.len -= HEAD_SIZE + len;
-                return r;
-        }
-        l->n_queued++;
-        return 0;
+        l->n_queued += r >= 0;
+        return r;
 }
 
 int ledger_forget(Ledger *l, const char *name) {
         uint8_t payload[1 + UNIT_NAME_MAX] = {KIND_FORGET};
         size_t len = strlen(name);
-        Item *known = map_find(&l->items, name, len);
         int r;
 
-        if (!known)
-                return 0;
         memcpy(payload + 1, name, len);
         r = append_record(&l->queue, payload, 1 + len);
-        if (r < 0)
+        l->n_queued += r >= 0;
+        return r;
+}
+
+// The whole file as it is to be: each unit's record, put by its owner.
+static int gather(Ledger *l, Buf *ret, uint64_t *ret_n) {
+        Ledger whole = {};
+        int r = buf_append(&whole.queue, magic, MAGIC_SIZE);
+
+        if (r >= 0)
+                r = l->tell(&whole, l->userdata);
+        if (r < 0) {
+                buf_done(&whole.queue);
                 return r;
-        free(map_take(&l->items, name, len));
-        l->n_queued++;
+        }
+        *ret = whole.queue;
+        *ret_n = whole.n_queued;
         return 0;
 }
 
 // Replaces the file by one with a record per unit. What was queued is part of that.
 static int compact(Ledger *l) {
         _cleanup_buf_ Buf b = {};
+        uint64_t n;
         int fd, r;
 
-        r = buf_append(&b, magic, MAGIC_SIZE);
-        map_foreach (slot, &l->items) {
-                const Item *item = slot->value;
-
-                if (r < 0)
-                        break;
-                r = append_record(&b, item->payload, item->payload_len);
-        }
+        r = gather(l, &b, &n);
         if (r < 0)
                 return r;
         r = file_replace(AT_FDCWD, l->path, b.data, b.len, 0600, 0);
@@ -351,31 +355,32 @@ static int compact(Ledger *l) {
         l->renamed = false;
         l->fd = fd;
         l->size = b.len;
-        l->n_records = l->items.count;
+        l->n_records = l->n_fresh = n;
+        return 0;
+}
+
+static int append_queue(Ledger *l) {
+        int r = write_at(l->fd, l->queue.data, l->queue.len, l->size);
+
+        if (r < 0) {
+                (void) ftruncate(l->fd, (off_t) l->size); // else the next flush or the next open cuts it
+                return r;
+        }
+        l->size += l->queue.len;
+        l->n_records += l->n_queued;
         return 0;
 }
 
 int ledger_flush(Ledger *l) {
-        uint64_t after = l->n_records + l->n_queued;
+        bool is_long = l->n_records + l->n_queued > 2 * l->n_fresh + HISTORY_MIN;
         int r;
 
         if (l->n_queued == 0)
                 return 0;
-        if (l->renamed || after > 2 * l->items.count + HISTORY_MIN) {
-                r = compact(l);
-                if (r < 0)
-                        return r;
-        } else {
-                r = write_at(l->fd, l->queue.data, l->queue.len, l->size);
-                if (r < 0) {
-                        (void) ftruncate(l->fd,
-                                         (off_t) l->size); // else the next flush or the next open cuts it
-                        return r;
-                }
-                l->size += l->queue.len;
-                l->n_records = after;
-        }
-        l->queue.len = 0;
+        r = l->renamed || is_long ? compact(l) : append_queue(l);
+        if (r < 0)
+                return r;
+        buf_done(&l->queue);
         l->n_queued = 0;
         return 0;
 }

@@ -614,6 +614,32 @@ static void a_lost_connection_to_systemd_is_looked_over(void **state) {
         assert_int_equal(pid1_runs(pid1, "web.service"), 1);
 }
 
+static off_t ledger_size(void) {
+        _cleanup_free_ char *path = str_printf("%s/ledger", w.dir);
+        struct stat st;
+
+        assert_int_equal(stat(path, &st), 0);
+        return st.st_size;
+}
+
+// All units are looked at when the connection is back; of those that are as they are to be nothing is noted.
+static void looking_at_a_unit_again_writes_nothing(void **state) {
+        off_t before;
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        before = ledger_size();
+        pid1_disconnect(pid1);
+        pid1_stop(pid1, "web.service");
+        pid1_reconnect(pid1);
+        loop_until(report_of("web.service")->drift);
+        assert_int_equal(ledger_size(), before);
+        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6));
+        assert_true(ledger_size() > before);
+}
+
 static void a_stop_overtakes_a_start(void **state) {
         meet_leader(NULL, 0);
         send_order((Order){.name = "job.service", .content = job, .revision = 5, .start = 5});
@@ -965,6 +991,7 @@ int main(void) {
                 WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
+                WORLD_TEST(looking_at_a_unit_again_writes_nothing),
                 WORLD_TEST(a_stop_overtakes_a_start),
                 WORLD_TEST(content_that_was_not_sent_is_asked_for),
                 WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),

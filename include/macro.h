@@ -21,6 +21,10 @@
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 
+// Bytes of an object that ends with its `name[]`. What the type has as padding at its end is part of the
+// name.
+#define SIZE_WITH_NAME(type, len) MAX_OF(sizeof(type), offsetof(type, name) + (len) + 1)
+
 // Takes the pointer out of a variable and leaves NULL there.
 #define TAKE_PTR(p)                        \
         ({                                 \

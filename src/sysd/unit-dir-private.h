@@ -8,12 +8,17 @@
 //   unit-dir-links.c     links of [Install]
 //   unit-dir-foreign.c   names of others
 //
-//   Entry     a unit of ours      from adopt or its first apply to a successful removal
-//   Template  a template file     as long as any Entry follows or followed it; its file goes with the last
-//   one
+//   Entry      a unit of ours      from adopt or its first apply to a successful removal
+//   EntryMore  of an entry         while a batch changes it, or while it has something of its own
+//   Template   a template file     as long as any Entry follows or followed it; its file goes with the last
+//                                  one
 //
-// An entry's `spec` is zero while its files are known to be wrong, so that the next apply writes them. A
-// template's `spec` is that of the file's content; zero if there is no file yet.
+// There may be thousands of entries, almost all of them instances that say nothing but which template they
+// follow. So an entry is small: 35 bytes and its name, in one chunk of 64 for a name of up to 20.
+//
+// What content an entry has is asked with entry_spec(). It is zero while its files are known to be
+// wrong, so that the next apply writes them. A template's `spec` is that of the file's content; zero if
+// there is no file yet.
 
 #include "list.h"
 #include "map.h"
@@ -30,19 +35,24 @@ typedef struct Template {
         char name[];
 } Template;
 
+typedef struct EntryMore {
+        Hash spec;               // unless it follows its template
+        UnitInstall *links;      // that its file in place asks for; NULL: none
+        UnitDirItem *item;       // the rest: during apply
+        UnitInstall *next_links; // that `item` asks for
+        FailingOptions failing;  // of `item`
+        Template *left;          // the template that has lost its last instance with this one
+        bool links_only;         // all else is in place
+} EntryMore;
+
 typedef struct Entry {
         ListNode in_template;
         Template *template; // NULL: not from a template
-        Template *left;     // during apply: the template that has lost its last instance with this one
-        Hash spec;
-        bool own_file;           // DIR/NAME exists
-        bool enabled;            // links under units of the system's are made
-        FailingOptions failing;  // of its file in place, during apply of the next one
-        UnitInstall *links;      // that its file in place asks for; NULL: none
-        UnitInstall *next_links; // during apply
-        bool links_only;         // during apply: all else is in place
-        UnitDirItem *item;       // during apply
-        char slice[UNIT_DIR_SLICE_SIZE];
+        EntryMore *more;    // NULL: nothing to say
+        uint16_t slice;     // in UnitDir.slices, from 1; 0: none of ours
+        bool follows : 1;   // its content is the template's
+        bool own_file : 1;  // DIR/NAME exists
+        bool enabled : 1;   // links under units of the system's are made
         char name[];
 } Entry;
 
@@ -53,6 +63,8 @@ struct UnitDir {
         Map survey; // name -> ForeignName, if `surveyed`
         bool surveyed;
         Map entries, templates;
+        char **slices; // names of the slices that entries are in, each once
+        size_t n_slices;
         uint64_t mtime_us; // what we set last, or found
         bool changed;      // since the mtime was set
 };

@@ -58,11 +58,18 @@ int unit_dir_new(const char *dir, const char *const *search_dirs, UnitDir **ret)
         return fd < 0 ? -errno : unit_dir_new_at(fd, dir, search_dirs, ret);
 }
 
+static void more_free(EntryMore *more) {
+        if (!more)
+                return;
+        unit_dir_links_free(more->links);
+        unit_dir_links_free(more->next_links);
+        free(more);
+}
+
 static void entry_done(void *p) {
         Entry *e = p;
 
-        unit_dir_links_free(e->links);
-        unit_dir_links_free(e->next_links);
+        more_free(e->more);
         free(e);
 }
 
@@ -77,6 +84,9 @@ UnitDir *unit_dir_free(UnitDir *d) {
         unit_dir_survey_end(d);
         map_done_with(&d->entries, entry_done);
         map_done_with(&d->templates, template_done);
+        for (size_t i = 0; i < d->n_slices; i++)
+                free(d->slices[i]);
+        free(d->slices);
         if (d->fd >= 0)
                 close(d->fd);
         for (char **p = d->foreign; p && *p; p++)
@@ -88,6 +98,85 @@ UnitDir *unit_dir_free(UnitDir *d) {
 }
 
 // ---- entries and templates
+
+static EntryMore *entry_more(Entry *e) {
+        if (!e->more)
+                e->more = calloc(1, sizeof(*e->more));
+        return e->more;
+}
+
+// Drops what says nothing.
+static void entry_settle(Entry *e) {
+        EntryMore *m = e->more;
+
+        if (!m || m->item || m->links || (!e->follows && !hash_is_zero(&m->spec)))
+                return;
+        more_free(m);
+        e->more = NULL;
+}
+
+static const Hash *entry_spec(const Entry *e) {
+        static const Hash unknown;
+
+        if (e->follows)
+                return &e->template->spec;
+        return e->more ? &e->more->spec : &unknown;
+}
+
+static bool is_unknown(const Entry *e) {
+        return hash_is_zero(entry_spec(e));
+}
+
+// Zero: its files are not what they should be; that never fails.
+static int entry_set_spec(Entry *e, const Hash *spec) {
+        EntryMore *m;
+
+        e->follows =
+                e->template && !e->own_file && !hash_is_zero(spec) && hash_equal(&e->template->spec, spec);
+        if (e->follows)
+                return 0;
+        m = hash_is_zero(spec) ? e->more : entry_more(e);
+        if (m)
+                m->spec = *spec;
+        return m || hash_is_zero(spec) ? 0 : -ENOMEM;
+}
+
+static void entry_forget_spec(Entry *e) {
+        (void) entry_set_spec(e, &(Hash){});
+}
+
+static const UnitInstall *entry_links(const Entry *e) {
+        return e->more ? e->more->links : NULL;
+}
+
+static const UnitDirItem *entry_item(const Entry *e) {
+        return e->more ? e->more->item : NULL;
+}
+
+// NULL: none of ours.
+static const char *entry_slice(const UnitDir *d, const Entry *e) {
+        return e->slice ? d->slices[e->slice - 1] : NULL;
+}
+
+static int entry_set_slice(UnitDir *d, Entry *e, const char *slice) {
+        char **more;
+        size_t i = 0;
+
+        while (slice && i < d->n_slices && !streq(d->slices[i], slice))
+                i++;
+        if (slice && i == d->n_slices) {
+                more = i < UINT16_MAX ? realloc(d->slices, (i + 1) * sizeof(*more)) : NULL;
+                if (!more)
+                        return -ENOMEM;
+                d->slices = more;
+                d->slices[i] = strdup(slice);
+                if (!d->slices[i])
+                        return -ENOMEM;
+                d->n_slices++;
+        }
+        e->slice = slice ? (uint16_t) (i + 1) : 0;
+        return 0;
+}
 
 static Template *template_new(UnitDir *d, const char *name) {
         Template *t = calloc(1, sizeof(*t) + strlen(name) + 1);
@@ -117,7 +206,7 @@ static int entry_find_template(UnitDir *d, Entry *e) {
 }
 
 static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
-        Entry *e = calloc(1, sizeof(*e) + strlen(name) + 1);
+        Entry *e = calloc(1, SIZE_WITH_NAME(Entry, strlen(name)));
 
         if (!e)
                 return NULL;
@@ -163,8 +252,28 @@ static int slice_check(const char *slice) {
 // ---- what is there already
 
 // What is true for all instances is in the template's.
-static bool needs_dropin(const Entry *e, const char *slice) {
-        return !e->template || slice || e->failing.cut_off_stop;
+static bool needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing) {
+        return !e->template || slice || failing->cut_off_stop;
+}
+
+static int entry_inspect_links(UnitDir *d, Entry *e, const UnitFile *says, bool *ret_complete) {
+        UnitInstall *links;
+        bool enabled;
+        int r = unit_dir_links_of(says, e->name, &links);
+
+        if (r == 0 && links && !entry_more(e)) {
+                unit_dir_links_free(links);
+                r = -ENOMEM;
+        }
+        if (r < 0)
+                return r;
+        if (e->more) {
+                unit_dir_links_free(e->more->links);
+                e->more->links = links;
+        }
+        *ret_complete = unit_dir_links_are(d, e->name, links, &enabled);
+        e->enabled = enabled;
+        return 0;
 }
 
 // Reads the entry's own file and drop-in and looks for its links; believes the template. True: all is as
@@ -172,9 +281,10 @@ static bool needs_dropin(const Entry *e, const char *slice) {
 static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         Hash own = unit_dir_inspect_file(d, e->name, &file);
+        FailingOptions failing = {};
         Template *t = e->template;
         const UnitFile *says;
-        bool good;
+        bool good, complete;
 
         e->own_file = !hash_is_zero(&own);
         if (t && !e->own_file && unit_dir_vacant(d, e->name) < 0)
@@ -182,12 +292,10 @@ static bool entry_inspect(UnitDir *d, Entry *e, const Hash *spec, const char *sl
         else
                 good = hash_equal(e->own_file || !t ? &own : &t->spec, spec);
         says = e->own_file || !t ? file : t->file;
-        e->failing = says ? says->failing : (FailingOptions){};
-        unit_dir_links_free(e->links);
-        if (unit_dir_links_of(says, e->name, &e->links) < 0)
-                good = false;
-        return unit_dir_links_are(d, e->name, e->links, &e->enabled) && good && (!t || t->dropin) &&
-               (!needs_dropin(e, slice) || unit_dir_dropin_is(d, e->name, slice, &e->failing));
+        if (says)
+                failing = says->failing;
+        return entry_inspect_links(d, e, says, &complete) == 0 && complete && good && (!t || t->dropin) &&
+               (!needs_dropin(e, slice, &failing) || unit_dir_dropin_is(d, e->name, slice, &failing));
 }
 
 static void template_inspect(UnitDir *d, Template *t) {
@@ -199,8 +307,9 @@ static void template_inspect(UnitDir *d, Template *t) {
 static void entry_learn(UnitDir *d, Entry *e, const Hash *spec, const char *slice) {
         bool good = entry_inspect(d, e, spec, slice);
 
-        e->spec = good ? *spec : (Hash){};
-        snprintf(e->slice, sizeof(e->slice), "%s", slice ?: "");
+        if (!good || entry_set_slice(d, e, slice) < 0 || entry_set_spec(e, spec) < 0)
+                entry_forget_spec(e);
+        entry_settle(e);
 }
 
 int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash *spec, const char *slice) {
@@ -220,7 +329,17 @@ int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash 
         if (e->template && hash_is_zero(&e->template->spec))
                 template_inspect(d, e->template);
         entry_learn(d, e, spec, slice);
-        return hash_is_zero(&e->spec);
+        return is_unknown(e);
+}
+
+// The template's file is not what it was, and not by us: nobody who follows it is right.
+static void template_lost(Template *t) {
+        list_foreach (n, &t->instances) {
+                Entry *e = CONTAINER_OF(n, Entry, in_template);
+
+                if (!e->own_file)
+                        entry_forget_spec(e);
+        }
 }
 
 int unit_dir_check(UnitDir *d, const char *name) {
@@ -229,31 +348,25 @@ int unit_dir_check(UnitDir *d, const char *name) {
 
         if (!e)
                 return -ENOENT;
-        if (hash_is_zero(&e->spec))
+        if (is_unknown(e))
                 return 1;
+        spec = *entry_spec(e);
         if (e->template) {
                 Hash before = e->template->spec;
 
                 template_inspect(d, e->template);
-                if (!hash_equal(&before,
-                                &e->template->spec)) // not written by us: nobody who follows it is right
-                        list_foreach (n, &e->template->instances) {
-                                Entry *other = CONTAINER_OF(n, Entry, in_template);
-
-                                if (other != e && !other->own_file)
-                                        other->spec = (Hash){};
-                        }
+                if (!hash_equal(&before, &e->template->spec))
+                        template_lost(e->template);
         }
-        spec = e->spec;
-        entry_learn(d, e, &spec, *e->slice ? e->slice : NULL);
-        return hash_is_zero(&e->spec);
+        entry_learn(d, e, &spec, entry_slice(d, e));
+        return is_unknown(e);
 }
 
 bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec) {
         const Entry *e = map_find_str(&d->entries, name);
 
         if (e && ret_spec)
-                *ret_spec = e->spec;
+                *ret_spec = *entry_spec(e);
         return e;
 }
 
@@ -272,7 +385,7 @@ static const char *item_slice(const UnitDirItem *item) {
 static Entry *entry_of(UnitDir *d, const UnitDirItem *item) {
         Entry *e = item->error == 0 ? map_find_str(&d->entries, item->name) : NULL;
 
-        return e && e->item == item ? e : NULL; // NULL also: has nothing to do
+        return e && entry_item(e) == item ? e : NULL; // NULL also: has nothing to do
 }
 
 static bool is_write(const UnitDirItem *item) {
@@ -291,25 +404,64 @@ static int entry_rehome(UnitDir *d, Entry *e, bool from_template) {
                 list_unlink(&e->in_template);
                 e->template = NULL;
                 if (list_is_empty(&before->instances))
-                        e->left = before;
+                        e->more->left = before;
         }
         return 0;
 }
 
 // What the item's content asks for, and whether the aliases among that can be had.
 static int begin_links(UnitDir *d, Entry *e) {
-        const UnitDirItem *item = e->item;
+        EntryMore *m = e->more;
+        const UnitDirItem *item = m->item;
         _cleanup_(unit_file_freep) UnitFile *file = unit_dir_parse(item->content, item->len, item->name);
-        int r = unit_dir_links_of(file, item->name, &e->next_links);
+        int r = unit_dir_links_of(file, item->name, &m->next_links);
 
-        e->failing = file ? file->failing : (FailingOptions){};
-        return r ?: unit_dir_links_vacant(d, item->name, e->next_links);
+        m->failing = file ? file->failing : (FailingOptions){};
+        return r ?: unit_dir_links_vacant(d, item->name, m->next_links);
 }
 
 // All but links under units of the system's.
-static bool is_in_place(const Entry *e, const UnitDirItem *item) {
-        return !!e->template == item->from_template && hash_equal(&e->spec, &item->spec) &&
-               streq(e->slice, item_slice(item) ?: "");
+static bool is_in_place(const UnitDir *d, const Entry *e, const UnitDirItem *item) {
+        return !!e->template == item->from_template && hash_equal(entry_spec(e), &item->spec) &&
+               streq(entry_slice(d, e) ?: "", item_slice(item) ?: "");
+}
+
+// The item is this entry's until end_item().
+static int entry_take_item(Entry *e, UnitDirItem *item) {
+        if (!entry_more(e))
+                return -ENOMEM;
+        e->more->item = item;
+        return 0;
+}
+
+// All of it is written: while that is under way it follows nobody.
+static int begin_content(UnitDir *d, Entry *e) {
+        e->more->spec = *entry_spec(e);
+        e->follows = false;
+        return begin_links(d, e) ?: entry_rehome(d, e, e->more->item->from_template);
+}
+
+static int begin_links_only(UnitDir *d, Entry *e, UnitDirItem *item) {
+        int r;
+
+        if (!entry_links(e) || e->enabled == item->enable)
+                return 0;
+        r = entry_take_item(e, item);
+        if (r < 0)
+                return r;
+        e->more->links_only = true;
+        return begin_links(d, e);
+}
+
+// With room for the item, so that nothing fails before end_item() looks after it.
+static Entry *entry_new_to_write(UnitDir *d, const UnitDirItem *item) {
+        Entry *e = entry_new(d, item->name, item->from_template);
+
+        if (e && !entry_more(e)) {
+                entry_free(d, e);
+                return NULL;
+        }
+        return e;
 }
 
 static int begin_write(UnitDir *d, UnitDirItem *item) {
@@ -320,26 +472,18 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
         r = name_check(item->name, item->from_template) ?: slice_check(item_slice(item));
         if (r < 0)
                 return r;
-        if (e && e->item)
+        if (e && entry_item(e))
                 return -EINVAL;
-        if (e && is_in_place(e, item)) {
-                if (!e->links || e->enabled == item->enable)
-                        return 0;
-                e->item = item;
-                e->links_only = true;
-                return begin_links(d, e);
-        }
+        if (e && is_in_place(d, e, item))
+                return begin_links_only(d, e, item);
         r = e ? unit_dir_replaceable(d, item->name) : unit_dir_vacant(d, item->name);
         if (r < 0)
                 return r;
         if (!e)
-                e = entry_new(d, item->name, item->from_template);
+                e = entry_new_to_write(d, item);
         if (!e)
                 return -ENOMEM;
-        e->item = item;
-        r = begin_links(d, e);
-        if (r == 0)
-                r = entry_rehome(d, e, item->from_template);
+        r = entry_take_item(e, item) ?: begin_content(d, e);
         t = e->template;
         if (r < 0 || !t)
                 return r;
@@ -353,17 +497,15 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
 static int begin_remove(UnitDir *d, UnitDirItem *item) {
         Entry *e = map_find_str(&d->entries, item->name);
 
-        if (e && e->item)
-                return -EINVAL;
-        if (e)
-                e->item = item;
-        return 0;
+        if (!e)
+                return 0;
+        return entry_item(e) ? -EINVAL : entry_take_item(e, item);
 }
 
 // Rewrites that do not touch the template's content still need the drop-ins that may be missing.
 static int write_dropins(UnitDir *d, Entry *e) {
         Template *t = e->template;
-        const char *slice = item_slice(e->item);
+        const char *slice = item_slice(e->more->item);
         int r;
 
         if (t && !t->dropin) {
@@ -372,23 +514,26 @@ static int write_dropins(UnitDir *d, Entry *e) {
                         return r;
                 t->dropin = true;
         }
-        if (needs_dropin(e, slice))
-                return unit_dir_put_dropin(d, e->name, slice, &e->failing);
+        if (needs_dropin(e, slice, &e->more->failing))
+                return unit_dir_put_dropin(d, e->name, slice, &e->more->failing);
         return 0; // one that is no longer wanted goes at the end
 }
 
 static int drop_old_links(UnitDir *d, Entry *e) {
-        return unit_dir_links_drop(d, e->name, e->links, e->next_links, e->item);
+        EntryMore *m = e->more;
+
+        return unit_dir_links_drop(d, e->name, m->links, m->next_links, m->item);
 }
 
 static int put_links(UnitDir *d, Entry *e) {
+        EntryMore *m = e->more;
         int r;
 
-        unit_dir_links_free(e->links);
-        e->links = TAKE_PTR(e->next_links);
-        r = unit_dir_links_put(d, e->name, e->links, e->item->enable, e->item);
+        unit_dir_links_free(m->links);
+        m->links = TAKE_PTR(m->next_links);
+        r = unit_dir_links_put(d, e->name, m->links, m->item->enable, m->item);
         if (r == 0)
-                e->enabled = e->item->enable;
+                e->enabled = m->item->enable;
         return r;
 }
 
@@ -396,7 +541,7 @@ static int put_links(UnitDir *d, Entry *e) {
 static bool will_follow(const Entry *e) {
         const Template *t = e->template;
 
-        return t && hash_equal(t->next ? &t->next->spec : &t->spec, &e->item->spec);
+        return t && hash_equal(t->next ? &t->next->spec : &t->spec, &e->more->item->spec);
 }
 
 static int write_own_file(UnitDir *d, Entry *e) {
@@ -404,7 +549,7 @@ static int write_own_file(UnitDir *d, Entry *e) {
 
         if (will_follow(e))
                 return 0;
-        r = unit_dir_put_file(d, e->name, e->item->content, e->item->len);
+        r = unit_dir_put_file(d, e->name, e->more->item->content, e->more->item->len);
         if (r == 0)
                 e->own_file = true;
         return r;
@@ -420,16 +565,17 @@ static int replace_template(UnitDir *d, Template *t) {
         list_foreach (n, &t->instances) {
                 Entry *e = CONTAINER_OF(n, Entry, in_template);
 
-                if (e->item || e->own_file || hash_is_zero(&e->spec))
+                if (!e->follows)
                         continue;
                 if (linkat(d->fd, t->name, d->fd, e->name, 0) < 0) {
                         if (errno != EEXIST)
                                 return -errno;
-                        e->spec = (Hash){}; // somebody has masked this one: the others do not wait for him
+                        entry_forget_spec(e); // somebody has masked this one: the others do not wait for him
                         continue;
                 }
-                e->own_file = true;
-                d->changed = true;
+                d->changed = e->own_file = true;
+                if (entry_set_spec(e, &t->spec) < 0)
+                        entry_forget_spec(e);
         }
         r = unit_dir_put_file(d, t->name, t->next->content, t->next->len);
         if (r < 0)
@@ -451,21 +597,22 @@ static int write_template(UnitDir *d, Entry *e) {
 }
 
 static int finish_write(UnitDir *d, Entry *e) {
-        const char *slice = item_slice(e->item);
+        const UnitDirItem *item = e->more->item;
+        const char *slice = item_slice(item);
         int r = 0;
 
         if (e->own_file && will_follow(e)) {
                 r = unit_dir_drop_file(d, e->name);
                 e->own_file = r < 0;
         }
-        if (r == 0 && !needs_dropin(e, slice))
+        if (r == 0 && !needs_dropin(e, slice, &e->more->failing))
                 r = unit_dir_drop_dropin(d, e->name);
+        if (r == 0)
+                r = entry_set_slice(d, e, slice);
         if (r < 0)
                 return r;
-        e->spec = e->item->spec;
         e->own_file = e->own_file || !e->template;
-        snprintf(e->slice, sizeof(e->slice), "%s", slice ?: "");
-        return 0;
+        return entry_set_spec(e, &item->spec);
 }
 
 static int remove_template(UnitDir *d, Template *t) {
@@ -488,7 +635,7 @@ static int remove_template(UnitDir *d, Template *t) {
 
 static int remove_entry(UnitDir *d, Entry *e) {
         Template *t = e->template;
-        int r = unit_dir_links_drop(d, e->name, e->links, NULL, e->item);
+        int r = unit_dir_links_drop(d, e->name, e->more->links, NULL, e->more->item);
 
         if (r == 0)
                 r = unit_dir_replaceable(d, e->name);
@@ -502,11 +649,8 @@ static int remove_entry(UnitDir *d, Entry *e) {
                 if (r < 0)
                         list_append(&t->instances, &e->in_template);
         }
-        if (r < 0) {
-                e->spec = (Hash){};
-                e->item = NULL;
-                return r;
-        }
+        if (r < 0)
+                return r; // end_item() does the rest
         entry_free(d, e);
         if (t)
                 template_collect(d, t);
@@ -517,7 +661,7 @@ static void step(UnitDir *d, UnitDirItem *items, size_t n, int (*run)(UnitDir *,
         for (size_t i = 0; i < n; i++) {
                 Entry *e = is_write(&items[i]) ? entry_of(d, &items[i]) : NULL;
 
-                if (e && (!e->links_only || run == put_links))
+                if (e && (!e->more->links_only || run == put_links))
                         items[i].error = run(d, e);
         }
 }
@@ -526,30 +670,32 @@ static void step(UnitDir *d, UnitDirItem *items, size_t n, int (*run)(UnitDir *,
 // removed, later. Only a unit that never got anything on the disk is forgotten.
 static void end_item(UnitDir *d, UnitDirItem *item) {
         Entry *e = map_find_str(&d->entries, item->name);
+        EntryMore *m;
         Template *t;
 
-        if (!e || e->item != item)
+        if (!e || entry_item(e) != item)
                 return;
-        t = TAKE_PTR(e->left);
+        m = e->more;
+        t = TAKE_PTR(m->left);
         if (t && remove_template(d, t) == 0)
                 template_collect(d, t);
         t = e->template;
         if (t)
                 t->next = NULL, t->error = 0;
-        e->item = NULL;
-        e->links_only = false;
-        e->next_links = unit_dir_links_free(e->next_links);
-        if (item->error == 0)
-                return;
-        if (item->error == -EEXIST && hash_is_zero(&e->spec) && !e->own_file) {
-                (void) unit_dir_links_drop(d, e->name, e->links, NULL, item);
+        m->item = NULL;
+        m->links_only = false;
+        m->next_links = unit_dir_links_free(m->next_links);
+        if (item->error == -EEXIST && is_unknown(e) && !e->own_file) {
+                (void) unit_dir_links_drop(d, e->name, m->links, NULL, item);
                 (void) unit_dir_drop_dropin(d, e->name);
                 entry_free(d, e);
                 if (t && remove_template(d, t) == 0)
                         template_collect(d, t);
                 return;
         }
-        e->spec = (Hash){};
+        if (item->error < 0)
+                entry_forget_spec(e);
+        entry_settle(e);
 }
 
 void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {

@@ -47,15 +47,31 @@ enum {
 };
 
 typedef struct UnitRuntime {
-        Argosy__LoadState
-                load; // as far as known: systemd does not tell when it changes, every resync and check does
-        Argosy__ActiveState active; // UNKNOWN: just watched, the answer is under way
-        char sub[24];
-        char result[24];           // last Result seen, empty if none
         uint8_t invocation_id[16]; // of the last run seen; zero if none
         uint64_t since_us;         // wall clock of the last change of `active`, 0: before we looked
-        bool loaded; // in systemd's memory (else load=STUB or what was known last, active=inactive)
+        const char *sub;           // these two live as long as the manager
+        const char *result;        // last Result seen, empty if none
+        uint8_t load;   // Argosy__LoadState, as far as known: systemd does not tell when it changes, every
+                        // resync and check does
+        uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
+        bool loaded;    // in systemd's memory (else load=STUB or what was known last, active=inactive)
 } UnitRuntime;
+
+// All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is
+// one object for a unit, one name, and one table in which to find it. Zero until it is watched; only
+// `name` and `runtime` are for others to read, and `other` is the owner's.
+typedef struct SystemdUnit {
+        const char *name; // the owner's, NULL: not watched
+        UnitRuntime runtime;
+        struct SystemdUnitWork *work; // what is under way about it; NULL: nothing
+        uint32_t cgroup;              // as last seen there, 0: not seen
+        bool known : 1;               // `runtime` says something
+        bool listed : 1;              // by the ListUnits that is being taken in
+        bool renewed : 1;             // came into memory while it was believed to be there
+        bool checked : 1;             // in this round of the check if equal to check_round
+        bool later : 1;               // its run is to be looked at when nothing else is to be asked
+        bool other : 1;               // the owner's: not the kind of thing that it mostly watches
+} SystemdUnit;
 
 typedef enum SystemdJobResult {
         SYSTEMD_JOB_DONE,
@@ -104,8 +120,8 @@ typedef struct SystemdConfig {
         // After so long without an answer to the check its reply was lost; 0: SYSTEMD_CHECK_ANSWER_S, or the
         // period if that is longer.
         uint64_t check_answer_us;
-        const char *cgroup_root;  // of the manager, see cgroup-path.h; NULL: that of the process behind the
-                                  // socket
+        const char *cgroup_root; // of the manager, see cgroup-path.h; NULL: that of the process behind the
+                                 // socket
         // NULL, or called instead of connecting to socket_path: a connected stream socket that the manager
         // will own, or negative errno. -EINPROGRESS: systemd_manager_take_socket() brings it later.
         int (*open_socket)(void *userdata);
@@ -126,11 +142,16 @@ bool systemd_manager_is_synced(const SystemdManager *m);
 // From the `stopping` callback on.
 bool systemd_manager_is_stopping(const SystemdManager *m);
 
-// 0 also if it is watched already. The unit's state follows as unit_changed.
-int systemd_manager_watch(SystemdManager *m, const char *name);
-void systemd_manager_unwatch(SystemdManager *m, const char *name);
-// NULL if not watched. Valid until the loop runs on or the unit is unwatched.
-const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name);
+// Both live until the unit is unwatched, or the manager is closed. The unit's state follows as unit_changed.
+// -EEXIST: somebody else watches that name.
+int systemd_manager_watch(SystemdManager *m, SystemdUnit *u, const char *name);
+// Also of a unit that is not watched, and after the manager began to close.
+void systemd_manager_unwatch(SystemdManager *m, SystemdUnit *u);
+// NULL if not watched.
+SystemdUnit *systemd_manager_find(const SystemdManager *m, const char *name);
+// All that are watched, in no order: *iter begins as 0, NULL ends. The one that was returned may be
+// unwatched before the next call, none may be watched.
+SystemdUnit *systemd_manager_next(const SystemdManager *m, size_t *iter);
 
 // Queued; at most SYSTEMD_JOBS_MAX are in flight, and none while the cache is not true. `done` fires exactly
 // once. `error` is never NULL: systemd's text, or what the result alone does not say, or empty.

@@ -205,8 +205,8 @@ static const char *why_not(const AgentUnit *u) {
 }
 
 static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
-        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
-        bool loaded = rt && rt->loaded;
+        const UnitRuntime *rt = &u->watch.runtime;
+        bool loaded = rt->loaded;
 
         row->unit = (char *) u->name;
         row->node = u->node->name;
@@ -612,8 +612,7 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
                 return;
         }
         agent_foreach_node (node, a)
-                map_foreach (slot, &node->units) {
-                        const AgentUnit *u = slot->value;
+                agent_foreach_unit(u, node) {
                         Argosy__Response__UnitRow *row = &a->local.rows[n];
                         char *hex = malloc(HASH_HEX_SIZE);
 

@@ -146,9 +146,9 @@ static void run_batch(uv_work_t *work) {
 // ---- back in the loop
 
 static void on_written(AgentUnit *u, FileItem *it) {
-        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
-        bool down = rt && (rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-                           rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        const UnitRuntime *rt = &u->watch.runtime;
+        bool down = rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+                    rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 
         agent_spec_unref(u->node->agent, u->held_spec);
         u->held_spec = agent_spec_ref(it->spec);
@@ -158,7 +158,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         u->stale = u->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
         // file.
-        u->stale |= it->look_again && u->held.pending && rt && rt->loaded && !down;
+        u->stale |= it->look_again && u->held.pending && rt->loaded && !down;
         u->stale_since_us = clock_boot_us();
         agent_unit_report(u);
         agent_step_done(u, NULL);
@@ -167,11 +167,11 @@ static void on_written(AgentUnit *u, FileItem *it) {
 // Something may pin it in systemd's memory, from where anybody can start it until systemd reads its files
 // again.
 static void on_removed(AgentUnit *u) {
-        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+        const UnitRuntime *rt = &u->watch.runtime;
 
         u->file_present = u->enabled = false;
         u->files_removed = true;
-        u->stale = rt && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&
+        u->stale = rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&
                    rt->load != ARGOSY__LOAD_STATE__LOAD_MASKED;
         u->stale_since_us = clock_boot_us();
         agent_step_done(u, NULL);

@@ -45,7 +45,7 @@ static int name_places(AgentNode *node) {
         node->gate = str_printf("user@%u.service", (unsigned) uid);
         if (!node->dir_path || !node->gate)
                 return -ENOMEM;
-        return systemd_manager_watch(node->agent->system->systemd, node->gate);
+        return agent_reach_watch_gate(node);
 }
 
 static int open_manager(AgentNode *node, char **ret_why) {
@@ -124,8 +124,7 @@ int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)
         node->detaching = true;
         agent_node_set_reason(node, "it is being detached");
         if (!node->force)
-                map_foreach (slot, &node->units)
-                        agent_unit_unwant(slot->value);
+                agent_foreach_unit(u, node) agent_unit_unwant(u);
         drain_mark(&a->drain);
         return 0;
 }
@@ -158,8 +157,6 @@ static void finish_detaching(AgentNode *node) {
 
         if (!node->force)
                 remove_own_dir(node);
-        if (node->gate)
-                systemd_manager_unwatch(a->system->systemd, node->gate);
         log_info("Manager %s is detached.", node->manager);
         tell_detached(node, 0);
         agent_node_close(node);
@@ -171,15 +168,15 @@ static bool is_ready_to_go(AgentNode *node) {
         if (!node->detaching)
                 return false;
         agent_node_drop_gone(node);
-        return node->force || node->units.count == 0 || is_out_of_reach(node);
+        return node->force || node->n_units == 0 || is_out_of_reach(node);
 }
 
 // While the host leaves its cluster nothing waits for a manager that is not there.
 static void forget_out_of_reach(AgentNode *node) {
         if (node->agent->clearing && node != node->agent->system && is_out_of_reach(node))
-                map_foreach (slot, &node->units) {
-                        (void) ledger_forget(node->ledger, ((AgentUnit *) slot->value)->name);
-                        agent_unit_free(slot->value);
+                agent_foreach_unit(u, node) {
+                        (void) ledger_forget(node->ledger, u->name);
+                        agent_unit_free(u);
                 }
 }
 
@@ -207,7 +204,7 @@ size_t agent_managers(const Agent *a, AgentManagerInfo *ret, size_t max) {
                                                  ? "offline"
                                                  : "online",
                                 .reason = node->reason,
-                                .n_units = node->units.count,
+                                .n_units = node->n_units,
                                 .leader = node->leader,
                         };
                 n++;

@@ -57,7 +57,7 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) 
                 node->number = records[i]->node;
                 node->reason_news |= node != a->system;
                 // The leader gave it a new number, so it knows nothing of what is held there.
-                if (node != a->system && node->units.count > 0 && a->attached)
+                if (node != a->system && node->n_units > 0 && a->attached)
                         a->attach_wanted = true;
         }
 }
@@ -65,9 +65,7 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) 
 // ---- begin
 
 void agent_node_drop_gone(AgentNode *node) {
-        map_foreach (slot, &node->units) {
-                AgentUnit *u = slot->value;
-
+        agent_foreach_unit(u, node) {
                 if (u->gone && u->busy == PLAN_NOTHING)
                         agent_unit_free(u);
         }
@@ -160,7 +158,6 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
 static void node_free(AgentNode *node) {
         Agent *a = node->agent;
 
-        map_done(&node->units);
         agent_cgroups_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);
@@ -196,8 +193,6 @@ void agent_node_close(AgentNode *node) {
         a->n_open++;
         a->n_nodes--;
         list_unlink(&node->in_agent);
-        if (a->system == node)
-                a->system = NULL;
         if (node->detached)
                 TAKE_PTR(node->detached)(-ECANCELED, node->detached_data);
         agent_reach_close(node);
@@ -206,9 +201,11 @@ void agent_node_close(AgentNode *node) {
                 TAKE_PTR(node->written)(-ECANCELED, NULL, node->written_data);
         agent_calls_drop_node(node);
         agent_files_fail(node, -ECANCELED);
-        map_foreach (slot, &node->units)
-                agent_unit_free(slot->value);
+        agent_foreach_unit(u, node) agent_unit_free(u);
+        agent_reach_unwatch_gates(node);
         if (node->systemd)
                 systemd_manager_close(node->systemd, on_systemd_closed, node);
+        if (a->system == node)
+                a->system = NULL;
         agent_node_close_step(node);
 }

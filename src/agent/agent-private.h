@@ -67,6 +67,7 @@ typedef enum AgentTogether {
 } AgentTogether;
 
 typedef struct AgentUnit {
+        SystemdUnit watch; // by node->systemd
         struct AgentNode *node;
         ListNode dirty, waiting, call,
                 report;    // linked while to be planned, waiting, waiting for the ledger, to be reported
@@ -126,8 +127,8 @@ typedef struct AgentNode {
         UnitDir *dir;
         char *dir_path;
         Ledger *ledger;
-        Map units;     // name -> AgentUnit
-        Slices slices; // of the held units
+        size_t n_units; // watched by `systemd`, and found there
+        Slices slices;  // of the held units
         ListNode dirty, waiting, calls;
         ListNode writes; // AgentFileItem: to be written or removed by the next batch
         size_t n_writes;
@@ -152,11 +153,12 @@ typedef struct AgentNode {
         unsigned n_asking; // questions for them under way
 
         // Only managers that are not the system's; these have no `dir`: agent-reach.c, agent-writer.c.
-        char *own_dir;        // below the runtime directory: its ledger, and which run of it we saw last
-        char *gate;           // unit of the system's manager that runs it
-        pid_t leader;         // init of a container
-        bool leader_given;    // by whoever attached it; else it is looked up
-        uint64_t leader_born; // its number may be another process's when it is gone; 0: it is
+        char *own_dir;         // below the runtime directory: its ledger, and which run of it we saw last
+        char *gate;            // unit of the system's manager that runs it
+        SystemdUnit gate_unit; // watched there
+        pid_t leader;          // init of a container
+        bool leader_given;     // by whoever attached it; else it is looked up
+        uint64_t leader_born;  // its number may be another process's when it is gone; 0: it is
         HelperLink *connector, *writer;
         bool socket_wanted; // the connection waits for a socket
         uint64_t reach_retry_us;
@@ -278,6 +280,9 @@ void agent_reach_lost(AgentNode *node, const char *why);
 // A unit of the system's manager changed: perhaps the one that runs a manager of ours.
 void agent_reach_on_unit(Agent *a, const char *name);
 void agent_reach_close(AgentNode *node);
+int agent_reach_watch_gate(AgentNode *node);
+// The node's, and if it is the system's, everybody's.
+void agent_reach_unwatch_gates(AgentNode *closing);
 void agent_node_set_reason(AgentNode *node, const char *reason); // NULL: it can be used
 void agent_node_reports_drain(Agent *a);
 // All that cannot be used, for Attach; `list` has room for n_nodes, what it points to is in `reports`.
@@ -298,6 +303,12 @@ AgentSpec *agent_spec_find(Agent *a, const Hash *hash);
 AgentSpec *agent_spec_ref(AgentSpec *s);
 void agent_spec_unref(Agent *a, AgentSpec *s);
 AgentUnit *agent_unit_find(AgentNode *node, const char *name);
+AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter); // *iter begins as 0
+// The unit may be freed in the body, none may be made.
+#define agent_foreach_unit(u, node)                         \
+        for (size_t u##_i = 0, u##_b = 1; u##_b; u##_b = 0) \
+                for (AgentUnit * u; (u = agent_unit_next((node), &u##_i));)
+// -EINVAL: of all units, it is the one that runs another manager of ours.
 int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
 void agent_unit_free(AgentUnit *u);
 void agent_unit_mark(AgentUnit *u);

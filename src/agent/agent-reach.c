@@ -120,8 +120,8 @@ static const char *is_missing(AgentNode *node) {
         const char *machine = manager_name_machine(node->manager);
         const UnitRuntime *gate = NULL;
 
-        if (node->gate && node->agent->system && node->agent->system->synced)
-                gate = systemd_manager_find(node->agent->system->systemd, node->gate);
+        if (node->gate_unit.name && node->agent->system->synced)
+                gate = &node->gate_unit.runtime;
         if (!machine)
                 return gate && (gate->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                                 gate->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
@@ -135,6 +135,26 @@ static const char *is_missing(AgentNode *node) {
         return node->leader_born == 0 || leader_born(node->leader) != node->leader_born
                        ? "the container is not running"
                        : NULL;
+}
+
+int agent_reach_watch_gate(AgentNode *node) {
+        int r = systemd_manager_watch(node->agent->system->systemd, &node->gate_unit, node->gate);
+
+        node->gate_unit.other = r >= 0;
+        return r;
+}
+
+static void unwatch_gate(AgentNode *node) {
+        if (node->gate_unit.name)
+                systemd_manager_unwatch(node->agent->system->systemd, &node->gate_unit);
+}
+
+void agent_reach_unwatch_gates(AgentNode *closing) {
+        unwatch_gate(closing);
+        if (closing != closing->agent->system)
+                return;
+        agent_foreach_node (node, closing->agent)
+                unwatch_gate(node);
 }
 
 // ---- one connection
@@ -154,9 +174,7 @@ static uint64_t load_run(const AgentNode *node) {
 
 // It has begun anew since we saw it last: nothing of ours runs, nothing of ours may be on its disk.
 static void note_new_run(AgentNode *node) {
-        map_foreach (slot, &node->units) {
-                AgentUnit *u = slot->value;
-
+        agent_foreach_unit(u, node) {
                 if (!u->has_held)
                         continue;
                 u->file_present = u->files_removed = u->parsed = false;

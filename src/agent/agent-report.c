@@ -93,7 +93,7 @@ static void fill_unloaded(const AgentUnit *u, Argosy__UnitReport *r) {
 
 // Borrows from the unit and from `outcome`: pack it at once.
 static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *outcome) {
-        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+        const UnitRuntime *rt = &u->watch.runtime;
 
         argosy__unit_report__init(r);
         r->node = u->node->number;
@@ -110,7 +110,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 return;
         if (u->has_held && u->file_present)
                 r->spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) u->held.spec.bytes};
-        if (rt && rt->loaded)
+        if (rt->loaded)
                 fill_runtime(rt, r);
         else
                 fill_unloaded(u, r);
@@ -183,9 +183,7 @@ int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n) {
         }
         list[0] = &rows[0].report; // also when empty: agent_reports_free() finds the rows there
         agent_foreach_node (node, a)
-                map_foreach (slot, &node->units) {
-                        const AgentUnit *u = slot->value;
-
+                agent_foreach_unit(u, node) {
                         if (!u->has_held)
                                 continue;
                         fill(u, &rows[n].report, &rows[n].outcome);
@@ -210,6 +208,6 @@ size_t agent_n_units(const Agent *a) {
         size_t n = 0;
 
         agent_foreach_node (node, a)
-                n += node->units.count;
+                n += node->n_units;
         return n;
 }

@@ -112,9 +112,7 @@ static void release_cut_off(Agent *a) {
         uint64_t now_us = clock_boot_us();
 
         agent_foreach_node (node, a)
-                map_foreach (slot, &node->units) {
-                        AgentUnit *u = slot->value;
-
+                agent_foreach_unit(u, node) {
                         if (!u->held_spec || !u->held_spec->cut_off_stop)
                                 continue;
                         if (agent_is_cut_off(u, now_us))

@@ -26,16 +26,14 @@ AgentStepCall *agent_step_call_new(const AgentUnit *u) {
 }
 
 const UnitRuntime *agent_unit_runtime(const AgentUnit *u) {
-        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
+        const UnitRuntime *rt = &u->watch.runtime;
 
-        return rt && rt->loaded ? rt : NULL;
+        return rt->loaded ? rt : NULL;
 }
 
 // Right after it was watched the manager still asks; its answer marks the unit.
 static bool is_known(const AgentUnit *u) {
-        const UnitRuntime *rt = systemd_manager_find(u->node->systemd, u->name);
-
-        return rt && rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+        return u->watch.runtime.active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
 void agent_unit_record(AgentUnit *u) {

@@ -314,9 +314,7 @@ static void on_unit_unloaded(const char *name, void *userdata) {
 static void on_read_again(uint64_t since_us, void *userdata) {
         AgentNode *node = userdata;
 
-        map_foreach (slot, &node->units) {
-                AgentUnit *u = slot->value;
-
+        agent_foreach_unit(u, node) {
                 if (u->stale && u->stale_since_us < since_us)
                         u->stale = false;
                 u->read_again = u->stale;
@@ -330,8 +328,7 @@ static void on_synced(void *userdata) {
 
         node->synced = true;
         agent_reach_synced(node);
-        map_foreach (slot, &node->units)
-                agent_unit_mark(slot->value);
+        agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
 }
 

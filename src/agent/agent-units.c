@@ -86,12 +86,22 @@ int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, 
 // ---- units
 
 AgentUnit *agent_unit_find(AgentNode *node, const char *name) {
-        return map_find_str(&node->units, name);
+        SystemdUnit *w = systemd_manager_find(node->systemd, name);
+
+        return w && !w->other ? CONTAINER_OF(w, AgentUnit, watch) : NULL;
+}
+
+AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter) {
+        SystemdUnit *w = node->systemd ? systemd_manager_next(node->systemd, iter) : NULL;
+
+        while (w && w->other)
+                w = systemd_manager_next(node->systemd, iter);
+        return w ? CONTAINER_OF(w, AgentUnit, watch) : NULL;
 }
 
 int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         size_t size = strlen(name) + 1;
-        AgentUnit *u = calloc(1, sizeof(*u) + size);
+        AgentUnit *u = calloc(1, SIZE_WITH_NAME(AgentUnit, size - 1));
         int r;
 
         if (!u)
@@ -103,16 +113,12 @@ int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         list_init(&u->together);
         list_init(&u->report);
         memcpy(u->name, name, size);
-        r = map_add_str(&node->units, u->name, u);
+        r = systemd_manager_watch(node->systemd, &u->watch, u->name);
         if (r < 0) {
                 free(u);
-                return r;
+                return r == -EEXIST ? -EINVAL : r;
         }
-        r = systemd_manager_watch(node->systemd, name);
-        if (r < 0) {
-                agent_unit_free(u);
-                return r;
-        }
+        node->n_units++;
         *ret = u;
         return 0;
 }
@@ -120,10 +126,9 @@ int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
 void agent_unit_free(AgentUnit *u) {
         Agent *a = u->node->agent;
 
-        if (u->node->systemd)
-                systemd_manager_unwatch(u->node->systemd, u->name);
+        systemd_manager_unwatch(u->node->systemd, &u->watch);
+        u->node->n_units--;
         agent_cgroup_forget(u);
-        map_take_str(&u->node->units, u->name);
         list_unlink(&u->dirty);
         list_unlink(&u->waiting);
         list_unlink(&u->call);
@@ -221,9 +226,7 @@ static int tell_records(Ledger *l, void *userdata) {
         AgentNode *node = userdata;
         int r = 0;
 
-        map_foreach (slot, &node->units) {
-                const AgentUnit *u = slot->value;
-
+        agent_foreach_unit(u, node) {
                 if (u->has_held && r >= 0)
                         r = ledger_put(l, &u->held);
         }
@@ -237,8 +240,7 @@ int agent_node_adopt(AgentNode *node, const char *ledger_path) {
         r = ledger_open(ledger_path, adopt_record, tell_records, node, &node->ledger);
         if (r < 0)
                 return r;
-        map_foreach (slot, &node->units)
-                agent_links_suspect(slot->value);
+        agent_foreach_unit(u, node) agent_links_suspect(u);
         if (!node->units_were_stopped)
                 return 0;
         r = tell_records(node->ledger, node);
@@ -394,9 +396,7 @@ static void obey_orders(Agent *a, Argosy__UnitOrder **orders, size_t n, const Pa
 
 // What was held or wanted and is not in the whole wanted set any more.
 static void unwant_the_rest(AgentNode *node) {
-        map_foreach (slot, &node->units) {
-                AgentUnit *u = slot->value;
-
+        agent_foreach_unit(u, node) {
                 if (u->in_welcome)
                         continue;
                 if (u->has_held)
@@ -411,8 +411,7 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
 
         agent_nodes_number(a, w->nodes, w->n_nodes);
         agent_foreach_node (each, a)
-                map_foreach (slot, &each->units)
-                        ((AgentUnit *) slot->value)->in_welcome = false;
+                agent_foreach_unit(other, each) other->in_welcome = false;
         for (size_t i = 0; i < w->n_orders; i++) {
                 AgentNode *node = agent_node_find(a, w->orders[i]->node);
                 AgentUnit *u;

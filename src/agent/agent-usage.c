@@ -288,13 +288,18 @@ static int add_name(Look *k, const char *name) {
 
 // Units come and go while a reading is under way, and so do their places in the map: hence the copy.
 static int copy_names(Look *k) {
-        const Map *from = k->n_patterns > 0 && k->n_globs == 0 ? &k->wanted : &k->node->units;
         int r = 0;
 
         k->names.len = k->at = 0;
-        map_foreach (slot, from)
-                if (r == 0)
-                        r = add_name(k, slot->key);
+        if (k->n_patterns > 0 && k->n_globs == 0) {
+                map_foreach (slot, &k->wanted)
+                        if (r == 0)
+                                r = add_name(k, slot->key);
+        } else {
+                agent_foreach_unit(u, k->node)
+                        if (r == 0)
+                                r = add_name(k, u->name);
+        }
         return r;
 }
 

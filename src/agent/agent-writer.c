@@ -84,9 +84,7 @@ static int tell_what_is_ours(AgentNode *node) {
 
         if (!units)
                 return -ENOMEM;
-        map_foreach (slot, &node->units) {
-                const AgentUnit *u = slot->value;
-
+        agent_foreach_unit(u, node) {
                 if (!may_have_files(u))
                         continue;
                 argosy__helper_unit__init(&units[n]);

@@ -135,8 +135,7 @@ void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata) {
         agent_fence_drop(a);
         agent_remote_calls_drop(a);
         agent_foreach_node (node, a)
-                map_foreach (slot, &node->units)
-                        agent_unit_unwant(slot->value);
+                agent_foreach_unit(u, node) agent_unit_unwant(u);
         drain_mark(&a->drain);
 }
 

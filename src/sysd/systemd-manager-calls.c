@@ -110,7 +110,7 @@ static int take_chunk(LoadChunk *c, sd_bus_message *reply) {
         r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
         for (size_t i = 0; i < c->n && r >= 0; i++) {
                 LoadItem *item = c->items[i];
-                Watched *w = manager_find(m, item->name);
+                SystemdUnit *w = systemd_manager_find(m, item->name);
 
                 r = message_read_row(reply, &row);
                 if (r == 0)

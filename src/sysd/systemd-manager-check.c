@@ -39,17 +39,22 @@ static uint64_t interval_ms(const SystemdManager *m) {
 
 // ---- suspects
 
-void manager_suspect(SystemdManager *m, Watched *w) {
-        if (list_is_linked(&w->suspect))
+void manager_suspect(SystemdManager *m, SystemdUnit *w) {
+        SystemdUnitWork *work = manager_work(m, w);
+
+        if (!work || list_is_linked(&work->suspect))
                 return;
-        list_append(&m->suspects, &w->suspect);
+        list_append(&m->suspects, &work->suspect);
         m->judge_ms = uv_now(m->loop) + MIN_OF((uint64_t) JUDGE_MS, interval_ms(m));
         manager_arm_check(m);
 }
 
-void manager_clear_suspect(Watched *w) {
-        list_unlink(&w->suspect);
+void manager_clear_suspect(SystemdUnit *w) {
         w->renewed = false;
+        if (!w->work)
+                return;
+        list_unlink(&w->work->suspect);
+        manager_work_done(w);
 }
 
 // Those that are left were not explained by a signal in the meantime.
@@ -57,7 +62,7 @@ static void judge_suspects(SystemdManager *m) {
         bool lost = !list_is_empty(&m->suspects);
 
         while (!list_is_empty(&m->suspects)) {
-                Watched *w = CONTAINER_OF(m->suspects.next, Watched, suspect);
+                SystemdUnit *w = CONTAINER_OF(m->suspects.next, SystemdUnitWork, suspect)->unit;
 
                 manager_clear_suspect(w);
                 m->stats.discrepancies++;
@@ -67,27 +72,33 @@ static void judge_suspects(SystemdManager *m) {
                 manager_sync(m, true);
 }
 
-static void ask_whether_loaded(SystemdManager *m, Watched *w) {
-        if (!w->known || w->want)
+static void ask(SystemdManager *m, SystemdUnit *w, Want want) {
+        SystemdUnitWork *work = w->known && !manager_wanted(w) ? manager_work(m, w) : NULL;
+
+        if (!work)
                 return;
-        w->checking = true;
+        work->checking = true;
         m->stats.check_calls++;
-        m->stats.check_names++;
-        manager_want(m, w, WANT_LOADED);
+        manager_want(m, w, want);
+}
+
+static void ask_whether_loaded(SystemdManager *m, SystemdUnit *w) {
+        m->stats.check_names += w->known && !manager_wanted(w);
+        ask(m, w, WANT_LOADED);
 }
 
 // ---- answers
 
-static bool row_differs(const UnitRuntime *rt, const UnitRow *row) {
-        return rt->active != row->facts.active || strncmp(rt->sub, row->facts.sub, sizeof(rt->sub) - 1) != 0;
+static bool row_differs(SystemdManager *m, const UnitRuntime *rt, const UnitRow *row) {
+        return rt->active != row->facts.active || !streq(rt->sub, words_get(&m->words, row->facts.sub));
 }
 
 static void take_row(SystemdManager *m, const UnitRow *row) {
-        Watched *w = manager_find(m, row->name);
+        SystemdUnit *w = systemd_manager_find(m, row->name);
 
         if (!w || !w->known || !w->runtime.loaded)
                 return;
-        if (row_differs(&w->runtime, row) ||
+        if (row_differs(m, &w->runtime, row) ||
             (!list_is_empty(&m->jobs_active) && manager_jobs_miss(m, w->name, row->job)))
                 manager_suspect(m, w);
         if (manager_apply(m, w, &row->facts))
@@ -151,12 +162,12 @@ static void take_resting(SystemdManager *m) {
         int r = 1;
 
         for (int i = 0; i < SYSTEMD_ROWS_PER_TURN; i++) {
-                Watched *w;
+                SystemdUnit *w;
 
                 r = message_read_row(m->resting, &row);
                 if (r <= 0)
                         break;
-                w = manager_find(m, row.name);
+                w = systemd_manager_find(m, row.name);
                 if (w && !w->runtime.loaded)
                         ask_whether_loaded(m, w);
         }
@@ -226,18 +237,15 @@ static int start_walk(SystemdManager *m) {
         return 0;
 }
 
-static void take_cgroup(SystemdManager *m, Watched *w, uint32_t id) {
+static void take_cgroup(SystemdManager *m, SystemdUnit *w, uint32_t id) {
         bool other = w->cgroup != 0 && w->cgroup != id;
 
         w->cgroup = id;
         m->stats.check_names++;
         if (!w->runtime.loaded)
                 ask_whether_loaded(m, w);
-        else if (other && w->known && !w->want) {
-                w->checking = true;
-                m->stats.check_calls++;
-                manager_want(m, w, WANT_INVOCATION);
-        }
+        else if (other)
+                ask(m, w, WANT_INVOCATION);
 }
 
 static void take_walk(SystemdManager *m) {
@@ -247,10 +255,10 @@ static void take_walk(SystemdManager *m) {
         bool more = true;
 
         for (int i = 0; i < CGROUPS_PER_TURN && more; i++) {
-                Watched *w;
+                SystemdUnit *w;
 
                 more = unit_cgroups_next(&m->walk->found, &m->walk_at, &name, &id);
-                w = more ? manager_find(m, name) : NULL;
+                w = more ? systemd_manager_find(m, name) : NULL;
                 if (w)
                         take_cgroup(m, w, id);
         }
@@ -311,19 +319,32 @@ static void note_question(SystemdManager *m, int r, size_t n_names) {
         m->stats.check_names += n_names;
 }
 
-// Moves the next units to the end of the ring, as many as make up a chunk; looks at those that no call can
-// name. Returns the names of the chunk in `ret`; false if the round has no more units.
+// The next unit of this round. The table may have changed since the last call, and then a walk through it
+// may miss some: so it is walked again until there is nobody left.
+static SystemdUnit *next_to_check(SystemdManager *m) {
+        for (;;) {
+                SystemdUnit *w;
+
+                while ((w = systemd_manager_next(m, &m->check_at)))
+                        if (w->checked != m->check_round) {
+                                w->checked = m->check_round;
+                                m->check_found = true;
+                                return w;
+                        }
+                m->check_at = 0;
+                if (!m->check_found)
+                        return NULL;
+                m->check_found = false;
+        }
+}
+
+// Takes as many units as make up a chunk, and looks at those that no call can name. Returns the names of the
+// chunk in `ret`; false if the round has no more units.
 static bool next_chunk(SystemdManager *m, const char *ret[static SYSTEMD_CHECK_CHUNK], size_t *ret_n) {
-        size_t n = 0, n_asked = 0, left = m->units.count;
+        size_t n = 0, n_asked = 0;
+        SystemdUnit *w;
 
-        for (; left > 0 && n < SYSTEMD_CHECK_CHUNK && n_asked < SYSTEMD_CHECK_CHUNK; left--) {
-                Watched *w = CONTAINER_OF(m->ring.next, Watched, ring);
-
-                if (w->checked == m->check_round)
-                        break;
-                w->checked = m->check_round;
-                list_unlink(&w->ring);
-                list_append(&m->ring, &w->ring);
+        while (n < SYSTEMD_CHECK_CHUNK && n_asked < SYSTEMD_CHECK_CHUNK && (w = next_to_check(m))) {
                 if (!w->known)
                         continue;
                 if (w->runtime.loaded)
@@ -348,7 +369,7 @@ static void begin_rest(SystemdManager *m) {
 static void end_round(SystemdManager *m) {
         m->stats.check_rounds++;
         m->check_rest = false;
-        m->check_round ^= 1;
+        m->check_round = !m->check_round;
 }
 
 static void check_on(SystemdManager *m) {
@@ -421,5 +442,5 @@ void manager_check_lost(SystemdManager *m) {
         m->check_open = 0;
         m->check_rest = m->no_cgroups = false;
         while (!list_is_empty(&m->suspects))
-                manager_clear_suspect(CONTAINER_OF(m->suspects.next, Watched, suspect));
+                manager_clear_suspect(CONTAINER_OF(m->suspects.next, SystemdUnitWork, suspect)->unit);
 }

@@ -122,7 +122,7 @@ int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name
 
 // systemd says that the job has ended.
 static void settle(SystemdManager *m, Job *j, const char *word) {
-        const Watched *w = manager_find(m, j->name);
+        const SystemdUnit *w = systemd_manager_find(m, j->name);
         const char *reason = job_result_reason(word);
         SystemdJobResult result = job_result_from_string(word);
 
@@ -144,12 +144,12 @@ void manager_jobs_settle(SystemdManager *m) {
                 return;
         list_foreach_safe (n, &m->jobs_active) {
                 Job *j = CONTAINER_OF(n, Job, link);
-                const Watched *w;
+                const SystemdUnit *w;
 
                 if (j->state != JOB_SETTLING)
                         continue;
-                w = manager_find(m, j->name);
-                if (w && w->want) // more about it is under way
+                w = systemd_manager_find(m, j->name);
+                if (w && manager_wanted(w)) // more about it is under way
                         continue;
                 if (!w || job_is_settled(j->kind, j->result, j->before, &w->runtime) || j->verifying)
                         finish(m, j, j->result, NULL);
@@ -167,7 +167,7 @@ static void apply_reset(SystemdManager *m, const Job *j) {
                 .sub = "dead",
                 .result = "success",
         };
-        Watched *w = manager_find(m, j->name);
+        SystemdUnit *w = systemd_manager_find(m, j->name);
 
         if (w && w->known && w->runtime.loaded && w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 manager_apply(m, w, &reset);
@@ -228,7 +228,7 @@ static int new_job_call(SystemdManager *m, const Job *j, sd_bus_message **ret) {
 }
 
 static int send_job(SystemdManager *m, Job *j, sd_bus_message *call) {
-        const Watched *w = manager_find(m, j->name);
+        const SystemdUnit *w = systemd_manager_find(m, j->name);
         int r = manager_send(m, call, on_job_reply, j);
 
         if (r < 0)
@@ -291,7 +291,7 @@ void manager_jobs_removed(SystemdManager *m, uint32_t id, const char *unit, cons
         }
 }
 
-void manager_jobs_transition(SystemdManager *m, const Watched *w) {
+void manager_jobs_transition(SystemdManager *m, const SystemdUnit *w) {
         if (m->n_slots == 0)
                 return;
         list_foreach (n, &m->jobs_active) {
@@ -330,7 +330,7 @@ void manager_jobs_tick(SystemdManager *m, uint64_t now_ms) {
 
         list_foreach (n, &m->jobs_active) {
                 Job *j = CONTAINER_OF(n, Job, link);
-                Watched *w;
+                SystemdUnit *w;
 
                 if ((!j->slot && j->state != JOB_SETTLING) || j->verifying)
                         continue;
@@ -342,7 +342,7 @@ void manager_jobs_tick(SystemdManager *m, uint64_t now_ms) {
                         release_slot(m, j);
                 else if (m->synced) {
                         j->verifying = true;
-                        w = manager_find(m, j->name);
+                        w = systemd_manager_find(m, j->name);
                         if (w) // a name that is not loaded is not asked for its state
                                 manager_want(m, w, w->runtime.loaded ? WANT_STATE : WANT_LOADED);
                 }
@@ -364,7 +364,7 @@ void manager_jobs_lost(SystemdManager *m) {
 void manager_jobs_suspect(SystemdManager *m) {
         list_foreach (n, &m->jobs_active) {
                 const Job *j = CONTAINER_OF(n, Job, link);
-                Watched *w = j->state == JOB_RUNNING ? manager_find(m, j->name) : NULL;
+                SystemdUnit *w = j->state == JOB_RUNNING ? systemd_manager_find(m, j->name) : NULL;
 
                 if (w && w->known && !w->runtime.loaded)
                         manager_suspect(m, w);
@@ -376,7 +376,7 @@ void manager_jobs_suspect(SystemdManager *m) {
 void manager_jobs_listed(SystemdManager *m) {
         list_foreach (n, &m->jobs_active) {
                 Job *j = CONTAINER_OF(n, Job, link);
-                Watched *w = manager_find(m, j->name);
+                SystemdUnit *w = systemd_manager_find(m, j->name);
 
                 if (j->state == JOB_RUNNING && !j->listed) {
                         j->state = JOB_ORPHAN;

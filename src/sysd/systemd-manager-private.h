@@ -15,7 +15,8 @@
 // back themselves.
 //
 // Lifetimes:
-//   Watched          watch to unwatch; questions about it name it by name, never by pointer
+//   SystemdUnit      watch to unwatch; questions about it name it by name, never by pointer
+//   SystemdUnitWork  while something is to be told, asked or explained about its unit
 //   Query            from sending to its reply, or the end of the connection
 //   Job              from systemd_manager_job() to its `done`; it outlives connections
 //   LoadItem, ...    likewise
@@ -30,6 +31,7 @@
 #include "unit-cgroups.h"
 #include "unit-runtime.h"
 #include "uvx.h"
+#include "words.h"
 
 // Questions about one unit that are not answered yet, in the order in which they are asked.
 typedef enum Want {
@@ -39,24 +41,16 @@ typedef enum Want {
         WANT_RESULT = 1 << 3,
 } Want;
 
-typedef struct Watched {
-        UnitRuntime runtime;
-        ListNode ring;       // all, in the order of the rolling check
-        ListNode dirty;      // linked while something is to be told
-        ListNode fetch;      // linked while `want` is not empty and nothing is asked, or `later`
-        ListNode suspect;    // the check found it changed, and no signal has told so since
-        uint32_t generation; // of the last ListUnits that had it
-        uint32_t cgroup;     // as last seen there, 0: not seen
+typedef struct SystemdUnitWork {
+        SystemdUnit *unit;
+        ListNode dirty;   // linked while something is to be told
+        ListNode fetch;   // linked while `want` is not empty and nothing is asked
+        ListNode suspect; // the check found it changed, and no signal has told so since
         uint8_t want;
         uint8_t asked;          // the one bit of `want` that is under way
-        bool later;             // its run is to be looked at when nothing else is to be asked
         bool checking;          // the check caused what is asked
-        bool renewed;           // came into memory while it was believed to be there
-        bool known;             // `runtime` says something
         bool changed, unloaded; // what is to be told
-        uint8_t checked;        // in this round of the check if equal to check_round
-        char name[];
-} Watched;
+} SystemdUnitWork;
 
 typedef struct Query {
         ListNode link;
@@ -160,7 +154,10 @@ struct SystemdManager {
         void *closed_userdata;
 
         Map units;
-        ListNode ring, dirty, fetch, later, suspects;
+        Words words;                     // sub-states and results
+        ListNode dirty, fetch, suspects; // of SystemdUnitWork
+        size_t n_later, later_at;        // units that have `later`, and how far in `units`
+        bool untold;                     // something changed and there was no memory to note what
         ListNode queries;
         size_t n_queries;
         uint64_t n_sent, n_heard; // calls of this connection and replies to them
@@ -171,19 +168,20 @@ struct SystemdManager {
         uint64_t reload_since_us;
         bool syncing, synced, announce_synced, announce_reloaded;
         bool sync_full, sync_again, sync_again_full;
-        bool sync_listed;       // the listing is taken in, single questions may be open
-        bool after_loss;        // a loss caused this sync
-        unsigned vain_losses;   // that turned out to be none, in a row
-        unsigned sync_changes;  // that the listing found
-        uint64_t sync_since_us; // boot time: asked, or if just connected, the first answer
-        uint32_t generation;
+        bool sync_listed;        // the listing is taken in, single questions may be open
+        bool after_loss;         // a loss caused this sync
+        unsigned vain_losses;    // that turned out to be none, in a row
+        unsigned sync_changes;   // that the listing found
+        uint64_t sync_since_us;  // boot time: asked, or if just connected, the first answer
         sd_bus_message *listing; // a ListUnits reply that is being taken in
         bool stopping, announce_stopping;
         bool stopping_suspected; // a job for shutdown.target, and no answer yet
 
         uint64_t check_period_us, check_answer_us, check_due_ms;
         uint64_t judge_ms;                    // when a suspect has had its time
-        uint8_t check_round;                  // 0, 1, 0, ...
+        bool check_round;                     // false, true, false, ...
+        size_t check_at;                      // in `units`
+        bool check_found;                     // since that was 0: a unit of this round
         unsigned check_open;                  // questions of the check without an answer
         uint64_t check_sent_us, check_number; // of the last one, counted as n_sent
         bool check_rest;                      // the round's last part is under way
@@ -222,12 +220,22 @@ void manager_heard(SystemdManager *m, sd_bus_message *reply);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);
 int manager_new_property_call(SystemdManager *m, const char *unit, const char *interface,
                               const char *property, sd_bus_message **ret);
-Watched *manager_find(const SystemdManager *m, const char *name);
+// The unit's work, made if there is none; NULL: out of memory, and the connection begins anew for it.
+SystemdUnitWork *manager_work(SystemdManager *m, SystemdUnit *w);
+// Frees it if there is nothing more to do.
+void manager_work_done(SystemdUnit *w);
+// What is not answered yet.
+static inline unsigned manager_wanted(const SystemdUnit *w) {
+        return w->work ? w->work->want : 0;
+}
+#define manager_foreach_unit(w, m)                          \
+        for (size_t w##_i = 0, w##_b = 1; w##_b; w##_b = 0) \
+                for (SystemdUnit * w; (w = systemd_manager_next((m), &w##_i));)
 // Applies what is true of the unit now; tells if that is new.
-bool manager_apply(SystemdManager *m, Watched *w, const UnitFacts *facts);
-void manager_apply_unloaded(SystemdManager *m, Watched *w);
-void manager_note_change(SystemdManager *m, Watched *w, bool changed);
-void manager_set_known(SystemdManager *m, Watched *w);
+bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts);
+void manager_apply_unloaded(SystemdManager *m, SystemdUnit *w);
+void manager_note_change(SystemdManager *m, SystemdUnit *w, bool changed);
+void manager_set_known(SystemdManager *m, SystemdUnit *w);
 // An error of ours (out of memory) while talking: only a new connection makes everything true again.
 void manager_fail(SystemdManager *m, int error);
 void manager_flush(SystemdManager *m);
@@ -240,10 +248,10 @@ int manager_on_message(sd_bus_message *message, void *userdata);
 void manager_sync(SystemdManager *m, bool full);
 void manager_sync_lost(SystemdManager *m);
 void manager_sync_step(SystemdManager *m);
-void manager_want(SystemdManager *m, Watched *w, unsigned want);
+void manager_want(SystemdManager *m, SystemdUnit *w, unsigned want);
 // A signal has told of the run.
-void manager_want_no_more(Watched *w);
-unsigned manager_wants_of_loaded(const Watched *w);
+void manager_want_no_more(SystemdManager *m, SystemdUnit *w);
+unsigned manager_wants_of_loaded(const SystemdUnit *w);
 void manager_pump_queries(SystemdManager *m);
 void manager_pump_later(SystemdManager *m);
 void manager_look_for_losses(SystemdManager *m);
@@ -259,12 +267,12 @@ void manager_check_lost(SystemdManager *m);
 void manager_check_step(SystemdManager *m);
 void manager_walk_free(CheckWalk *walk);
 // The check found the unit changed: did a signal say so?
-void manager_suspect(SystemdManager *m, Watched *w);
-void manager_clear_suspect(Watched *w);
+void manager_suspect(SystemdManager *m, SystemdUnit *w);
+void manager_clear_suspect(SystemdUnit *w);
 
 // systemd-manager-jobs.c
 void manager_jobs_removed(SystemdManager *m, uint32_t id, const char *unit, const char *word);
-void manager_jobs_transition(SystemdManager *m, const Watched *w);
+void manager_jobs_transition(SystemdManager *m, const SystemdUnit *w);
 void manager_jobs_found(SystemdManager *m, uint32_t id); // a job that the listing names
 // Whether we wait for a job of the unit that systemd, by this id (0: none), does not have any more.
 bool manager_jobs_miss(const SystemdManager *m, const char *unit, uint32_t id);

@@ -8,12 +8,12 @@
 static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
         char name[UNIT_NAME_MAX + 1];
         UnitFacts facts;
-        Watched *w;
+        SystemdUnit *w;
         int r;
 
         if (!unit_path_decode(sd_bus_message_get_path(message), name))
                 return 0;
-        w = manager_find(m, name);
+        w = systemd_manager_find(m, name);
         if (!w)
                 return 0;
         r = message_read_changes(message, &facts);
@@ -21,7 +21,7 @@ static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
                 return r;
         manager_clear_suspect(w);
         if (facts.has & UNIT_FACT_INVOCATION)
-                manager_want_no_more(w);
+                manager_want_no_more(m, w);
         if (facts.has)
                 manager_apply(m, w, &facts);
         if (facts.has & UNIT_FACT_ACTIVE)
@@ -32,12 +32,12 @@ static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
 // While systemd reloads, it announces the removal and return of everything: those mean nothing.
 static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
         const char *name;
-        Watched *w;
+        SystemdUnit *w;
         int r = sd_bus_message_read(message, "s", &name);
 
         if (r < 0 || m->reloading)
                 return r;
-        w = manager_find(m, name);
+        w = systemd_manager_find(m, name);
         if (!w || !w->known)
                 return 0;
         if (!w->runtime.loaded)
@@ -49,12 +49,12 @@ static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
 
 static int on_unit_removed(SystemdManager *m, sd_bus_message *message) {
         const char *name;
-        Watched *w;
+        SystemdUnit *w;
         int r = sd_bus_message_read(message, "s", &name);
 
         if (r < 0 || m->reloading)
                 return r;
-        w = manager_find(m, name);
+        w = systemd_manager_find(m, name);
         if (!w)
                 return 0;
         if (!w->renewed) // the check's own question loads what had left memory, unheard

@@ -33,60 +33,72 @@ enum {
 
 // ---- questions about single units
 
-static void forget_wants(Watched *w) {
-        w->want = w->asked = 0;
-        w->later = w->checking = false;
-        list_unlink(&w->fetch);
+static void forget_wants(SystemdManager *m, SystemdUnit *w) {
+        SystemdUnitWork *work = w->work;
+
+        w->listed = false;
+        manager_want_no_more(m, w);
+        if (!work)
+                return;
+        work->want = work->asked = 0;
+        work->checking = false;
+        list_unlink(&work->fetch);
+        manager_work_done(w);
 }
 
-void manager_want(SystemdManager *m, Watched *w, unsigned want) {
-        w->want |= (uint8_t) want;
-        if (!w->want || w->asked || (list_is_linked(&w->fetch) && !w->later))
+void manager_want(SystemdManager *m, SystemdUnit *w, unsigned want) {
+        SystemdUnitWork *work = want ? manager_work(m, w) : w->work;
+
+        if (!work)
                 return;
-        list_unlink(&w->fetch);
-        w->later = false;
-        list_append(&m->fetch, &w->fetch);
+        work->want |= (uint8_t) want;
+        if (!work->want || work->asked || list_is_linked(&work->fetch))
+                return;
+        manager_want_no_more(m, w);
+        list_append(&m->fetch, &work->fetch);
 }
 
 // The run is asked for when nothing else is; until then what is known is told.
-static void want_later(SystemdManager *m, Watched *w) {
-        if (w->want || list_is_linked(&w->fetch))
+static void want_later(SystemdManager *m, SystemdUnit *w) {
+        if (manager_wanted(w) || w->later)
                 return;
         w->later = true;
-        list_append(&m->later, &w->fetch);
+        m->n_later++;
 }
 
-void manager_want_no_more(Watched *w) {
-        if (!w->later)
-                return;
+void manager_want_no_more(SystemdManager *m, SystemdUnit *w) {
+        m->n_later -= w->later;
         w->later = false;
-        list_unlink(&w->fetch);
 }
 
-unsigned manager_wants_of_loaded(const Watched *w) {
+static bool caused_by_check(const SystemdUnit *w) {
+        return w->work && w->work->checking;
+}
+
+unsigned manager_wants_of_loaded(const SystemdUnit *w) {
         return WANT_INVOCATION |
                (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? WANT_RESULT : 0);
 }
 
-static void take_unloaded(SystemdManager *m, Watched *w) {
+static void take_unloaded(SystemdManager *m, SystemdUnit *w) {
         manager_apply_unloaded(m, w);
         manager_set_known(m, w);
 }
 
 // GetUnit has answered: the path, or that there is none.
-static int take_loaded(SystemdManager *m, Watched *w, sd_bus_message *reply) {
+static int take_loaded(SystemdManager *m, SystemdUnit *w, sd_bus_message *reply) {
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 take_unloaded(m, w);
                 return 0;
         }
-        if (w->checking && w->known && !w->runtime.loaded)
+        if (caused_by_check(w) && w->known && !w->runtime.loaded)
                 manager_suspect(m, w);
         manager_note_change(m, w, unit_runtime_load(&w->runtime));
         manager_want(m, w, WANT_STATE);
         return 0;
 }
 
-static int take_state(SystemdManager *m, Watched *w, sd_bus_message *reply) {
+static int take_state(SystemdManager *m, SystemdUnit *w, sd_bus_message *reply) {
         UnitRow row;
         int r;
 
@@ -110,7 +122,7 @@ static int take_state(SystemdManager *m, Watched *w, sd_bus_message *reply) {
 }
 
 // An error says that the unit is gone again or has no such property: nothing to learn then.
-static int take_property(SystemdManager *m, Watched *w, sd_bus_message *reply, const char *property) {
+static int take_property(SystemdManager *m, SystemdUnit *w, sd_bus_message *reply, const char *property) {
         UnitFacts facts;
         int r;
 
@@ -121,23 +133,34 @@ static int take_property(SystemdManager *m, Watched *w, sd_bus_message *reply, c
                 return r;
         if (!w->runtime.loaded) // asking for a property of an unloaded unit loads it for a moment
                 return 0;
-        if (manager_apply(m, w, &facts) && w->checking && facts.has & UNIT_FACT_INVOCATION)
+        if (manager_apply(m, w, &facts) && caused_by_check(w) && facts.has & UNIT_FACT_INVOCATION)
                 manager_suspect(m, w);
         return 0;
+}
+
+// One answer was taken in; what else is wanted is asked next.
+static void ask_on(SystemdManager *m, SystemdUnit *w) {
+        manager_want(m, w, 0);
+        if (manager_wanted(w))
+                return;
+        if (w->work)
+                w->work->checking = false;
+        manager_work_done(w);
+        manager_set_known(m, w);
 }
 
 static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         Query *q = userdata;
         SystemdManager *m = q->manager;
-        Watched *w = manager_find(m, q->name);
+        SystemdUnit *w = systemd_manager_find(m, q->name);
         int r = 0;
 
         manager_heard(m, reply);
         list_unlink(&q->link);
         m->n_queries--;
-        if (w && w->asked == q->want) {
-                w->want &= (uint8_t) ~q->want;
-                w->asked = 0;
+        if (w && w->work && w->work->asked == q->want) {
+                w->work->want &= (uint8_t) ~q->want;
+                w->work->asked = 0;
                 if (q->want == WANT_LOADED)
                         r = take_loaded(m, w, reply);
                 else if (q->want == WANT_STATE)
@@ -145,11 +168,7 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                 else
                         r = take_property(m, w, reply,
                                           q->want == WANT_INVOCATION ? "InvocationID" : "Result");
-                manager_want(m, w, 0);
-                if (w->want == 0) {
-                        w->checking = false;
-                        manager_set_known(m, w);
-                }
+                ask_on(m, w);
         }
         free(q);
         if (r < 0)
@@ -157,7 +176,7 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         return 1;
 }
 
-static int new_query_call(SystemdManager *m, const Watched *w, Want want, sd_bus_message **ret) {
+static int new_query_call(SystemdManager *m, const SystemdUnit *w, Want want, sd_bus_message **ret) {
         int r;
 
         if (want == WANT_INVOCATION)
@@ -174,8 +193,8 @@ static int new_query_call(SystemdManager *m, const Watched *w, Want want, sd_bus
         return r;
 }
 
-static int send_query(SystemdManager *m, Watched *w) {
-        Want want = w->want & -w->want; // the lowest bit
+static int send_query(SystemdManager *m, SystemdUnit *w) {
+        Want want = w->work->want & -w->work->want; // the lowest bit
         size_t len = strlen(w->name);
         sd_bus_message *call;
         Query *q;
@@ -195,23 +214,25 @@ static int send_query(SystemdManager *m, Watched *w) {
         }
         list_append(&m->queries, &q->link);
         m->n_queries++;
-        w->asked = (uint8_t) want;
+        w->work->asked = (uint8_t) want;
         return 0;
 }
 
 void manager_pump_queries(SystemdManager *m) {
         while (m->link && m->n_queries < SYSTEMD_QUERIES_MAX && !list_is_empty(&m->fetch)) {
-                Watched *w = CONTAINER_OF(m->fetch.next, Watched, fetch);
+                SystemdUnitWork *work = CONTAINER_OF(m->fetch.next, SystemdUnitWork, fetch);
+                SystemdUnit *w = work->unit;
                 int r;
 
-                list_unlink(&w->fetch);
+                list_unlink(&work->fetch);
                 // What one cannot ask of this type, or of a unit that has gone meanwhile.
                 if (!unit_result_interface(w->name))
-                        w->want &= (uint8_t) ~WANT_RESULT;
+                        work->want &= (uint8_t) ~WANT_RESULT;
                 if (w->known && !w->runtime.loaded)
-                        w->want &= (uint8_t) ~(WANT_STATE | WANT_INVOCATION | WANT_RESULT);
-                if (!w->want) {
-                        w->checking = false;
+                        work->want &= (uint8_t) ~(WANT_STATE | WANT_INVOCATION | WANT_RESULT);
+                if (!work->want) {
+                        work->checking = false;
+                        manager_work_done(w);
                         manager_set_known(m, w);
                         continue;
                 }
@@ -223,12 +244,24 @@ void manager_pump_queries(SystemdManager *m) {
         }
 }
 
-void manager_pump_later(SystemdManager *m) {
-        while (m->link && m->synced && m->n_queries < LATER_MAX && !list_is_empty(&m->later)) {
-                Watched *w = CONTAINER_OF(m->later.next, Watched, fetch);
+static SystemdUnit *next_later(SystemdManager *m) {
+        SystemdUnit *w;
 
+        while (m->n_later > 0) {
+                while ((w = systemd_manager_next(m, &m->later_at)))
+                        if (w->later)
+                                return w;
+                m->later_at = 0; // the table has changed meanwhile, or there are new ones
+        }
+        return NULL;
+}
+
+void manager_pump_later(SystemdManager *m) {
+        SystemdUnit *w;
+
+        while (m->link && m->synced && m->n_queries < LATER_MAX && (w = next_later(m))) {
+                manager_want_no_more(m, w);
                 manager_want(m, w, w->runtime.loaded ? manager_wants_of_loaded(w) : 0);
-                manager_want_no_more(w);
                 manager_pump_queries(m);
         }
 }
@@ -271,7 +304,6 @@ void manager_sync(SystemdManager *m, bool full) {
         m->sync_full = full;
         m->sync_since_us = clock_boot_us();
         m->sync_changes = 0;
-        m->generation++;
         r = manager_new_call(m, "ListUnits", &call);
         if (r >= 0)
                 r = manager_send(m, call, on_listing, m);
@@ -288,8 +320,7 @@ void manager_sync_lost(SystemdManager *m) {
                 free(CONTAINER_OF(n, Query, link));
         }
         m->n_queries = 0;
-        list_foreach (n, &m->ring)
-                forget_wants(CONTAINER_OF(n, Watched, ring));
+        manager_foreach_unit(w, m) forget_wants(m, w);
 }
 
 // The listing that is asked for and not answered yet will show what was lost before its answer.
@@ -354,14 +385,14 @@ static void judge_loss(SystemdManager *m) {
 }
 
 static void take_row(SystemdManager *m, const UnitRow *row) {
-        Watched *w = manager_find(m, row->name);
+        SystemdUnit *w = systemd_manager_find(m, row->name);
         bool changed;
 
         if (row->job)
                 manager_jobs_found(m, row->job);
         if (!w)
                 return;
-        w->generation = m->generation;
+        w->listed = true;
         changed = manager_apply(m, w, &row->facts);
         m->sync_changes += changed;
         if (changed || !w->known)
@@ -373,10 +404,11 @@ static void take_row(SystemdManager *m, const UnitRow *row) {
 // What the listing did not name is not in memory. What was watched while it was read has a question of its
 // own under way.
 static void sweep(SystemdManager *m) {
-        list_foreach (n, &m->ring) {
-                Watched *w = CONTAINER_OF(n, Watched, ring);
+        manager_foreach_unit(w, m) {
+                bool listed = w->listed;
 
-                if (w->generation == m->generation || (w->want | w->asked) & WANT_LOADED)
+                w->listed = false;
+                if (listed || manager_wanted(w) & WANT_LOADED)
                         continue;
                 m->sync_changes += w->runtime.loaded;
                 manager_apply_unloaded(m, w);

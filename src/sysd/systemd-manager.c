@@ -91,70 +91,98 @@ void manager_fail(SystemdManager *m, int error) {
 
 // ---- units
 
-Watched *manager_find(const SystemdManager *m, const char *name) {
-        return map_find_str(&m->units, name);
+SystemdUnitWork *manager_work(SystemdManager *m, SystemdUnit *w) {
+        SystemdUnitWork *work = w->work;
+
+        if (work)
+                return work;
+        work = calloc(1, sizeof(*work));
+        if (!work) {
+                m->untold = true;
+                manager_fail(m, -ENOMEM);
+                return NULL;
+        }
+        work->unit = w;
+        list_init(&work->dirty);
+        list_init(&work->fetch);
+        list_init(&work->suspect);
+        w->work = work;
+        return work;
 }
 
-static void mark_dirty(SystemdManager *m, Watched *w) {
-        if (!list_is_linked(&w->dirty))
-                list_append(&m->dirty, &w->dirty);
+static void work_free(SystemdUnit *w) {
+        SystemdUnitWork *work = TAKE_PTR(w->work);
+
+        if (!work)
+                return;
+        list_unlink(&work->dirty);
+        list_unlink(&work->fetch);
+        list_unlink(&work->suspect);
+        free(work);
 }
 
-void manager_set_known(SystemdManager *m, Watched *w) {
+void manager_work_done(SystemdUnit *w) {
+        const SystemdUnitWork *work = w->work;
+
+        if (work && !work->want && !list_is_linked(&work->dirty) && !list_is_linked(&work->fetch) &&
+            !list_is_linked(&work->suspect))
+                work_free(w);
+}
+
+static void mark_dirty(SystemdManager *m, SystemdUnit *w, bool changed, bool unloaded) {
+        SystemdUnitWork *work = manager_work(m, w);
+
+        if (!work)
+                return;
+        work->changed |= changed;
+        work->unloaded |= unloaded;
+        if (!list_is_linked(&work->dirty))
+                list_append(&m->dirty, &work->dirty);
+}
+
+void manager_set_known(SystemdManager *m, SystemdUnit *w) {
         if (w->known)
                 return;
-        w->known = w->changed = true;
-        mark_dirty(m, w);
+        w->known = true;
+        mark_dirty(m, w, true, false);
 }
 
-void manager_note_change(SystemdManager *m, Watched *w, bool changed) {
+void manager_note_change(SystemdManager *m, SystemdUnit *w, bool changed) {
         if (!changed)
                 return;
-        w->changed = true;
-        mark_dirty(m, w);
+        mark_dirty(m, w, true, false);
         manager_jobs_transition(m, w);
 }
 
-bool manager_apply(SystemdManager *m, Watched *w, const UnitFacts *facts) {
-        bool changed = unit_runtime_apply(&w->runtime, facts, clock_wall_us());
+bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
+        UnitFacts kept = *facts;
+        bool changed;
 
+        if (kept.has & UNIT_FACT_SUB)
+                kept.sub = words_get(&m->words, facts->sub);
+        if (kept.has & UNIT_FACT_RESULT)
+                kept.result = words_get(&m->words, facts->result);
+        changed = unit_runtime_apply(&w->runtime, &kept, clock_wall_us());
         manager_note_change(m, w, changed);
         return changed;
 }
 
-void manager_apply_unloaded(SystemdManager *m, Watched *w) {
-        if (w->runtime.loaded) {
-                w->unloaded = true;
-                mark_dirty(m, w);
-        }
+void manager_apply_unloaded(SystemdManager *m, SystemdUnit *w) {
+        if (w->runtime.loaded)
+                mark_dirty(m, w, false, true);
         manager_note_change(m, w, unit_runtime_unload(&w->runtime, clock_wall_us()));
 }
 
-int systemd_manager_watch(SystemdManager *m, const char *name) {
-        size_t len = strlen(name);
-        Watched *w;
+int systemd_manager_watch(SystemdManager *m, SystemdUnit *w, const char *name) {
         int r;
 
-        if (manager_find(m, name))
-                return 0;
-        if (len > UNIT_NAME_MAX)
+        if (strlen(name) > UNIT_NAME_MAX)
                 return -EINVAL;
-        w = calloc(1, sizeof(*w) + len + 1);
-        if (!w)
-                return -ENOMEM;
-        memcpy(w->name, name, len);
-        unit_runtime_init(&w->runtime);
-        list_init(&w->ring);
-        list_init(&w->dirty);
-        list_init(&w->fetch);
-        list_init(&w->suspect);
-        r = map_add_str(&m->units, w->name, w);
-        if (r < 0) {
-                free(w);
+        r = map_add_str(&m->units, name, w);
+        if (r < 0)
                 return r;
-        }
-        w->checked = m->check_round; // its turn comes in the next round
-        list_append(&m->ring, &w->ring);
+        *w = (SystemdUnit){.name = name, .checked = m->check_round}; // its turn comes in the next round
+        unit_runtime_init(&w->runtime);
         if (m->units.count % SYSTEMD_CHECK_CHUNK == 1)
                 manager_hasten_check(m);
         if (m->link)
@@ -163,22 +191,23 @@ int systemd_manager_watch(SystemdManager *m, const char *name) {
         return 0;
 }
 
-void systemd_manager_unwatch(SystemdManager *m, const char *name) {
-        Watched *w = map_take_str(&m->units, name);
-
-        if (!w)
+void systemd_manager_unwatch(SystemdManager *m, SystemdUnit *w) {
+        if (!w->name)
                 return;
-        list_unlink(&w->ring);
-        list_unlink(&w->dirty);
-        list_unlink(&w->fetch);
-        list_unlink(&w->suspect);
-        free(w);
+        map_take_str(&m->units, w->name);
+        manager_want_no_more(m, w);
+        work_free(w);
+        w->name = NULL;
 }
 
-const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name) {
-        const Watched *w = manager_find(m, name);
+SystemdUnit *systemd_manager_find(const SystemdManager *m, const char *name) {
+        return map_find_str(&m->units, name);
+}
 
-        return w ? &w->runtime : NULL;
+SystemdUnit *systemd_manager_next(const SystemdManager *m, size_t *iter) {
+        MapSlot *slot = map_next(&m->units, iter);
+
+        return slot ? slot->value : NULL;
 }
 
 // ---- connection
@@ -323,26 +352,36 @@ static void on_retry(uv_timer_t *timer) {
 
 // ---- the turn of the loop
 
+// Nobody noted what changed, so all of it may have.
+static void mark_untold(SystemdManager *m) {
+        m->untold = false;
+        manager_foreach_unit(w, m) mark_dirty(m, w, true, true);
+}
+
 static void tell_units(SystemdManager *m) {
         ListNode now;
 
+        if (m->untold)
+                mark_untold(m);
         list_init(&now);
         list_splice(&now, &m->dirty);
         while (!list_is_empty(&now) && m->closing == OPEN) {
-                Watched *w = CONTAINER_OF(now.next, Watched, dirty);
-                bool changed = w->changed && w->known, unloaded = w->unloaded && w->known;
+                SystemdUnitWork *work = CONTAINER_OF(now.next, SystemdUnitWork, dirty);
+                SystemdUnit *w = work->unit;
+                bool changed = work->changed && w->known, unloaded = work->unloaded && w->known;
                 char name[UNIT_NAME_MAX + 1];
 
-                list_unlink(&w->dirty);
-                if (w->want && m->link) { // more about it is under way: told once, complete
-                        list_append(&m->dirty, &w->dirty);
+                list_unlink(&work->dirty);
+                if (work->want && m->link) { // more about it is under way: told once, complete
+                        list_append(&m->dirty, &work->dirty);
                         continue;
                 }
-                w->changed = w->unloaded = false;
+                work->changed = work->unloaded = false;
+                manager_work_done(w);
                 strcpy(name, w->name);
                 if (changed)
                         m->ops.unit_changed(name, &w->runtime, m->userdata);
-                if (unloaded && m->closing == OPEN && manager_find(m, name))
+                if (unloaded && m->closing == OPEN && systemd_manager_find(m, name))
                         m->ops.unit_unloaded(name, m->userdata);
         }
         if (!list_is_empty(&now)) // closed meanwhile: put them back where unwatching finds a valid list
@@ -417,7 +456,12 @@ void manager_arm_tick(SystemdManager *m, uint64_t deadline_ms) {
 // ---- the object
 
 static void manager_free(SystemdManager *m) {
-        map_done_with(&m->units, free);
+        manager_foreach_unit(w, m) { // their owners', but not their work
+                work_free(w);
+                w->name = NULL;
+        }
+        map_done(&m->units);
+        words_done(&m->words);
         map_done(&m->jobs_queued);
         fair_queue_done(&m->starts);
         fair_queue_done(&m->stops);
@@ -449,10 +493,8 @@ static void on_drain_closed(uv_handle_t *h) {
 
 static void init_lists(SystemdManager *m) {
         ListNode *const lists[] = {
-                &m->ring,
                 &m->dirty,
                 &m->fetch,
-                &m->later,
                 &m->suspects,
                 &m->queries,
                 &m->jobs_active,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <stdio.h>
-
 #include "unit-runtime.h"
 
 void unit_runtime_init(UnitRuntime *rt) {
         *rt = (UnitRuntime){.load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
-                            .active = ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN};
+                            .active = ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN,
+                            .sub = "",
+                            .result = ""};
 }
 
 static bool is_down(Argosy__ActiveState s) {
@@ -32,14 +32,11 @@ static uint64_t since(const UnitFacts *f, uint64_t wall_us) {
         return at ?: wall_us;
 }
 
-static bool set_word(char *field, size_t size, const char *word) {
-        char fitted[32];
+static bool set_word(const char **field, const char *word) {
+        bool changed = *field != word && !streq(*field, word);
 
-        snprintf(fitted, MIN_OF(sizeof(fitted), size), "%s", word);
-        if (streq(field, fitted))
-                return false;
-        strcpy(field, fitted);
-        return true;
+        *field = word;
+        return changed;
 }
 
 static bool set_load(UnitRuntime *rt, Argosy__LoadState load) {
@@ -78,9 +75,9 @@ bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         if (f->has & UNIT_FACT_ACTIVE)
                 changed |= set_active(rt, f, wall_us);
         if (f->has & UNIT_FACT_SUB)
-                changed |= set_word(rt->sub, sizeof(rt->sub), f->sub);
+                changed |= set_word(&rt->sub, f->sub);
         if (f->has & UNIT_FACT_RESULT)
-                changed |= set_word(rt->result, sizeof(rt->result), f->result);
+                changed |= set_word(&rt->result, f->result);
         if (f->has & UNIT_FACT_INVOCATION) {
                 changed |= memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
                 memcpy(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id));
@@ -97,7 +94,7 @@ bool unit_runtime_unload(UnitRuntime *rt, uint64_t wall_us) {
         bool changed = rt->loaded;
 
         changed |= set_active(rt, &dead, wall_us);
-        changed |= set_word(rt->sub, sizeof(rt->sub), dead.sub);
+        changed |= set_word(&rt->sub, dead.sub);
         if (rt->load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN)
                 changed |= set_load(rt, ARGOSY__LOAD_STATE__LOAD_STUB);
         rt->loaded = false;

@@ -33,7 +33,8 @@ typedef struct UnitFacts {
 } UnitFacts;
 
 void unit_runtime_init(UnitRuntime *rt);
-// The unit is in memory and this is true of it. Returns whether anything is new.
+// The unit is in memory and this is true of it. Returns whether anything is new. The strings of `facts` are
+// kept as they are.
 bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *facts, uint64_t wall_us);
 // It has come into memory, with nothing else said.
 bool unit_runtime_load(UnitRuntime *rt);

@@ -16,7 +16,8 @@
 typedef struct FakeUnit {
         UnitRuntime rt;
         char *content;
-        bool pinned, watched, known;
+        bool pinned, known;
+        SystemdUnit *watched; // or NULL
         unsigned runs;
         unsigned n_wants;
         struct Job *start; // waits for the end of a one-shot
@@ -84,10 +85,17 @@ static FakeUnit *unit_get(FakePid1 *p, const char *name) {
         strcpy(u->name, name);
         u->rt.load = ARGOSY__LOAD_STATE__LOAD_STUB;
         u->rt.active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
-        strcpy(u->rt.sub, "dead");
+        u->rt.sub = "dead";
+        u->rt.result = "";
         if (map_add_str(&p->units, u->name, u) < 0)
                 abort();
         return u;
+}
+
+// To whoever watches it.
+static void show(FakeUnit *u) {
+        if (u->watched && u->known)
+                u->watched->runtime = u->rt;
 }
 
 static char *read_file(FakePid1 *p, const char *name) {
@@ -137,6 +145,7 @@ static void load_unit(FakePid1 *p, FakeUnit *u) {
         u->rt.load = !u->content                     ? ARGOSY__LOAD_STATE__LOAD_NOT_FOUND
                      : strstr(u->content, "[Broken") ? ARGOSY__LOAD_STATE__LOAD_BAD_SETTING
                                                      : ARGOSY__LOAD_STATE__LOAD_LOADED;
+        show(u);
 }
 
 static void tell(FakePid1 *p, FakeUnit *u) {
@@ -156,6 +165,7 @@ static void collect(FakePid1 *p, FakeUnit *u) {
         memset(u->rt.invocation_id, 0, sizeof(u->rt.invocation_id));
         free(u->content);
         u->content = NULL;
+        show(u);
         if (m && m->synced && u->watched && u->known)
                 m->ops.unit_unloaded(u->name, m->userdata);
 }
@@ -163,9 +173,10 @@ static void collect(FakePid1 *p, FakeUnit *u) {
 static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub,
                       const char *result) {
         u->rt.active = active;
-        snprintf(u->rt.sub, sizeof(u->rt.sub), "%s", sub);
-        snprintf(u->rt.result, sizeof(u->rt.result), "%s", result);
+        u->rt.sub = sub;
+        u->rt.result = result;
         u->rt.since_us++;
+        show(u);
         tell(p, u);
 }
 
@@ -285,6 +296,7 @@ static void run_job(FakePid1 *p, Job *j) {
                         bool was = other->rt.loaded;
 
                         other->rt.loaded = false;
+                        show(other);
                         free(other->content);
                         other->content = NULL;
                         if (was)
@@ -333,6 +345,7 @@ static void answer_watches(SystemdManager *m) {
                 if (!u->watched || u->known)
                         continue;
                 u->known = true;
+                show(u);
                 tell(m->pid1, u);
         }
 }
@@ -434,7 +447,8 @@ void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), vo
         map_foreach (slot, &m->pid1->units) {
                 FakeUnit *u = slot->value;
 
-                u->watched = u->known = false;
+                u->watched = NULL;
+                u->known = false;
         }
         m->pid1->manager = NULL;
         m->closed = closed;
@@ -446,23 +460,37 @@ bool systemd_manager_is_synced(const SystemdManager *m) {
         return m->synced;
 }
 
-int systemd_manager_watch(SystemdManager *m, const char *name) {
-        unit_get(m->pid1, name)->watched = true;
+int systemd_manager_watch(SystemdManager *m, SystemdUnit *u, const char *name) {
+        FakeUnit *f = unit_get(m->pid1, name);
+
+        if (f->watched)
+                return -EEXIST;
+        *u = (SystemdUnit){.name = name, .runtime = {.sub = "", .result = ""}};
+        f->watched = u;
         drain_mark(&m->drain);
         return 0;
 }
 
-void systemd_manager_unwatch(SystemdManager *m, const char *name) {
-        FakeUnit *u = unit_get(m->pid1, name);
+void systemd_manager_unwatch(SystemdManager *m, SystemdUnit *u) {
+        FakeUnit *f = u->name ? unit_get(m->pid1, u->name) : NULL;
 
-        u->watched = u->known = false;
+        if (!f)
+                return;
+        f->watched = NULL;
+        f->known = false;
+        u->name = NULL;
 }
 
-const UnitRuntime *systemd_manager_find(const SystemdManager *m, const char *name) {
-        static const UnitRuntime unknown; // all zero: nothing is known
-        FakeUnit *u = unit_get(m->pid1, name);
+SystemdUnit *systemd_manager_find(const SystemdManager *m, const char *name) {
+        return unit_get(m->pid1, name)->watched;
+}
 
-        return !u->watched ? NULL : u->known ? &u->rt : &unknown;
+SystemdUnit *systemd_manager_next(const SystemdManager *m, size_t *iter) {
+        MapSlot *slot = map_next(&m->pid1->units, iter);
+
+        while (slot && !((FakeUnit *) slot->value)->watched)
+                slot = map_next(&m->pid1->units, iter);
+        return slot ? ((FakeUnit *) slot->value)->watched : NULL;
 }
 
 static Job *job_new(SystemdManager *m, JobKind kind, const char *name, void *userdata) {

@@ -18,6 +18,7 @@
 #include "systemd-manager.h"
 #include "unit-dir.h"
 #include "unit-state.h"
+#include "watch-unit.h"
 
 static SystemdManager *manager;
 static UnitDir *units;
@@ -102,6 +103,7 @@ static int tear_down(void **state) {
                 systemctl("stop '*.service'");
                 systemctl("reset-failed");
         }
+        unwatch_all_units(manager);
         systemd_manager_close(manager, on_closed, NULL);
         loop_until(closed);
         units = unit_dir_free(units);
@@ -124,7 +126,7 @@ static void write_unit(const char *name, bool from_template, const char *content
 
         unit_dir_apply(units, &item, 1);
         assert_int_equal(item.error, 0);
-        assert_int_equal(systemd_manager_watch(manager, name), 0);
+        assert_int_equal(watch_unit(manager, name), 0);
 }
 
 static void remove_unit(const char *name) {
@@ -132,11 +134,11 @@ static void remove_unit(const char *name) {
 
         unit_dir_apply(units, &item, 1);
         assert_int_equal(item.error, 0);
-        systemd_manager_unwatch(manager, name);
+        unwatch_unit(manager, name);
 }
 
 static const UnitRuntime *unit(const char *name) {
-        const UnitRuntime *rt = systemd_manager_find(manager, name);
+        const UnitRuntime *rt = watched_unit(manager, name);
 
         assert_non_null(rt);
         return rt;
@@ -283,7 +285,7 @@ static void a_start_whose_condition_does_not_hold_is_done(void **state) {
 
 static void a_masked_unit_is_refused(void **state) {
         systemctl("mask --runtime m.service");
-        assert_int_equal(systemd_manager_watch(manager, "m.service"), 0);
+        assert_int_equal(watch_unit(manager, "m.service"), 0);
         assert_int_equal(load("m.service").load, ARGOSY__LOAD_STATE__LOAD_MASKED);
         assert_int_equal(run(SYSTEMD_START, "m.service").result, SYSTEMD_JOB_REFUSED);
         systemctl("unmask --runtime m.service");
@@ -325,7 +327,7 @@ static void many_starts_end_in_a_true_state(void **state) {
         unit_dir_apply(units, items, N);
         for (int i = 0; i < N; i++) {
                 assert_int_equal(items[i].error, 0);
-                systemd_manager_watch(manager, names[i]);
+                watch_unit(manager, names[i]);
                 assert_int_equal(systemd_manager_job(manager, SYSTEMD_START, names[i], on_job, &ended[i]),
                                  0);
         }
@@ -365,7 +367,7 @@ static void errors_carry_systemds_words(void **state) {
         l = load("absent.service");
         assert_int_equal(l.load, ARGOSY__LOAD_STATE__LOAD_NOT_FOUND);
         assert_string_equal(l.error, "Unit absent.service not found.");
-        assert_int_equal(systemd_manager_watch(manager, "absent.service"), 0);
+        assert_int_equal(watch_unit(manager, "absent.service"), 0);
         assert_int_equal(run(SYSTEMD_STOP, "absent.service").result, SYSTEMD_JOB_DONE);
         assert_int_equal(run(SYSTEMD_RESET_FAILED, "absent.service").result, SYSTEMD_JOB_DONE);
 }
@@ -558,7 +560,7 @@ static void no_type_of_unit_closes_a_cycle(void **state) {
                    NULL);
         run_well(SYSTEMD_START, "all.target");
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                assert_int_equal(systemd_manager_watch(manager, names[i]), 0);
+                assert_int_equal(watch_unit(manager, names[i]), 0);
                 loop_until(is(names[i], "active")); // a job that a cycle cost is never done
         }
         systemctl("stop all.target argosy.target s.socket t.timer p.path g.target s.service basic.target");

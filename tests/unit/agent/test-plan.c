@@ -58,9 +58,10 @@ static UnitRuntime runtime_of(const Row *row) {
         };
         UnitRuntime rt = {.load = ARGOSY__LOAD_STATE__LOAD_LOADED,
                           .active = states[row->is].active,
+                          .sub = states[row->is].sub,
+                          .result = "",
                           .loaded = row->is != GONE};
 
-        snprintf(rt.sub, sizeof(rt.sub), "%s", states[row->is].sub);
         if (rt.loaded)
                 memset(rt.invocation_id, row->other_run ? 2 : 1, 16);
         return rt;

@@ -16,6 +16,7 @@
 #include "str.h"
 #include "systemd-manager.h"
 #include "unit-state.h"
+#include "watch-unit.h"
 
 enum { PERIOD_US = 5 * 1000, ANSWER_US = 200 * 1000, TMPFS = 0x01021994 };
 
@@ -77,6 +78,7 @@ static void open_manager(uint64_t period_us) {
 
 static void close_manager(void) {
         closed = false;
+        unwatch_all_units(manager);
         systemd_manager_close(manager, on_closed, NULL);
         loop_until(closed);
         manager = NULL;
@@ -147,7 +149,7 @@ static void rounds(unsigned n) {
 }
 
 static const UnitRuntime *seen(const char *name) {
-        return systemd_manager_find(manager, name);
+        return watched_unit(manager, name);
 }
 
 static bool is_active(const char *name) {
@@ -159,7 +161,7 @@ static void add(const char *name, bool up) {
         fake_systemd_add(fake, name, FAKE_RUNS);
         if (up)
                 fake_systemd_set(fake, name, "active", "running", NULL);
-        assert_int_equal(systemd_manager_watch(manager, name), 0);
+        assert_int_equal(watch_unit(manager, name), 0);
 }
 
 static void open_with(const char *up, const char *down, uint64_t period_us) {
@@ -516,14 +518,14 @@ static void break_something(void) {
                 fake_systemd_reexec(fake);
                 break;
         default:
-                systemd_manager_unwatch(manager, any_name());
+                unwatch_unit(manager, any_name());
                 break;
         }
 }
 
 static void watch_all(void) {
         for (int i = 0; i < UNITS; i++)
-                assert_int_equal(systemd_manager_watch(manager, names[i]), 0);
+                assert_int_equal(watch_unit(manager, names[i]), 0);
 }
 
 static void live(bool reorders) {

@@ -312,7 +312,7 @@ FAULTS = [
           "else if (in->file_present)",
           "agent/plan: what_is_not_wanted_leaves_no_trace"),
     Fault("removed-but-startable", "src/agent/agent-files.c",
-          "u->stale = rt && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&",
+          "u->stale = rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&",
           "u->stale = false &&",
           "agent/agent: what_is_pinned_cannot_be_started_after_its_removal"),
 

@@ -93,6 +93,8 @@ static pid_t scene_start(Scene *s, void (*play)(Scene *s)) {
         if (pid == 0) {
                 setenv("CMOCKA_TEST_ABORT", "1",
                        1); // a failed assertion ends the scene, not the test in two processes
+                setenv("TMPDIR", s->base,
+                       1); // what it leaves behind when it is ended is removed with the rest
                 play(s);
                 fflush(NULL);
                 _exit(SCENE_DONE);

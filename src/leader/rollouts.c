@@ -212,16 +212,21 @@ static int settle_global(Leader *l, Draft *b, const Argosy__RolloutRecord *r) {
         return draft_put_unit(b, &next, 0, e->record->revision);
 }
 
+// An update to what was there before changes nothing that could be taken back.
+static bool has_way_back(const Argosy__RolloutRecord *r) {
+        return rollout_is_update(r) && !field_equal(&r->spec, &r->spec_before);
+}
+
 // From here on it goes back, or ends where it is if there is nothing to go back to.
 int rollout_turn_back(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const char *reason) {
         Argosy__RolloutRecord next = *r;
+        bool back = has_way_back(r);
         int k;
 
         next.reason = (char *) reason;
-        next.phase = rollout_is_update(r) ? ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING
-                                          : ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED;
-        k = rollout_is_update(r) ? rollout_put_template(l, b, r->name, &r->spec_before)
-                                 : settle_global(l, b, r);
+        next.phase =
+                back ? ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING : ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED;
+        k = back ? rollout_put_template(l, b, r->name, &r->spec_before) : settle_global(l, b, r);
         return k < 0 ? k : draft_put_rollout(b, &next);
 }
 
@@ -322,7 +327,7 @@ static int fail(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const View 
 
         snprintf(reason, sizeof(reason), "%s on %s: %s", v->units[i]->name, node_name(l, v, i), why);
         log_unit(LOG_WARNING, r->name, "%s: its %s %s: %s.", r->name,
-                 rollout_is_update(r) ? "update" : "restart", rollout_is_update(r) ? "goes back" : "stops",
+                 rollout_is_update(r) ? "update" : "restart", has_way_back(r) ? "goes back" : "stops",
                  reason);
         return rollout_turn_back(l, b, r, reason);
 }

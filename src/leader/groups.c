@@ -208,10 +208,21 @@ void group_take(Leader *l, Unit *u) {
         g->batch = l->n_batches;
 }
 
+// What its host has not told yet, since its link broke or the leader is a new one, may well run.
+static bool is_known_to_be_down(const Unit *u) {
+        return u->down && u->node && u->node->host->attached;
+}
+
 bool group_lets_go(Leader *l, Unit *u, const UnitEntry *e) {
         const Group *g = u->group;
 
-        return !g || !u->counted || u->down || g->n_down + group_taken(l, g) < group_budget(g, e);
+        return !g || !u->counted || is_known_to_be_down(u) ||
+               g->n_down + group_taken(l, g) < group_budget(g, e);
+}
+
+void group_ask_again(Leader *l, Unit *u) {
+        if (u->group)
+                changed(l, u->group);
 }
 
 bool group_holds_back(const Unit *u) {

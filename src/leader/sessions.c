@@ -81,8 +81,9 @@ void host_lose(Leader *l, Host *h) {
                         if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                             record_final_outcome(e->record, n->number))
                                 continue;
-                        if (!list_is_linked(&u->moving))
-                                list_append(&l->moving, &u->moving);
+                        list_unlink(
+                                &u->moving); // it may be waiting for its group, which does not hold it now
+                        list_append(&l->moving, &u->moving);
                 }
         }
         foreach_site(h, l, forget_unwanted);

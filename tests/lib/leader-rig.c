@@ -413,8 +413,15 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                    u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) {
                 u->starts++;
                 begin_start(h, u);
+<<<<<<< HEAD
         } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
                 begin_stop(h, u);
+=======
+        } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN) {
+                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+                u->ready_us = 0;
+        }
+>>>>>>> 6d7d649 (tests: random lives of a cluster whose owners work on it)
         u->start_rev = o->start_rev;
         u->restart_rev = o->restart_rev;
         if (!u->ready_us)
@@ -577,8 +584,8 @@ static void attach(RigHost *h) {
         m.name = record->name;
         m.address = record->address;
         m.port = record->port;
-        m.labels = h->labels ? &h->labels : record->labels;
-        m.n_labels = h->labels ? 1 : record->n_labels;
+        m.labels = h->labels ? &h->labels : record->own_labels;
+        m.n_labels = h->labels ? 1 : record->n_own_labels;
         m.managers = managers;
         m.n_managers = h->manager ? 2 : 1;
         if (h->manager && h->reason) {
@@ -671,6 +678,8 @@ bool rig_turn(Rig *g) {
         give_up_the_lost(g);
         for (size_t i = 0; i < g->n_hosts; i++)
                 busy |= host_turn(&g->hosts[i]);
+        if (g->on_turn)
+                g->on_turn(g);
         return busy || loop_is_busy(g);
 }
 

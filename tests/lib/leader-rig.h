@@ -37,7 +37,7 @@ typedef struct RigHost {
         bool up; // beats and obeys
         bool linked, was_linked;
         bool deaf;                    // beats, but takes and says nothing
-        Argosy__Label label, *labels; // NULL: as its record has them
+        Argosy__Label label, *labels; // its own; NULL: as its record has them
         bool attached;                // sent Attach in this session
         bool welcomed;
         bool lazy;             // obeys, but reports nothing until told to (rig_host_report)
@@ -89,7 +89,8 @@ struct Rig {
         StoreMemberDone member_done;     // to be called in the next turn
         void *member_data;
         uint32_t transferred;
-        unsigned batches; // committed
+        unsigned batches;        // committed
+        void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         // The log takes its time: what the leader gives it stays here until rig_release().
         bool slow;
         struct RigHeld {

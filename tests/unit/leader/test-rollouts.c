@@ -254,6 +254,28 @@ static void its_owner_can_give_it_up(void **state) {
         assert_int_equal(last(ask((Wish){UPDATE, "web@.service", .abort = true}))->status, ENOENT);
 }
 
+// Also not for ever, restarting everything again and again.
+static void an_update_to_what_was_there_before_is_not_taken_back(void **state) {
+        unsigned batches;
+        RigAnswer *a;
+
+        start_instances(N_UNITS, OLD);
+        a = begin((Wish){UPDATE, "web@.service", OLD});
+        rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(last(a)->status, EIO);
+        assert_string_equal(last(a)->message, "web@1.service on n1: failed; nothing more is changed");
+        batches = g.batches;
+        rig_pass_ms(&g, 10 * HEALTH_MS);
+        assert_int_equal(g.batches, batches);
+        assert_int_equal(rig_unit_on(&g, 2, "web@2.service")->restarts, 0);
+
+        a = begin((Wish){UPDATE, "web@.service", NEW});
+        assert_false(a->final);
+}
+
 static void what_is_destroyed_on_the_way_holds_up_nothing(void **state) {
         RigAnswer *a;
 
@@ -424,6 +446,38 @@ static void a_drain_keeps_to_the_budget_of_a_template(void **state) {
         assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
 }
 
+// Until the hosts have told it, a new leader does not know what is down and what is up.
+static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
+        unsigned most = 0;
+
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        drain("n2", 0);
+        for (unsigned i = 0; i < 40; i++) {
+                rig_depose(&g);
+                rig_elect(&g);
+                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
+                rig_pass_ms(&g, 250);
+        }
+        assert_int_equal(most, 1);
+        assert_int_equal(rig_host(&g, 2)->units.count, 0);
+        assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
+}
+
+static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **state) {
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        rig_host_off(&g, 2);
+        rig_host(&g, 2)->linked = false;
+        rig_settle(&g);
+        drain("n2", 0);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        for (unsigned i = 1; i <= N_UNITS; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "web@%u.service", i);
+                assert_int_not_equal(rig_record(&g, name)->node, 2);
+        }
+}
+
 static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state) {
         RigUnit *u;
 
@@ -486,6 +540,7 @@ int main(void) {
                 RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
                 RIG_TEST(a_second_update_is_refused_while_one_runs),
                 RIG_TEST(its_owner_can_give_it_up),
+                RIG_TEST(an_update_to_what_was_there_before_is_not_taken_back),
                 RIG_TEST(what_is_destroyed_on_the_way_holds_up_nothing),
                 RIG_TEST(a_new_leader_goes_on),
                 RIG_TEST(a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere),
@@ -497,6 +552,8 @@ int main(void) {
                 RIG_TEST(under_a_new_leader_nodes_do_not_jump_to_the_new_content_at_once),
                 RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
                 RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
+                RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
+                RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
                 RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
                 RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),
                 RIG_TEST(a_drain_and_an_update_together_keep_to_one_budget),

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What tests of the leader ask of it, beside the changes of units in leader-rig.h. All of these let
+// everything happen that happens without time passing (rig_settle), and return an answer that is kept until
+// the rig is stopped.
+
+#include "leader-rig.h"
+#include "test.h"
+
+// The newest response, which must have come.
+static inline const Argosy__Response *rig_last(const RigAnswer *a) {
+        assert_true(a->n > 0);
+        return a->responses[a->n - 1];
+}
+
+static inline RigAnswer *rig_ask_and_settle(Rig *g, const Argosy__Request *request) {
+        RigAnswer *a = rig_ask(g, request);
+
+        rig_settle(g);
+        return a;
+}
+
+// deadline_sec 0: none.
+static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode mode, unsigned deadline_sec,
+                                      const char *reason) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.node = (char *) node;
+        change.mode = mode;
+        change.deadline_sec = deadline_sec;
+        change.reason = (char *) reason;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        return rig_ask_and_settle(g, &request);
+}
+
+// value NULL: takes the label away.
+static inline RigAnswer *rig_label(Rig *g, const char *node, const char *key, const char *value) {
+        Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;
+        Argosy__Request__LabelChange change = ARGOSY__REQUEST__LABEL_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.node = (char *) node;
+        set.key = (char *) key;
+        set.value = (char *) value;
+        if (value) {
+                change.set = &sets;
+                change.n_set = 1;
+        } else {
+                change.unset = (char **) &key;
+                change.n_unset = 1;
+        }
+        request.what_case = ARGOSY__REQUEST__WHAT_LABEL_CHANGE;
+        request.label_change = &change;
+        return rig_ask_and_settle(g, &request);
+}
+
+typedef struct RigRollout {
+        Argosy__RolloutKind kind;
+        const char *name, *content; // content NULL: no file
+        unsigned max;               // 0: what the unit says
+        bool percent, abort;
+        unsigned health_ms;
+} RigRollout;
+
+static inline RigAnswer *rig_rollout(Rig *g, RigRollout w) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        uint64_t id[2] = {++g->id, 77};
+
+        file.name = (char *) w.name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) w.content,
+                                             .len = w.content ? strlen(w.content) : 0};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) id, .len = sizeof(id)};
+        m.kind = w.kind;
+        m.name = (char *) w.name;
+        m.file = w.content ? &file : NULL;
+        m.max_unavailable = w.max;
+        m.percent = w.percent;
+        m.abort = w.abort;
+        m.health_us = w.health_ms * UINT64_C(1000);
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &m;
+        return rig_ask_and_settle(g, &request);
+}
+
+static inline RigAnswer *rig_rollout_wait(Rig *g, const char *name, uint64_t revision) {
+        Argosy__Request__RolloutWait m = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        m.name = (char *) name;
+        m.revision = revision;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
+        request.rollout_wait = &m;
+        return rig_ask_and_settle(g, &request);
+}
+
+// The first response about the unit; another, empty and final, ends the answer. Never NULL.
+static inline const Argosy__Response *rig_why(Rig *g, const char *unit) {
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        why.names = (char **) &unit;
+        why.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &why;
+        a = rig_ask(g, &request);
+        assert_true(a->final);
+        assert_true(a->n >= 2);
+        return a->responses[0];
+}

@@ -133,9 +133,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
 static bool waits_for_its_group(Decision *d, Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
 
-        if (!u->node || !unit_has_to_leave(u, e) || host_is_lost(u->node->host) ||
-            node_deadline_is_over(l, u->node) || unit_exclusion(u, u->node->number) ||
-            group_lets_go(l, u, e))
+        if (!group_keeps(l, u, e))
                 return false;
         unit_set_homeless(l, u, false);
         list_unlink(&u->moving);

@@ -220,6 +220,12 @@ bool group_lets_go(Leader *l, Unit *u, const UnitEntry *e) {
                g->n_down + group_taken(l, g) < group_budget(g, e);
 }
 
+bool group_keeps(Leader *l, Unit *u, const UnitEntry *e) {
+        return u->node && unit_has_to_leave(u, e) && !host_is_lost(u->node->host) &&
+               !node_deadline_is_over(l, u->node) && !unit_exclusion(u, u->node->number) &&
+               !group_lets_go(l, u, e);
+}
+
 void group_ask_again(Leader *l, Unit *u) {
         if (u->group)
                 changed(l, u->group);

@@ -112,7 +112,8 @@ static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
         const UnitEntry *e = cluster_state_find_unit(l->state, step->unit->name);
         Argosy__UnitRecord next;
 
-        if (!e || draft_has_unit(b, step->unit->name)) {
+        // Of its group another one may have been taken down in this round.
+        if (!e || draft_has_unit(b, step->unit->name) || (step->node && group_keeps(l, step->unit, e))) {
                 l->retry_homeless = true;
                 return 0;
         }

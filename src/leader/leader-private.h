@@ -543,6 +543,8 @@ void group_look(Leader *l, Unit *u); // follows what is seen of it
 size_t group_budget(const Group *g, const UnitEntry *e);
 // Whether the unit may be taken down now. If so the group remembers it until the next batch.
 bool group_lets_go(Leader *l, Unit *u, const UnitEntry *e);
+// Whether the unit is to leave a node that is emptied, and cannot yet for its group's sake.
+bool group_keeps(Leader *l, Unit *u, const UnitEntry *e);
 void group_ask_again(Leader *l, Unit *u); // whoever waits for its group
 void group_take(Leader *l, Unit *u);
 size_t group_taken(const Leader *l, const Group *g);

@@ -2,8 +2,7 @@
 //
 // Rolling updates and restarts, and the budget that drains share with them, as the leader's neighbours see
 // them.
-#include "leader-rig.h"
-#include "test.h"
+#include "leader-asks.h"
 
 #define OLD "[Service]\nExecStart=/bin/sleep 1000\n"
 #define NEW "[Service]\nExecStart=/bin/sleep 2000\n"
@@ -463,6 +462,25 @@ static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
         assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
 }
 
+// They had nowhere to go, and now all of them have.
+static void a_node_that_opens_for_a_drain_takes_them_one_by_one(void **state) {
+        unsigned most = 0;
+
+        rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        start_instances(N_UNITS, OLD ONE_DOWN);
+        drain("n1", 0);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(rig_host(&g, 1)->units.count, N_UNITS);
+        rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        for (unsigned i = 0; i < 80; i++) {
+                most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
+                rig_pass_ms(&g, 250);
+        }
+        assert_int_equal(most, 1);
+        assert_int_equal(rig_host(&g, 3)->units.count, N_UNITS);
+}
+
 static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **state) {
         start_instances(N_UNITS, OLD ONE_DOWN);
         rig_host_off(&g, 2);
@@ -553,6 +571,7 @@ int main(void) {
                 RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
                 RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
                 RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
+                RIG_TEST(a_node_that_opens_for_a_drain_takes_them_one_by_one),
                 RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
                 RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),
                 RIG_TEST(a_deadline_is_not_missed_because_another_one_is_set),

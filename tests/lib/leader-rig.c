@@ -413,15 +413,8 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                    u->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE) {
                 u->starts++;
                 begin_start(h, u);
-<<<<<<< HEAD
         } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
                 begin_stop(h, u);
-=======
-        } else if (!launched || u->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN) {
-                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
-                u->ready_us = 0;
-        }
->>>>>>> 6d7d649 (tests: random lives of a cluster whose owners work on it)
         u->start_rev = o->start_rev;
         u->restart_rev = o->restart_rev;
         if (!u->ready_us)

@@ -210,7 +210,7 @@ typedef struct Agent {
 
         uint32_t leader;
         uint64_t leader_term;
-        uint64_t attach_seq;
+        uint64_t attach_seq, welcomed_seq; // of the last Attach, and of the last one that was answered
         bool attach_wanted, attach_sent, attached;
         uint64_t attach_sent_us, attach_retry_us;
         uint32_t lease_ms, beat_ms;

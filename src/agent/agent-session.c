@@ -128,6 +128,7 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
                 uv_timer_again(&a->beat);
         }
         a->lease_ms = w->lease_ms;
+        a->welcomed_seq = w->seq;
         a->lease_from_us = a->attach_sent_us; // the Attach counts as a beat
         release_cut_off(a);
         tell_guards(a);

@@ -427,6 +427,8 @@ static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         agent_session_welcome(a, w);
 }
 
+// What was ordered before an Attach and is not carried out yet counts no more: the leader takes what the
+// Attach says for all that is here, and may have the unit started elsewhere.
 void agent_obey(Agent *a, const Argosy__ToHost *m) {
         if (a->clearing)
                 return;
@@ -434,7 +436,7 @@ void agent_obey(Agent *a, const Argosy__ToHost *m) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME) {
                 if (m->welcome->seq == a->attach_seq)
                         obey_welcome(a, m->welcome);
-        } else if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS) {
+        } else if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS && a->welcomed_seq == a->attach_seq) {
                 Parcel parcel = {m->orders->specs, m->orders->n_specs};
 
                 agent_nodes_number(a, m->orders->nodes, m->orders->n_nodes);

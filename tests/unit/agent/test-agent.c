@@ -231,6 +231,25 @@ static void a_welcome_to_an_older_attach_is_ignored(void **state) {
         assert_int_equal(agent_n_units(w.agent), 1);
 }
 
+// The leader takes what the Attach says for all that is here: a start that was on its way is somewhere
+// else's.
+static void what_was_ordered_before_an_attach_is_not_obeyed_after_it(void **state) {
+        Fence fence;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        send_welcome(NULL, 0, 100);
+        loop_until(w.n_attaches == 2); // the lease is over
+        send_order((Order){.name = "old.service", .content = web, .revision = 5, .start = 5});
+        loop_until(fence_load(w.dir, &fence) == 0 && fence.index == w.index - 1);
+        uv_run(&test_loop, UV_RUN_ONCE);
+        assert_int_equal(agent_n_units(w.agent), 0);
+        send_welcome(NULL, 0, 60000);
+        loop_until(w.attached);
+        send_order((Order){.name = "new.service", .content = web, .revision = 7, .start = 7});
+        loop_until(answered("new.service", 7));
+}
+
 // The log of a recovered cluster may be shorter than what this host has obeyed.
 static void numbers_begin_again_after_a_recovery(void **state) {
         Order o = {.name = "web.service", .content = web, .revision = 90, .start = 90, .restart = 80};
@@ -971,6 +990,7 @@ int main(void) {
                 WORLD_TEST(the_lease_runs_out_and_comes_back),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
+                WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),
                 WORLD_TEST(numbers_begin_again_after_a_recovery),
                 WORLD_TEST(a_oneshot_that_somebody_cancels_is_not_done),
                 WORLD_TEST(units_survive_a_restart_of_argosyd),

@@ -104,6 +104,14 @@ static int say_later(Ticket *t, Argosy__Response *r) {
 
 // ------------------------------------------------------------------------------------------------ status
 
+static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
+        const Unit *u = unit_find(l, unit);
+        const Site *site = u ? site_find(u, n) : NULL;
+        char why[256];
+
+        return site && ordering_why(l, site, why, sizeof(why)) ? field_set(&s->why, why) : 0;
+}
+
 // What the leader knows better than the agent.
 static int complete_status(Leader *l, Argosy__Response *r, const char *unit, const Node *n) {
         const UnitEntry *e = cluster_state_find_unit(l->state, unit);
@@ -118,6 +126,8 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
                 return -ENOMEM;
         if (!e)
                 return 0;
+        if (n && !*s->why && say_what_it_waits_for(l, unit, n, s) < 0)
+                return -ENOMEM;
         s->revision = e->record->revision;
         return field_set(&s->desired, target_to_string(e->record->target));
 }
@@ -125,11 +135,22 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
 static Argosy__Response *status_new(Leader *l, const char *unit, const Node *n, const char *why) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
 
-        if (!r || complete_status(l, r, unit, n) < 0 || field_set(&r->status_reply->why, why) < 0) {
+        if (!r || complete_status(l, r, unit, n) < 0 || (why && field_set(&r->status_reply->why, why) < 0)) {
                 message_free(r);
                 return NULL;
         }
         return r;
+}
+
+static Argosy__Response *status_of_held(Leader *l, const char *unit, const Node *n) {
+        Argosy__Response *r = status_new(l, unit, n, NULL);
+        Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
+
+        if (row && field_set(&row->load, "-") == 0 && field_set(&row->active, "inactive") == 0 &&
+            field_set(&row->sub, "dead") == 0)
+                return r;
+        message_free(r);
+        return NULL;
 }
 
 static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
@@ -138,6 +159,8 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__Response *r;
         const char *why;
 
+        if (s && s->hold != HOLD_NOT && !s->reported) // the host does not know of it yet
+                return say_later(t, status_of_held(l, unit, n));
         if (n->host->attached && !node_is_dark(n))
                 return call(l, t, unit, n);
         why = u ? unit_braked(l, u) : NULL;

@@ -604,7 +604,11 @@ void ordering_drain(Leader *l);         // marks the orders that may go out now,
 SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wanted);
 // Notes that. True: nothing is to be sent; else the order is to be adjusted.
 bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted);
-void ordering_adjust(const Site *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o);
+void ordering_adjust(const Site *s, Argosy__UnitOrder *o);
+// Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a
+// circle.
+int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
+                   char **ret_why);
 Standing ordering_standing(const Leader *l, const char *name);
 // Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata);

@@ -9,13 +9,18 @@
 //
 // A unit that a host holds already gets an order in any case, since a Welcome without one means that it is
 // to go: one to be down while its start waits, one to stay up while its stop waits. Such an order has a
-// revision from before the start or stop, so that nobody takes the answer to it for the answer to that.
+// revision that no unit's record ever has, so that nobody takes the answer to it for an answer to the
+// record.
 //
 // Whatever is seen of a unit, or changes its record, ends in ordering_look(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it. Units without
 // dependencies cost one look into a table that has no entry for them.
+#include <errno.h>
+
 #include "leader-private.h"
 #include "str.h"
+
+enum { HELD_REVISION = 1 }; // the first change of a cluster is that of its own record
 
 // ------------------------------------------------------------------------------------------------ standing
 
@@ -113,6 +118,8 @@ Standing ordering_standing(const Leader *l, const char *name) {
         if (!u->node || host_is_lost(u->node->host)) // the next batch finds it another node
                 return list_is_linked(&u->moving) && !list_is_linked(&u->homeless) ? STANDING_COMING
                                                                                    : STANDING_NOWHERE;
+        if (unit_exclusion(u, u->node->number)) // likewise
+                return list_is_linked(&u->moving) ? STANDING_COMING : STANDING_NOWHERE;
         if (u->node->reason)
                 return STANDING_NOWHERE;
         if (!u->node->host->attached)
@@ -186,6 +193,8 @@ static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool b
                 return false;
         if (!unit_wanted_on(l, s->unit, e, s->node))
                 return true;
+        if (s->revision == HELD_REVISION) // it is as it was told to be, or runs by other hands
+                return e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return is_to_restart(l, s, e) ||
                        ((bound || s->hold == HOLD_BOUND) && s->revision >= e->record->start_rev);
@@ -244,19 +253,19 @@ bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {
                                  : (hold == HOLD_START || hold == HOLD_BLOCKED) && !s->reported;
 }
 
-void ordering_adjust(const Site *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o) {
+void ordering_adjust(const Site *s, Argosy__UnitOrder *o) {
         switch (s->hold) {
         case HOLD_START:
         case HOLD_BLOCKED:
         case HOLD_BOUND:
                 o->target = ARGOSY__TARGET__TARGET_LOADED;
-                o->revision = MAX_OF(MIN_OF(o->revision, r->start_rev), (uint64_t) 1) - 1;
+                o->revision = HELD_REVISION;
                 break;
         case HOLD_STOP:
                 if (o->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                         break;
                 o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
-                o->revision = (r->stop_rev ?: r->revision) - 1;
+                o->revision = HELD_REVISION;
                 break;
         case HOLD_NOT:
                 break;
@@ -360,4 +369,18 @@ int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         }
         unit_options_unref(options);
         return r;
+}
+
+int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
+                   char **ret_why) {
+        const DependencyCheck check = {.current = &l->dependencies};
+        char text[512];
+        unsigned line;
+        int r = dependencies_check_cycle(&check, name, options->dependencies, options->n_dependencies, text,
+                                         sizeof(text), &line);
+
+        if (r != -ELOOP)
+                return r;
+        *ret_why = str_printf("%s:%u: the order goes in a circle: %s", path, line, text);
+        return *ret_why ? -EINVAL : -ENOMEM;
 }

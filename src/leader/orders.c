@@ -164,7 +164,7 @@ static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argo
         o->restart_rev = c.restart_rev;
         o->stop_rev = r->stop_rev;
         o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
-        ordering_adjust(s, r, o);
+        ordering_adjust(s, o);
         return 0;
 }
 

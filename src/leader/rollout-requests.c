@@ -101,6 +101,8 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
                                          options->role);
                         r = why ? -EINVAL : -ENOMEM;
                 }
+                if (r == 0)
+                        r = ordering_check(t->leader, name, name, options, &why);
                 unit_options_unref(options);
         }
         if (r != -EINVAL)

@@ -53,6 +53,7 @@ def test_a_chain_starts_in_order_and_stops_in_reverse(c: Cluster):
     eventually(lambda: c.shown("back") == "loaded activating start")
     assert "waiting for back.service on n3, which is being started" in why(c, "middle")
     assert "waiting for middle.service on n2" in why(c, "front")
+    assert "waiting for middle.service on n2" in c.ctl_result("status front").out
     open_gate(n1, n3)
     eventually(lambda: c.shown("middle") == "loaded activating start")
     stays(lambda: c.where("front") is None, 0.3)

@@ -674,6 +674,36 @@ static void a_stop_overtakes_a_start(void **state) {
         assert_null(report_of("job.service")->outcome);
 }
 
+// What the leader holds back has a revision of no start, and the start that it was is wanted again
+// afterwards.
+static void what_was_held_back_starts_again_by_the_same_order(void **state) {
+        const Order start = {.name = "web.service", .content = web, .revision = 5, .start = 5},
+                    held = {.name = "web.service",
+                            .content = web,
+                            .loaded_only = true,
+                            .revision = 1,
+                            .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(start);
+        loop_until(answered("web.service", 5));
+        send_order(held);
+        loop_until(answered("web.service", 1));
+        assert_false(pid1_is_active(pid1, "web.service"));
+        send_order(start);
+        loop_until(answered("web.service", 5));
+        assert_true(pid1_is_active(pid1, "web.service"));
+
+        pid1_hold_jobs(pid1, true);
+        send_order(held);
+        loop_until(pid1_n_held(pid1) == 1);
+        send_order(start); // before the stop has ended
+        pid1_hold_jobs(pid1, false);
+        loop_until(pid1_runs(pid1, "web.service") == 3);
+        loop_until(answered("web.service", 5) && pid1_is_active(pid1, "web.service"));
+        assert_false(report_of("web.service")->drift);
+}
+
 static void content_that_was_not_sent_is_asked_for(void **state) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
@@ -1013,6 +1043,7 @@ int main(void) {
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
                 WORLD_TEST(looking_at_a_unit_again_writes_nothing),
                 WORLD_TEST(a_stop_overtakes_a_start),
+                WORLD_TEST(what_was_held_back_starts_again_by_the_same_order),
                 WORLD_TEST(content_that_was_not_sent_is_asked_for),
                 WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),
                 WORLD_TEST(a_name_that_is_active_without_a_file_is_refused),

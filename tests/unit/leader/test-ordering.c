@@ -429,6 +429,112 @@ static void who_is_bound_ends_before_the_other_one_moves(void **state) {
         assert_true(is_up(1, "a.service"));
 }
 
+static void an_update_may_close_no_circle_either(void **state) {
+        static const char content[] = SERVICE "[X-Argosy]\nAfter=a.service\n";
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint8_t id[16] = {1};
+        RigAnswer *a;
+
+        change(SUBMIT, "w@.service", SERVICE);
+        change(START, "w@1.service", NULL);
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=w@1.service\n");
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        rollout.name = (char *) "w@.service";
+        rollout.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        rollout.file = &file;
+        rollout.id = (ProtobufCBinaryData){.data = id, .len = 16};
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &rollout;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, EINVAL);
+        assert_non_null(strstr(a->responses[0]->message,
+                               "w@1.service:5: the order goes in a circle: w@1.service "
+                               "after a.service after w@1.service"));
+}
+
+static void status_says_what_a_unit_waits_for(void **state) {
+        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char *name = (char *) "a.service";
+        RigAnswer *a;
+
+        change(SUBMIT, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        status.names = &name;
+        status.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
+        request.status = &status;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->n > 0);
+        assert_string_equal(a->responses[0]->status_reply->why,
+                            "waiting for b.service on n2, which is being started");
+        assert_string_equal(a->responses[0]->status_reply->row->active, "inactive");
+}
+
+static void a_global_unit_is_up_when_it_is_up_everywhere_that_it_can(void **state) {
+        change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nGlobal=yes\n");
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        assert_null(rig_unit_on(&g, 1, "a.service"));
+        assert_int_equal(on(3, "b.service"), ACTIVATING);
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(rig_count_running(&g, "b.service"), 3);
+        assert_int_equal(on(1, "a.service"), ACTIVATING);
+        rig_pass_ms(&g, 1250);
+        g.stop_ms = 1000;
+        change(STOP, "b.service", NULL);
+        assert_int_equal(rig_count_running(&g, "b.service"), 3);
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(rig_count_running(&g, "b.service"), 0);
+}
+
+static void one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere(void **state) {
+        RigAnswer *wait;
+
+        rig_host(&g, 2)->refuses = true;
+        change(SUBMIT, "b.service", SERVICE ON_TWO_OR_THREE);
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        assert_int_equal(on(3, "b.service"), ACTIVATING);
+        assert_false(wait->final);
+        rig_pass_ms(&g, 3000);
+        assert_true(is_up(1, "a.service"));
+        assert_int_equal(wait->responses[wait->n - 1]->progress->done[0]->status, 0);
+}
+
+static void what_is_wanted_or_destroyed_meanwhile_is_not_waited_for(void **state) {
+        RigAnswer *wait;
+
+        change(START, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "After=b.service\n");
+        wait = rig_wait(&g, START, "a.service", rig_record(&g, "a.service")->revision);
+        change(ARGOSY__VERB__VERB_DESTROY, "b.service", NULL);
+        rig_pass_ms(&g, 1250);
+        assert_true(is_up(1, "a.service"));
+        assert_true(wait->final);
+        change(ARGOSY__VERB__VERB_DESTROY, "a.service", NULL);
+        assert_int_equal(g.leader->dependencies.names.count, 0); // nothing stays behind
+}
+
+static void a_file_without_the_dependency_ends_the_waiting(void **state) {
+        RigAnswer *a;
+
+        change(START, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "After=b.service\n");
+        assert_null(rig_unit_on(&g, 1, "a.service"));
+        a = rig_change_with(&g, START, "a.service", SERVICE ON("one"), true, NULL);
+        rig_settle(&g);
+        assert_int_equal(a->responses[0]->change->units[0]->status, 0);
+        assert_int_equal(on(1, "a.service"), ACTIVATING);
+        assert_int_equal(on(2, "b.service"), ACTIVATING);
+}
+
 // ------------------------------------------------------------------------------------------------ lives
 
 enum { UNITS = 10, LIVES = 60, STEP_MS = 250 };
@@ -573,6 +679,16 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(both_keep_their_order_when_their_node_is_emptied, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(who_is_bound_ends_before_the_other_one_moves, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(an_update_may_close_no_circle_either, setup, teardown),
+                cmocka_unit_test_setup_teardown(status_says_what_a_unit_waits_for, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_global_unit_is_up_when_it_is_up_everywhere_that_it_can,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(what_is_wanted_or_destroyed_meanwhile_is_not_waited_for,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(a_file_without_the_dependency_ends_the_waiting, setup,
                                                 teardown),
                 cmocka_unit_test(starts_are_in_order_and_stops_in_reverse_whatever_happens),
         };

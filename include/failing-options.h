@@ -10,6 +10,10 @@
 //      NodeLostDelaySec=SPAN           how long after the loss it moves; 0
 //      CutOff=keep|stop                the node is cut off from the leader: go on running, or stop
 //      CutOffSec=SPAN                  how long after the end of the lease it stops; 30 s
+//      RestartElsewhere=N              systemd has given the unit up N times on its node: start elsewhere;
+//      not
+//                                      given: a failed unit stays as it is
+//      RestartElsewhereDecaySec=SPAN   after this time a failure counts half; 10 min
 //
 // Refused: what cannot be meant (see failing_finish()), and with CutOff=stop settings of [Service] under
 // which nobody can say when it has certainly stopped.
@@ -23,6 +27,9 @@ enum {
         CUT_OFF_DEFAULT_SEC = 30,
         STOP_TIMEOUT_DEFAULT_SEC = 90, // systemd's own; a drop-in says it where the file does not
         STOP_TIMEOUT_MAX_SEC = 24 * 3600,
+        RESTART_ELSEWHERE_MAX = 100,
+        RESTART_DECAY_DEFAULT_SEC = 10 * 60,
+        RESTART_DECAY_MAX_SEC = 30 * 24 * 3600,
 };
 
 typedef enum NodeLost {
@@ -39,4 +46,6 @@ typedef struct FailingOptions {
         unsigned cut_off_sec;       // with cut_off_stop
         bool stop_timeout_is_given; // the file has a TimeoutStopSec= of its own
         uint64_t stop_us;           // with cut_off_stop: from being told to stop until it is killed, at most
+        unsigned restart_elsewhere; // failures on one node; 0: it is not started again
+        uint64_t restart_decay_us;  // half-life of a failure
 } FailingOptions;

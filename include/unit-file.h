@@ -20,8 +20,8 @@
 //      Global=BOOLEAN                  on every machine that fits; not together with MachineID=
 //      Manager=NAME ...                managers that may run it: system, user@UID, container@NAME, or globs
 //                                      over these; any of them. Without it only system managers
-//      NodeLost=, NodeLostDelaySec=, CutOff=, CutOffSec=    see failing-options.h; not in
-//      [X-Fleet]
+//      NodeLost=, NodeLostDelaySec=, CutOff=, CutOffSec=, RestartElsewhere=, RestartElsewhereDecaySec=
+//                                      see failing-options.h; not in [X-Fleet]
 //      MachineOf=, SameNodeAs=UNIT ... on the node where these are. Not with Global=, MachineID=
 //      Conflicts=GLOB ...              not on a node with a unit whose name matches; holds in both
 //                                      directions. Not with MachineID=. In [X-Argosy] it may not match the

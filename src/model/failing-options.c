@@ -14,6 +14,8 @@ typedef enum Key {
         KEY_NODE_LOST_DELAY,
         KEY_CUT_OFF,
         KEY_CUT_OFF_SEC,
+        KEY_RESTART_ELSEWHERE,
+        KEY_RESTART_DECAY,
 } Key;
 
 static const char *const keys[FAILING_KEYS] = {
@@ -21,9 +23,14 @@ static const char *const keys[FAILING_KEYS] = {
         [KEY_NODE_LOST_DELAY] = "NodeLostDelaySec",
         [KEY_CUT_OFF] = "CutOff",
         [KEY_CUT_OFF_SEC] = "CutOffSec",
+        [KEY_RESTART_ELSEWHERE] = "RestartElsewhere",
+        [KEY_RESTART_DECAY] = "RestartElsewhereDecaySec",
 };
 
-static const FailingOptions defaults = {.cut_off_sec = CUT_OFF_DEFAULT_SEC};
+static const FailingOptions defaults = {
+        .cut_off_sec = CUT_OFF_DEFAULT_SEC,
+        .restart_decay_us = RESTART_DECAY_DEFAULT_SEC * USEC_PER_SEC,
+};
 
 void failing_init(FailingParser *f) {
         *f = (FailingParser){.options = defaults};
@@ -88,6 +95,27 @@ static int parse_cut_off_sec(FailingOptions *o, const char *path, const IniLine 
         return 0;
 }
 
+static int parse_restart(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        uint64_t n;
+
+        if (!parse_u64(line->value, RESTART_ELSEWHERE_MAX, &n) || n == 0)
+                return refuse(ret_why, path, line->line,
+                              "RestartElsewhere=%.64s is not a number of failures from 1 to %d", line->value,
+                              RESTART_ELSEWHERE_MAX);
+        o->restart_elsewhere = (unsigned) n;
+        return 0;
+}
+
+static int parse_restart_decay(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        if (!parse_span(line->value, RESTART_DECAY_MAX_SEC, &o->restart_decay_us) ||
+            o->restart_decay_us < USEC_PER_SEC)
+                return refuse(ret_why, path, line->line,
+                              "RestartElsewhereDecaySec=%.64s is not a time span from 1s to 30 days, like "
+                              "10min",
+                              line->value);
+        return 0;
+}
+
 static void set_default(FailingOptions *o, Key key) {
         switch (key) {
         case KEY_NODE_LOST:
@@ -102,15 +130,20 @@ static void set_default(FailingOptions *o, Key key) {
         case KEY_CUT_OFF_SEC:
                 o->cut_off_sec = defaults.cut_off_sec;
                 break;
+        case KEY_RESTART_ELSEWHERE:
+                o->restart_elsewhere = defaults.restart_elsewhere;
+                break;
+        case KEY_RESTART_DECAY:
+                o->restart_decay_us = defaults.restart_decay_us;
+                break;
         }
 }
 
 int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why) {
         static int (*const parsers[])(FailingOptions *, const char *, const IniLine *, char **) = {
-                [KEY_NODE_LOST] = parse_node_lost,
-                [KEY_NODE_LOST_DELAY] = parse_delay,
-                [KEY_CUT_OFF] = parse_cut_off,
-                [KEY_CUT_OFF_SEC] = parse_cut_off_sec,
+                [KEY_NODE_LOST] = parse_node_lost,       [KEY_NODE_LOST_DELAY] = parse_delay,
+                [KEY_CUT_OFF] = parse_cut_off,           [KEY_CUT_OFF_SEC] = parse_cut_off_sec,
+                [KEY_RESTART_ELSEWHERE] = parse_restart, [KEY_RESTART_DECAY] = parse_restart_decay,
         };
         unsigned key;
 
@@ -184,16 +217,16 @@ static int find_stop_time(FailingParser *f, const char *path, char **ret_why) {
         return 0;
 }
 
-static int check_cut_off(FailingParser *f, const char *path, bool service, bool managers, char **ret_why) {
+static int check_cut_off(FailingParser *f, const char *path, const FailingContext *file, char **ret_why) {
         unsigned line = f->lines[KEY_CUT_OFF];
 
         if (!f->options.cut_off_stop)
                 return f->lines[KEY_CUT_OFF_SEC] ? refuse(ret_why, path, f->lines[KEY_CUT_OFF_SEC],
                                                           "CutOffSec= means nothing without CutOff=stop")
                                                  : 0;
-        if (!service)
+        if (!file->service)
                 return refuse(ret_why, path, line, "CutOff=stop is for services");
-        if (managers)
+        if (file->managers)
                 return refuse(ret_why, path, line,
                               "CutOff=stop and Manager= exclude each other: the guard belongs to the "
                               "machine's own systemd");
@@ -218,9 +251,33 @@ static int check_node_lost(const FailingParser *f, const char *path, bool global
         return 0;
 }
 
-int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool managers,
-                   char **ret_why) {
-        int r = check_node_lost(f, path, global, ret_why);
+// Of what `NodeLost=never` keeps where it is, of what runs everywhere anyway, and of what has ended for good
+// when it fails, nothing can be started elsewhere.
+static int check_restart(const FailingParser *f, const char *path, const FailingContext *file,
+                         char **ret_why) {
+        unsigned line = f->lines[KEY_RESTART_ELSEWHERE], decay = f->lines[KEY_RESTART_DECAY];
 
-        return r ?: check_cut_off(f, path, service, managers, ret_why);
+        if (!f->options.restart_elsewhere)
+                return decay ? refuse(ret_why, path, decay,
+                                      "RestartElsewhereDecaySec= means nothing without RestartElsewhere=")
+                             : 0;
+        if (file->global)
+                return refuse(ret_why, path, line,
+                              "RestartElsewhere= and Global= exclude each other: a global unit never moves");
+        if (file->ends)
+                return refuse(ret_why, path, line,
+                              "RestartElsewhere= is not for Type=oneshot: how a one-shot ended is kept, and "
+                              "only `start` runs it again");
+        if (f->options.node_lost == NODE_LOST_NEVER)
+                return refuse(ret_why, path, MAX_OF(line, f->lines[KEY_NODE_LOST]),
+                              "RestartElsewhere= and NodeLost=never exclude each other: the unit never "
+                              "leaves its node");
+        return 0;
+}
+
+int failing_finish(FailingParser *f, const char *path, const FailingContext *file, char **ret_why) {
+        int r = check_node_lost(f, path, file->global, ret_why);
+
+        r = r ?: check_restart(f, path, file, ret_why);
+        return r ?: check_cut_off(f, path, file, ret_why);
 }

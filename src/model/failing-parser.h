@@ -7,7 +7,7 @@
 #include "ini-reader.h"
 #include "macro.h"
 
-enum { FAILING_KEYS = 4 };
+enum { FAILING_KEYS = 6 };
 
 typedef struct FailingParser {
         FailingOptions options;
@@ -24,6 +24,12 @@ void failing_init(FailingParser *f);
 int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why);
 // A line of [Service].
 void failing_on_service(FailingParser *f, const IniLine *line);
-// When all lines are known. `service`: there is a [Service] section. 0, -EINVAL, -ENOMEM.
-int failing_finish(FailingParser *f, const char *path, bool service, bool global, bool managers,
-                   char **ret_why);
+// What the rest of the file says.
+typedef struct FailingContext {
+        bool service; // there is a [Service] section
+        bool ends;    // a one-shot that ends for good
+        bool global, managers;
+} FailingContext;
+
+// When all lines are known. 0, -EINVAL, -ENOMEM.
+int failing_finish(FailingParser *f, const char *path, const FailingContext *file, char **ret_why);

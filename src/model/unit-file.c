@@ -404,12 +404,13 @@ static int read_lines(Parser *p, const void *content, size_t len) {
 
 static int finish_failing(Parser *p) {
         UnitFile *f = p->file;
-        bool managers = false;
+        FailingContext file = {
+                .service = p->has_service, .ends = f->oneshot && !f->remain, .global = f->global};
         int r;
 
         for (size_t i = 0; i < f->n_raw; i++)
-                managers |= f->raw[i].kind == RAW_MANAGER;
-        r = failing_finish(&p->failing, p->path, p->has_service, f->global, managers, p->ret_why);
+                file.managers |= f->raw[i].kind == RAW_MANAGER;
+        r = failing_finish(&p->failing, p->path, &file, p->ret_why);
         f->failing = p->failing.options;
         return r;
 }
@@ -426,14 +427,10 @@ static int check_together(Parser *p, const RawOption *raw) {
         static const struct {
                 RawKind kind;
                 const char *key;
-        } with_global[] = {{RAW_MACHINE_ID, "MachineID"},
-                           {RAW_SAME_NODE, "MachineOf"},
-                           {RAW_SPREAD, "SpreadOver"},
-                           {RAW_PREFER_SPREAD, "PreferSpreadOver"},
-                           {RAW_PACKING, "Packing"},
-                           {RAW_ROLE, "Role"},
-                           {RAW_PRIORITY, "Priority"},
-                           {RAW_PREEMPTIBLE, "Preemptible"}},
+        } with_global[] = {{RAW_MACHINE_ID, "MachineID"}, {RAW_SAME_NODE, "MachineOf"},
+                           {RAW_SPREAD, "SpreadOver"},    {RAW_PREFER_SPREAD, "PreferSpreadOver"},
+                           {RAW_PACKING, "Packing"},      {RAW_ROLE, "Role"},
+                           {RAW_PRIORITY, "Priority"},    {RAW_PREEMPTIBLE, "Preemptible"}},
           with_id[] = {{RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}};
         const RawOption *id = find_raw(p->file, RAW_MACHINE_ID);
 

@@ -322,6 +322,22 @@ static void what_happens_when_things_go_wrong_is_read(void **state) {
         assert_int_equal(undone->failing.cut_off_sec, CUT_OFF_DEFAULT_SEC);
 }
 
+static void who_fails_is_started_elsewhere_if_the_file_says_so(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *plain = parse("[Service]\nExecStart=/bin/true\n");
+        _cleanup_(unit_file_freep) UnitFile *f =
+                parse("[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/x\n[X-Argosy]\n"
+                      "RestartElsewhere=3\nRestartElsewhereDecaySec=1h\nNodeLost=keep\n");
+        _cleanup_(unit_file_freep) UnitFile *undone =
+                parse("[X-Argosy]\nRestartElsewhere=3\nRestartElsewhereDecaySec=1h\nRestartElsewhere=\n"
+                      "RestartElsewhereDecaySec=\nGlobal=yes\n");
+
+        assert_int_equal(plain->failing.restart_elsewhere, 0);
+        assert_int_equal(f->failing.restart_elsewhere, 3);
+        assert_true(f->failing.restart_decay_us == 3600000000ULL);
+        assert_int_equal(undone->failing.restart_elsewhere, 0);
+        assert_int_equal(undone->failing.restart_decay_us, 600000000);
+}
+
 static void a_unit_without_a_stop_timeout_has_systemds(void **state) {
         _cleanup_(unit_file_freep) UnitFile *f = parse(
                 "[Service]\nExecStart=/x\nKillMode=process\nKillMode=mixed\n[X-Argosy]\nCutOff=stop\n");
@@ -341,6 +357,19 @@ static void contradictions_about_what_goes_wrong_are_refused_with_their_line(voi
                 {"[X-Argosy]\nNodeLost=keep\nNodeLostDelaySec=5\n", ":3: NodeLostDelaySec= means nothing"},
                 {"[X-Argosy]\nNodeLostDelaySec=5\nGlobal=yes\n", ":2: NodeLostDelaySec= and Global="},
                 {"[X-Argosy]\nNodeLost=keep\nGlobal=yes\n", ":2: NodeLost= and Global="},
+                {"[X-Argosy]\nRestartElsewhere=0\n", ":2: RestartElsewhere=0 is not a number of failures"},
+                {"[X-Argosy]\nRestartElsewhere=101\n", ":2: RestartElsewhere=101 is not a number"},
+                {"[X-Argosy]\nRestartElsewhere=yes\n", ":2: RestartElsewhere=yes is not a number"},
+                {"[X-Fleet]\nRestartElsewhere=3\n", ":2: unknown option RestartElsewhere="},
+                {"[X-Argosy]\nRestartElsewhere=3\nRestartElsewhereDecaySec=0.5\n",
+                 ":3: RestartElsewhereDecaySec=0.5 is not a time span"},
+                {"[X-Argosy]\nRestartElsewhereDecaySec=5min\n",
+                 ":2: RestartElsewhereDecaySec= means nothing without RestartElsewhere="},
+                {"[X-Argosy]\nRestartElsewhere=3\nGlobal=yes\n", ":2: RestartElsewhere= and Global="},
+                {"[X-Argosy]\nRestartElsewhere=3\nNodeLost=never\n",
+                 ":3: RestartElsewhere= and NodeLost=never exclude"},
+                {"[Service]\nType=oneshot\nExecStart=/x\n[X-Argosy]\nRestartElsewhere=3\n",
+                 ":5: RestartElsewhere= is not for Type=oneshot"},
                 {"[X-Argosy]\nCutOff=perhaps\n", ":2: CutOff=perhaps is neither"},
                 {"[X-Argosy]\nCutOffSec=5\n", ":2: CutOffSec= means nothing without CutOff=stop"},
                 {"[X-Argosy]\nCutOff=keep\nCutOffSec=5\n", ":3: CutOffSec= means nothing"},
@@ -485,6 +514,7 @@ int main(void) {
                 cmocka_unit_test(templates_depend_on_templates),
                 cmocka_unit_test(no_unit_depends_on_itself),
                 cmocka_unit_test(what_happens_when_things_go_wrong_is_read),
+                cmocka_unit_test(who_fails_is_started_elsewhere_if_the_file_says_so),
                 cmocka_unit_test(a_unit_without_a_stop_timeout_has_systemds),
                 cmocka_unit_test(contradictions_about_what_goes_wrong_are_refused_with_their_line),
                 cmocka_unit_test(what_systemd_only_warns_about_passes),

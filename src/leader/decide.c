@@ -3,9 +3,9 @@
 // What goes into the next log entry: everything that has become decidable since the last one was proposed.
 // Only one entry is on its way at a time, because what is decided here builds on the state as it is applied.
 //
-// In this order: units whose node is lost or refuses them, outcomes, what hosts say about themselves,
-// voters, units without a node if something has changed for them, and requests as they came. Whatever
-// touches a record that the entry touches already waits.
+// In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
+// themselves, voters, units without a node if something has changed for them, and requests as they came.
+// Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
 #include "dry-run.h"
@@ -345,8 +345,10 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
         for (size_t i = 0; i < change->n_names; i++) {
                 Unit *u = unit_find(l, change->names[i]);
 
-                if (u && !u->node)
+                if (u && !u->node) {
                         unit_forget_exclusions(l, u, 0);
+                        retries_forget(l, u);
+                }
         }
 }
 
@@ -584,6 +586,7 @@ static void take_back(Leader *l) {
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         l->retry_homeless = true;
         rollouts_look_again(l);
+        retries_take_back(l);
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->wish_due = ((Host *) slot->value)->wish;
         map_foreach (slot, &l->nodes) {
@@ -673,6 +676,8 @@ static int decide_ours(Decision *d) {
         int r;
 
         r = decide_moves(d);
+        if (r >= 0)
+                r = retries_decide(d->leader, &d->batch, &d->placer);
         if (r >= 0)
                 r = decide_outcomes(d);
         if (r >= 0)

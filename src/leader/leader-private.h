@@ -22,6 +22,7 @@
 //   losses.c       the brake on moving when many hosts are lost
 //   failing.c      units of lost nodes that do not move at once
 //   homeless.c     who waits for a node: whose turn it is, and who makes room
+//   retries.c      units that systemd has given up, started again
 //   homes.c        nodes that a unit has left and may still run on
 //   nodes.c        cordon, drain, labels
 //   groups.c       units that stand in for each other, and how many of them may be down
@@ -50,6 +51,7 @@
 #include "leader.h"
 #include "lease.h"
 #include "mates.h"
+#include "retries.h"
 #include "unit-file.h"
 #include "uvx.h"
 #include "wait.h"
@@ -183,6 +185,7 @@ struct Unit {
         ListNode homeless; // in Leader.homeless: no node takes it, or it is stranded on a lost one
         ListNode touched;  // in Leader.touched: waits are to look at it again
         Due due;           // in Leader.dues: it is put into Leader.moving when its time comes
+        Retry *retry;      // NULL: it has not failed, or is not started again for it
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any
         uint32_t place;    // its number in the Placement + 1; 0: not there
@@ -295,10 +298,12 @@ struct Leader {
         PlacerTables *places;
         ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
         ListNode globals, moving, homeless, touched, outcomes, excluded;
-        ListNode awaiting;   // Site.awaiting
-        bool homes_due;      // a host was heard, lost or removed: they may go on
-        DueHeap dues;        // Unit.due
-        bool retry_homeless; // a node came or changed: somebody may take them now
+        ListNode awaiting;                             // Site.awaiting
+        bool homes_due;                                // a host was heard, lost or removed: they may go on
+        DueHeap dues;                                  // Unit.due
+        DueHeap retry_dues;                            // Retry.due
+        ListNode retries, retries_held, retries_stuck; // Retry.queue
+        bool retry_homeless;                           // a node came or changed: somebody may take them now
         bool globals_changed;
         bool braked;      // so many hosts were lost at once that their units stay where they are
         bool brake_due;   // that is to be judged again
@@ -500,6 +505,9 @@ int failing_delay(Leader *l, Unit *u, uint64_t at_us);
 void failing_on_time(Leader *l);
 // Why it has not left its lost node yet; false: no such reason.
 bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);
+
+// placer.c, for retries.c: the node's host is chosen less for a while.
+void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us);
 
 // homes.c
 // Until when the unit may run on a node that it has left or is to leave: a boot time that is to come,

@@ -54,6 +54,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, due_next(&l->dues));
+        due = earlier(due, due_next(&l->retry_dues));
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
@@ -68,6 +69,7 @@ void leader_on_time(Leader *l) {
                 return;
         sessions_on_time(l, leader_now(l));
         failing_on_time(l);
+        retries_on_time(l);
         if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
@@ -529,6 +531,7 @@ static void finish_close(Leader *l) {
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
         due_heap_done(&l->dues);
+        due_heap_done(&l->retry_dues);
         l->closed(l->closed_data);
         free(l);
 }

@@ -348,7 +348,7 @@ static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, b
 
 // ------------------------------------------------------------------------------------------------ time
 
-static int fade(Placement *p) {
+static int fade_penalties(Placement *p) {
         int r = 0;
 
         for (uint32_t i = p->penalised.n; i-- > 0 && r >= 0;) {
@@ -358,6 +358,12 @@ static int fade(Placement *p) {
                         numbers_drop(&p->penalised, host);
                 r = index_put_host(p, host);
         }
+        return r;
+}
+
+static int fade(Placement *p) {
+        int r = fade_penalties(p);
+
         for (uint32_t i = 0; i < p->n_timed && r >= 0;) {
                 Excluded e = p->timed[i];
 
@@ -453,6 +459,8 @@ int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_n
         *ret_node = PLACEMENT_NONE;
         p->now_us = MAX_OF(p->now_us, now_us);
         p->n_decisions = p->n_disruptions = 0;
+        if (fade_penalties(p) < 0)
+                p->broken = true;
         queues_look_at_freed(p);
         if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE && p->queues[u->queue].blocked)
                 return p->broken ? -ENOMEM : 0; // nothing has changed for it

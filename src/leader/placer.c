@@ -445,7 +445,8 @@ Placer *placer_free(Placer *p) {
         for (size_t i = 0; p && i < p->n_touched; i++) {
                 Unit *u = unit_find(l, p->touched[i]);
 
-                if (u && placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name)) < 0)
+                if (u && (retries_bar(l, u, RETRY_BAR_NONE) < 0 ||
+                          placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name)) < 0))
                         l->pause_us = leader_now(l);
                 free(p->touched[i]);
         }
@@ -465,10 +466,13 @@ static int explain(Placer *p, uint32_t unit, const char *name, PlacerAnswer *res
                 const Node *node = l->places->nodes[refusals[i].node];
                 const Unit *u = unit_find(l, name);
                 const char *why = NULL;
+                char failed[64];
 
-                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && u && node)
+                if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && u && node) {
                         why = unit_exclusion(u, node->number);
-                else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
+                        if (!why && retries_refusal(l, u, node->number, failed, sizeof failed))
+                                why = failed;
+                } else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
                         (void) node_takes_units(node, &why);
                 r = FIELD_APPEND(result->refusals, result->n_refusals,
                                  refusal_new(node ? node->name : "?", why ?: refusals[i].reason));
@@ -492,6 +496,25 @@ static int prepare(Placer *p, const char *name, const UnitOptions *options, uint
         return r < 0 ? r : set_options(p->leader, name, *ret, options);
 }
 
+// Where it has failed only if it would be on no node otherwise.
+static int find_node(Leader *l, const char *name, uint32_t unit, uint32_t *ret) {
+        const Unit *u = unit_find(l, name);
+        int r;
+
+        for (RetryBar bar = retries_first_bar(u);; bar++) {
+                r = retries_bar(l, u, bar);
+                r = r < 0 ? r : placement_move(l->places->placement, unit, leader_now(l), ret);
+                if (r < 0 || *ret != PLACEMENT_NONE || bar == retries_last_bar(u))
+                        return r;
+        }
+}
+
+void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us) {
+        if (n->host->place && placement_host_penalise(l->places->placement, n->host->place - 1, points,
+                                                      half_us, leader_now(l)) < 0)
+                l->pause_us = leader_now(l);
+}
+
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool want_reasons,
                  PlacerAnswer *ret) {
         Leader *l = p->leader;
@@ -500,7 +523,7 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
         int r = prepare(p, name, options, &unit);
 
         r = r < 0 ? r : placement_unit_want(l->places->placement, unit, true);
-        r = r < 0 ? r : placement_move(l->places->placement, unit, leader_now(l), &node);
+        r = r < 0 ? r : find_node(l, name, unit, &node);
         if (r < 0)
                 return r;
         if (node != PLACEMENT_NONE) {
@@ -695,6 +718,7 @@ static int explain_uncountable(Leader *l, PlacerAnswer *result) {
 // Why a unit that is to run has no node that it could run on.
 int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n) {
         _cleanup_(placer_freep) Placer *p = NULL;
+        const Unit *u = unit_find(l, e->record->name);
         UnitOptions *options = NULL;
         PlacerAnswer place = {};
         uint32_t unit;
@@ -705,6 +729,8 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
                 r = placer_new(l, 0, &p);
         if (r >= 0)
                 r = prepare(p, e->record->name, options, &unit);
+        if (r >= 0 && retries_are_stuck(u))
+                r = retries_bar(l, u, RETRY_BAR_LIMIT);
         if (r >= 0)
                 r = explain(p, unit, e->record->name, &place);
         unit_options_unref(options);

@@ -261,6 +261,7 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->touched);
         list_unlink(&u->order_due);
         due_clear(&l->dues, &u->due);
+        retries_forget(l, u);
         group_leave(l, u);
         homeless_forget(u);
         placer_on_unit_freed(l, u);
@@ -466,6 +467,7 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 list_append(&l->globals, &u->global);
         list_foreach (i, &u->sites)
                 site_count(CONTAINER_OF(i, Site, by_unit));
+        retries_on_record(l, u, e);
         if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);
@@ -525,4 +527,7 @@ void registry_clear(Leader *l) {
         list_init(&l->outcomes);
         list_init(&l->excluded);
         list_init(&l->awaiting);
+        list_init(&l->retries);
+        list_init(&l->retries_held);
+        list_init(&l->retries_stuck);
 }

@@ -67,6 +67,7 @@ static void rollout_end(Leader *l, Rollout *o) {
 
         list_unlink(&o->all);
         g->rollout = NULL;
+        retries_on_rollout_end(l);
         free(o);
         if (unit_name_kind(g->name, NULL) == UNIT_NAME_TEMPLATE || list_is_empty(&g->units))
                 group_drop_if_unused(l, g);

@@ -320,6 +320,7 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
                 orders_release(l, s->unit);
         if (report->refused)
                 note_refusal(l, s, report);
+        retries_on_report(l, s->unit, s);
         unit_touch(l, s->unit);
 }
 

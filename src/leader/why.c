@@ -56,6 +56,7 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
         const Node *ends = node_that_ends(l, s);
         const Unit *room = s && list_is_linked(&s->awaiting) ? homeless_awaited(s) : NULL;
         const char *why = NULL;
+        char next[REASON_SIZE / 2];
 
         ret[0] = 0;
         if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
@@ -81,6 +82,8 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                          "somebody stopped it there without argosy; `start` starts it again");
         else
                 reason_of_state(s, r, ret);
+        if (retries_phrase(l, u, next, sizeof(next)))
+                snprintf(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
         if (!ret[0] && group_holds_back(u))
                 snprintf(ret, REASON_SIZE,
                          "it is to leave its node and waits: %zu of its group are down already, "
@@ -127,12 +130,15 @@ static void tell(const Teller *t, const Leader *l, Argosy__Response *r) {
 
 static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
         const Site *s = u ? site_find(u, n) : NULL;
+        _cleanup_free_ char *ignored = NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;
 
         reason_of_site(l, u, s, n, e->record, why);
         r = why_new(e, n->name, why);
-        if (r && s && site_fill_row(s, r->status_reply->row) < 0) {
+        if (r && ((s && site_fill_row(s, r->status_reply->row) < 0) ||
+                  (retries_are_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
+                                                    &r->status_reply->n_refusals) < 0))) {
                 message_free(r);
                 r = NULL;
         }

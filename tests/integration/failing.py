@@ -14,6 +14,13 @@ FENCED_LATER = STUBBORN + "[X-Argosy]\nCutOff=stop\nCutOffSec=4\n"
 KEPT = SLEEPER + "[X-Argosy]\nNodeLost=keep\n"
 DELAYED = SLEEPER + "[X-Argosy]\nNodeLostDelaySec=4s\n"
 
+PICKY = """[Service]
+ExecStart=/bin/sh -c 'echo start >> /run/picky-starts; test ! -e /run/picky-is-bad && exec sleep infinity'
+[X-Argosy]
+RestartElsewhere=2
+"""
+HOPELESS = "[Service]\nExecStart=/bin/false\n[X-Argosy]\nRestartElsewhere=1\nHost={} {}\n"
+
 
 def units_on(c, pattern, node):
     return {unit for unit, nodes in c.active(pattern).items() if node.name in nodes}
@@ -99,6 +106,31 @@ def test_units_wait_for_a_lost_node_as_long_as_they_say(c: Cluster):
     node.boot()
     eventually(lambda: units_on(c, "kept@*", node) == {kept})
     assert not units_on(c, "late@*", node)
+
+
+def test_what_fails_on_a_node_is_started_on_another_one(c: Cluster):
+    node = c.followers()[0]
+    others = [other for other in c.nodes if other.name != node.name]
+    node.run("touch /run/picky-is-bad")
+    for other in others:
+        c.ctl(f"cordon {other.name}")
+    c.submit("picky.service", PICKY)
+    c.ctl_result("start picky")  # whether it fails before its job ends is systemd's to say
+    assert c.row("picky.service")["node"] == node.name
+    for other in others:
+        c.ctl(f"uncordon {other.name}")
+    eventually(lambda: "picky.service" in c.active("picky*"))
+    assert c.where("picky.service").name != node.name
+    assert node.run("cat /run/picky-starts").split() == ["start", "start"]
+
+
+def test_what_fails_everywhere_ends_as_failed_and_says_so(c: Cluster):
+    hosts = [node.name for node in c.followers()[:2]]
+    c.submit("hopeless.service", HOPELESS.format(*hosts))
+    c.ctl_result("start hopeless")
+    eventually(lambda: "no other node takes it (RestartElsewhere=1)" in why(c, "hopeless"))
+    assert why(c, "hopeless").count("it failed there") == 2
+    assert c.shown("hopeless.service") == "loaded failed failed"
 
 
 main(nodes=4, conf=QUICK)

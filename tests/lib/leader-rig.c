@@ -206,6 +206,7 @@ static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *
         r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = u->active;
         r->sub = u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? "running" : "dead";
+        r->since_us = u->since_us;
 }
 
 static void report(RigHost *h, Argosy__UnitReport *r) {
@@ -221,6 +222,8 @@ void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
         Argosy__UnitReport r;
 
+        if (u->active != active)
+                u->since_us = g->wall_us + ++g->n_states;
         u->active = active;
         fill_report(h, u, &r);
         if (kind != ARGOSY__OUTCOME__KIND__NONE) {
@@ -319,10 +322,11 @@ static void give_up_the_lost(Rig *g) {
 }
 
 static void end_start(RigHost *h, RigUnit *u) {
-        bool bad = u->order->spec.len == HASH_SIZE &&
+        bool bad = !h->sound && u->order->spec.len == HASH_SIZE &&
                    memcmp(u->order->spec.data, h->rig->bad.bytes, HASH_SIZE) == 0;
 
         u->ready_us = 0;
+        u->since_us = h->rig->wall_us + ++h->rig->n_states;
         u->answered = u->order->revision;
         u->dirty = true;
         u->active = u->stopping ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE

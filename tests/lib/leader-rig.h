@@ -27,6 +27,7 @@ typedef struct RigUnit { // what a fake host does with one unit
         bool stopping;             // it is a stop
         Argosy__ActiveState active;
         Argosy__Outcome__Kind outcome; // told with the next Attach
+        uint64_t since_us;             // when its state changed last, no two alike in one rig
         bool dirty;                    // to be reported
         bool given_up; // its host was lost or its record removed: it may be started elsewhere
 } RigUnit;
@@ -41,6 +42,7 @@ typedef struct RigHost {
         bool attached;                // sent Attach in this session
         bool welcomed;
         bool lazy;             // obeys, but reports nothing until told to (rig_host_report)
+        bool sound;            // units with Rig.bad run here
         bool refuses;          // every name belongs to somebody else here
         const char *manager;   // that it has besides "system", told with the next Attach; NULL: none
         const char *reason;    // why that one cannot be used; NULL: it can
@@ -78,6 +80,7 @@ struct Rig {
         uint64_t now_us, wall_us;
         Hash bad;          // units with this content fail
         unsigned stop_ms;  // same for a stop by an order that is no removal
+        unsigned n_states; // state changes of units, all together
         unsigned start_ms; // how long a restart takes, while rig_pass_ms() lets time pass
         RigHost hosts[RIG_HOSTS_MAX];
         size_t n_hosts;

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units with RestartElsewhere= that systemd has given up: they are started again, where they are or on
+// another node, as retry.h says.
+//
+// What counts is a report of such a unit on its node, from after its last start, that it is `failed`, and
+// will not be tried again by systemd itself. Reports are told apart by the time since which it has failed,
+// so one that is repeated, by the agent or with a new session, counts once. Whether the unit still has
+// failed, still belongs there and is nobody else's business is asked again when its back-off is over:
+//
+//      its host is lost or away         NodeLost= decides; when it is back, what it says then counts
+//      it is wanted elsewhere by now    whoever moved it has started it there
+//      a rollout of its group           judges it, and may take its content back: looked at when that ends
+//      MaxUnavailable=                  is not asked, since the unit is down already; but it counts as down
+//
+// The points are in this leader's memory only. A new one finds, from what the agents say when they attach,
+// the units that have failed, counts each as one failure, and begins anew with them: at worst they are tried
+// so many times more. What was done, a new start or another node, is in the unit's record. An explicit
+// start, or new content, forgets them.
+//
+// A Retry lives from a unit's first failure until its record is gone, or one of these.
+#include "retries.h"
+
+#include <errno.h>
+
+#include "leader-private.h"
+#include "retry.h"
+#include "str.h"
+
+enum {
+        NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
+        BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2,
+};
+
+struct Retry {
+        Leader *leader;
+        Unit *unit;
+        Due due;        // in Leader.retry_dues: it is looked at then
+        ListNode queue; // in Leader.retries, to be decided about; .retries_held, until a rollout has ended;
+                        // or .retries_stuck, for which a node may come
+        RetryLog log;
+        Hash spec;
+        uint64_t start_rev;
+        bool flying; // the batch in the making, or on its way, starts it
+        bool asking; // nodes where it fails are no choice at present
+        bool stuck;  // no other node took it when it was asked last
+};
+
+static uint64_t half_us(const UnitEntry *e) {
+        return failing_options_of(e)->restart_decay_us;
+}
+
+static bool has_failed(const Unit *u, const UnitEntry *e, const Site *s) {
+        const Argosy__UnitRecord *r = e ? e->record : NULL;
+
+        return r && !e->removed && r->target == ARGOSY__TARGET__TARGET_LAUNCHED && !r->global && u->node &&
+               s && s->node == u->node && s->reported && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
+               s->revision >= r->start_rev && !(s->sub && strstr(s->sub, "auto-restart")) &&
+               !record_final_outcome(r, r->node);
+}
+
+static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
+        Retry *t = u->retry;
+
+        if (t)
+                return t;
+        t = calloc(1, sizeof(*t));
+        if (!t)
+                return NULL;
+        t->leader = l;
+        t->unit = u;
+        t->spec = e->spec->hash;
+        t->start_rev = e->record->start_rev;
+        list_init(&t->queue);
+        return u->retry = t;
+}
+
+void retries_forget(Leader *l, Unit *u) {
+        Retry *t = u->retry;
+
+        if (!t)
+                return;
+        if (retries_bar(l, u, RETRY_BAR_NONE) < 0)
+                l->pause_us = leader_now(l);
+        due_clear(&l->retry_dues, &t->due);
+        list_unlink(&t->queue);
+        u->retry = NULL;
+        free(t);
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+void retries_on_report(Leader *l, Unit *u, const Site *s) {
+        const UnitEntry *e = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
+                                     ? cluster_state_find_unit(l->state, u->name)
+                                     : NULL;
+        uint64_t now = leader_now(l);
+        Retry *t;
+
+        if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
+                return;
+        t = retry_get(l, u, e);
+        if (!t)
+                return; // out of memory: its next report may do better
+        if (!retry_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev, half_us(e), now) &&
+            (t->due.place || list_is_linked(&t->queue) || t->flying))
+                return; // it waits for its time already
+        t->stuck = false;
+        list_unlink(&t->queue);
+        (void) due_set(&l->retry_dues, &t->due, now + retry_delay_us(retry_total(&t->log, half_us(e), now)));
+}
+
+void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
+        const Argosy__UnitRecord *r = e->record;
+        Retry *t = u->retry;
+
+        if (!t)
+                return;
+        if (e->removed || r->target != ARGOSY__TARGET__TARGET_LAUNCHED || r->global ||
+            !hash_equal(&t->spec, &e->spec->hash) || (r->start_rev != t->start_rev && !t->flying)) {
+                retries_forget(l, u);
+                return;
+        }
+        t->start_rev = r->start_rev;
+        t->flying = false;
+}
+
+void retries_on_time(Leader *l) {
+        Due *d;
+
+        while ((d = due_pop(&l->retry_dues, leader_now(l)))) {
+                Retry *t = CONTAINER_OF(d, Retry, due);
+
+                list_unlink(&t->queue);
+                list_append(&l->retries, &t->queue);
+        }
+}
+
+static bool is_a_rollouts(const Unit *u) {
+        return u->group && u->group->rollout;
+}
+
+void retries_on_rollout_end(Leader *l) {
+        list_splice(&l->retries, &l->retries_held);
+        leader_mark(l);
+}
+
+void retries_take_back(Leader *l) {
+        map_foreach (slot, &l->units) {
+                Retry *t = ((Unit *) slot->value)->retry;
+
+                if (!t || !t->flying)
+                        continue;
+                t->flying = false;
+                (void) due_set(&l->retry_dues, &t->due, l->pause_us);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ placing
+
+RetryBar retries_first_bar(const Unit *u) {
+        return u && u->retry ? RETRY_BAR_ANY : RETRY_BAR_NONE;
+}
+
+RetryBar retries_last_bar(const Unit *u) {
+        return u && u->retry && u->retry->asking ? RETRY_BAR_LIMIT : RETRY_BAR_NONE;
+}
+
+static unsigned failures_on(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t node) {
+        return retry_failures(&u->retry->log, node, half_us(e), leader_now(l));
+}
+
+int retries_bar(Leader *l, const Unit *u, RetryBar bar) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u ? u->name : "");
+        unsigned limit = bar == RETRY_BAR_ANY || !e ? 1 : failing_options_of(e)->restart_elsewhere;
+        int r = 0;
+
+        for (size_t i = 0; u && u->retry && i < u->retry->log.n && r >= 0; i++) {
+                uint32_t node = u->retry->log.nodes[i].node;
+                bool barred = e && bar != RETRY_BAR_NONE && failures_on(l, u, e, node) >= limit;
+
+                if (!unit_exclusion(u, node) && node_find(l, node))
+                        r = placer_on_exclusion(l, u, node, barred);
+        }
+        return r;
+}
+
+bool retries_hold(const Leader *l, const Unit *u) {
+        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
+
+        return e && retry_total(&u->retry->log, half_us(e), leader_now(l)) > 0;
+}
+
+bool retries_refusal(const Leader *l, const Unit *u, uint32_t node, char *ret, size_t size) {
+        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
+        unsigned n = e ? failures_on(l, u, e, node) : 0;
+
+        if (n)
+                snprintf(ret, size, "it failed there%s", n > 1 ? " again and again" : "");
+        return n;
+}
+
+// ------------------------------------------------------------------------------------------------ deciding
+
+// Nothing more is to be done before one of its nodes counts as good again.
+static void stay(Leader *l, Retry *t, const UnitEntry *e) {
+        uint64_t now = leader_now(l),
+                 at = retry_forgiven_us(&t->log, failing_options_of(e)->restart_elsewhere, half_us(e), now);
+
+        t->stuck = true;
+        list_append(&l->retries_stuck, &t->queue);
+        if (at != RETRY_NEVER)
+                (void) due_set(&l->retry_dues, &t->due,
+                               MAX_OF(at, now + RETRY_DELAY_MIN_SEC * USEC_PER_SEC));
+}
+
+// 0 and *ret, 0 there if none takes it.
+static int find_node(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer, uint32_t *ret) {
+        Unit *u = t->unit;
+        UnitOptions *options = NULL;
+        PlacerAnswer place = {};
+        int r = unit_options_of(e, &options);
+
+        *ret = 0;
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        // What is activated by another one is where that is.
+        if (!follow_node(l, b, u->name, mates_activated(&l->mates, u->name), options)) {
+                r = *placer ? 0 : placer_new(l, 0, placer);
+                t->asking = true;
+                r = r < 0 ? r : placer_place(*placer, u->name, options, false, &place);
+                t->asking = false;
+                *ret = r < 0 ? 0 : place.node;
+        }
+        unit_options_unref(options);
+        return r == -ENOSPC || r == -EINVAL ? 0 : r;
+}
+
+static int start_elsewhere(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer) {
+        Argosy__UnitRecord next = *e->record;
+        uint32_t node;
+        int r = find_node(l, b, t, e, placer, &node);
+
+        if (r < 0)
+                return r;
+        if (!node || node == e->record->node) {
+                stay(l, t, e);
+                return 0;
+        }
+        placer_penalise(l, t->unit->node, NODE_PENALTY, half_us(e));
+        next.node = node;
+        t->flying = true;
+        follow_look_again(l, t->unit->name);
+        return draft_put_unit(b, &next, 0, e->record->revision);
+}
+
+static int start_here(Draft *b, Retry *t, const UnitEntry *e) {
+        Argosy__UnitRecord next = *e->record;
+
+        t->flying = true;
+        return draft_put_unit(b, &next, DRAFT_BUMP_START, e->record->revision);
+}
+
+static int take_turn(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer) {
+        unsigned n = failures_on(l, t->unit, e, t->unit->node->number);
+
+        t->stuck = false;
+        return n < failing_options_of(e)->restart_elsewhere ? start_here(b, t, e)
+                                                            : start_elsewhere(l, b, t, e, placer);
+}
+
+static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) {
+        const Site *s = u->node ? site_find(u, u->node) : NULL;
+
+        return has_failed(u, e, s) && !site_is_dark(s) && failing_options_of(e)->restart_elsewhere;
+}
+
+int retries_decide(Leader *l, Draft *b, Placer **placer) {
+        ListNode later = LIST_INIT(later);
+        int r = 0;
+
+        if (l->retry_homeless) // a node may have come, or have got room
+                list_splice(&l->retries, &l->retries_stuck);
+        while (r >= 0 && !list_is_empty(&l->retries) && b->packed.len < BATCH_SOFT_BYTES) {
+                Retry *t = CONTAINER_OF(l->retries.next, Retry, queue);
+                const UnitEntry *e = cluster_state_find_unit(l->state, t->unit->name);
+
+                list_unlink(&t->queue);
+                if (!is_our_business(l, t->unit, e))
+                        continue;
+                if (is_a_rollouts(t->unit))
+                        list_append(&l->retries_held, &t->queue);
+                else if (draft_has_unit(b, t->unit->name))
+                        list_append(&later, &t->queue);
+                else
+                        r = take_turn(l, b, t, e, placer);
+                if (r < 0)
+                        list_append(&later, &t->queue);
+        }
+        list_splice(&l->retries, &later);
+        return r;
+}
+
+// ------------------------------------------------------------------------------------------------ why
+
+static void in_how_long(uint64_t us, char buf[static 32]) {
+        uint64_t sec = (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
+
+        if (sec < 120)
+                snprintf(buf, 32, "%llus", (unsigned long long) sec);
+        else
+                snprintf(buf, 32, "%llumin", (unsigned long long) ((sec + 59) / 60));
+}
+
+bool retries_are_stuck(const Unit *u) {
+        return u && u->retry && u->retry->stuck;
+}
+
+bool retries_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
+        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
+        uint64_t now = leader_now(l), due;
+        unsigned n, limit;
+        char when[48] = "", span[32];
+
+        if (!e || !is_our_business(l, u, e))
+                return false;
+        n = failures_on(l, u, e, u->node->number);
+        limit = failing_options_of(e)->restart_elsewhere;
+        due = u->retry->due.place ? u->retry->due.at_us : now;
+        if (due > now) {
+                in_how_long(due - now, span);
+                snprintf(when, sizeof(when), " in %s", span);
+        }
+        if (list_is_linked(&u->retry->queue) && is_a_rollouts(u))
+                snprintf(ret, size, "the update under way decides about it");
+        else if (u->retry->stuck)
+                snprintf(ret, size,
+                         "no other node takes it (RestartElsewhere=%u), it is tried again%s; `start` does "
+                         "at once",
+                         limit, when);
+        else if (n < limit)
+                snprintf(ret, size, "failure %u of %u here, it is started again%s", n, limit, when);
+        else
+                snprintf(ret, size, "failure %u of %u here, it is started on another node%s", n, limit,
+                         when);
+        return true;
+}

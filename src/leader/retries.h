@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Private to the leader, see retries.c.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Retry Retry;
+struct Draft;
+struct Leader;
+struct Placer;
+struct Site;
+struct Unit;
+struct UnitEntry;
+
+// A unit was seen there.
+void retries_on_report(struct Leader *l, struct Unit *u, const struct Site *s);
+// Its record was written.
+void retries_on_record(struct Leader *l, struct Unit *u, const struct UnitEntry *e);
+void retries_on_time(struct Leader *l);
+void retries_on_rollout_end(struct Leader *l);
+void retries_take_back(struct Leader *l); // the log had no room
+void retries_forget(struct Leader *l, struct Unit *u);
+// 0 or -ENOMEM.
+int retries_decide(struct Leader *l, struct Draft *b, struct Placer **placer);
+
+// Where it failed it is not placed, in the order of these until one of them leaves it a node.
+typedef enum RetryBar {
+        RETRY_BAR_ANY,   // wherever a failure counts
+        RETRY_BAR_LIMIT, // where as many count as its file says
+        RETRY_BAR_NONE,  // anywhere
+} RetryBar;
+RetryBar retries_first_bar(const struct Unit *u);
+RetryBar retries_last_bar(const struct Unit *u);
+// Tells the Placement, which must be told RETRY_BAR_NONE when the unit was placed. 0 or -ENOMEM.
+int retries_bar(struct Leader *l, const struct Unit *u, RetryBar bar);
+// It has failed somewhere, and that is not forgiven yet: nobody moves it for anything less.
+bool retries_hold(const struct Leader *l, const struct Unit *u);
+// Why it is not placed there; false: no such reason.
+bool retries_refusal(const struct Leader *l, const struct Unit *u, uint32_t node, char *ret, size_t size);
+
+// It has failed everywhere: no other node takes it.
+bool retries_are_stuck(const struct Unit *u);
+// What happens next to a unit that has failed; false: nothing by itself.
+bool retries_phrase(const struct Leader *l, const struct Unit *u, char *ret, size_t size);

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// RestartElsewhere= in a leader with everything around it: units that fail are started again where they
+// are, then elsewhere, and in the end left alone.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define PLAIN SERVICE "Environment=RESTART=no\n"
+#define ONCE SERVICE "[X-Argosy]\nRestartElsewhere=1\n"
+#define TWICE SERVICE "[X-Argosy]\nRestartElsewhere=2\n"
+#define THRICE SERVICE "[X-Argosy]\nRestartElsewhere=3\nRestartElsewhereDecaySec=1h\n"
+#define KEPT SERVICE "[X-Argosy]\nRestartElsewhere=2\nNodeLost=keep\n"
+#define PINNED SERVICE "[X-Argosy]\nRestartElsewhere=1\nHost=n2\n"
+#define START ARGOSY__VERB__VERB_START
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// From now on units with this content fail, but for hosts that are sound.
+static void break_content(const char *content) {
+        g.bad = hash_of(content, strlen(content));
+}
+
+static uint32_t host_of(const char *name) {
+        const Argosy__UnitRecord *r = rig_record(&g, name);
+
+        for (uint32_t h = 1; h <= g.n_hosts; h++)
+                if (r && rig_host(&g, h)->node == r->node)
+                        return h;
+        return 0;
+}
+
+static unsigned starts_on(uint32_t host, const char *name) {
+        const RigUnit *u = rig_unit_on(&g, host, name);
+
+        return u ? u->starts : 0;
+}
+
+static void start(const char *name, const char *content) {
+        assert_int_equal(rig_change(&g, START, name, content)->status, 0);
+}
+
+static const Argosy__Response__Status *why_of(const char *unit) {
+        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        why.names = (char **) &unit;
+        why.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &why;
+        return rig_ask(&g, &request)->responses[0]->status_reply;
+}
+
+static void assert_says(const char *unit, const char *text) {
+        const char *why = why_of(unit)->why;
+
+        if (!strstr(why, text))
+                fail_msg("why %s says \"%s\", not \"%s\"", unit, why, text);
+}
+
+static void set_mode(uint32_t host, Argosy__NodeMode mode) {
+        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%u", host);
+        change.node = name;
+        change.mode = mode;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
+        request.node_change = &change;
+        (void) rig_ask(&g, &request);
+        rig_settle(&g);
+}
+
+static void without_the_option_a_failed_unit_stays_as_it_is(void **state) {
+        break_content(PLAIN);
+        start("x.service", PLAIN);
+        rig_pass_ms(&g, 600000);
+        assert_int_equal(starts_on(host_of("x.service"), "x.service"), 1);
+        assert_says("x.service", "it failed");
+}
+
+static void it_is_started_where_it_is_before_it_goes_elsewhere(void **state) {
+        uint32_t first, second;
+
+        break_content(THRICE);
+        start("x.service", THRICE);
+        first = host_of("x.service");
+        assert_says("x.service", "; failure 1 of 3 here, it is started again in 1s");
+        rig_pass_ms(&g, 1100);
+        assert_int_equal(starts_on(first, "x.service"), 2);
+        assert_says("x.service", "; failure 2 of 3 here, it is started again in 2s");
+        rig_pass_ms(&g, 2100);
+        assert_int_equal(starts_on(first, "x.service"), 3);
+        assert_says("x.service", "; failure 3 of 3 here, it is started on another node in 4s");
+        rig_host(&g, 1)->sound = rig_host(&g, 2)->sound = rig_host(&g, 3)->sound = true;
+        rig_pass_ms(&g, 4100);
+        second = host_of("x.service");
+        assert_int_not_equal(second, first);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+        assert_string_equal(why_of("x.service")->why, "");
+        rig_pass_ms(&g, 3600000);
+        assert_int_equal(host_of("x.service"), second); // it is not brought back
+}
+
+static void a_failure_that_is_reported_again_counts_once(void **state) {
+        uint32_t host;
+
+        break_content(THRICE);
+        start("x.service", THRICE);
+        host = host_of("x.service");
+        for (int i = 0; i < 5; i++)
+                rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "x.service"),
+                                ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        assert_says("x.service", "failure 1 of 3 here, it is started again in 1s");
+}
+
+static void it_visits_every_node_and_ends_as_failed(void **state) {
+        break_content(ONCE);
+        start("x.service", ONCE);
+        rig_pass_ms(&g, 1000 + 2000 + 4000 + 1000);
+        for (uint32_t h = 1; h <= 3; h++)
+                assert_true(g.hosts[h - 1].node != 0);
+        assert_says("x.service", "it failed (systemd does not say why); no other node takes it "
+                                 "(RestartElsewhere=1), it is tried again in ");
+        assert_int_equal(why_of("x.service")->n_refusals, 3);
+        assert_string_equal(why_of("x.service")->refusals[0]->reason, "it failed there");
+        assert_int_equal(rig_record(&g, "x.service")->target, ARGOSY__TARGET__TARGET_LAUNCHED);
+}
+
+static void it_comes_back_when_its_failures_are_forgiven(void **state) {
+        uint32_t host;
+        unsigned batches;
+
+        break_content(ONCE);
+        start("x.service", ONCE);
+        rig_pass_ms(&g, 10000);
+        host = host_of("x.service");
+        batches = g.batches;
+        rig_pass_ms(&g, 500000); // a failure counts until its half-life of ten minutes is over
+        assert_int_equal(host_of("x.service"), host);
+        assert_int_equal(g.batches, batches);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->sound = true;
+        rig_pass_ms(&g, 110000);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void in_a_day_it_is_started_rarely(void **state) {
+        unsigned before;
+
+        break_content(ONCE);
+        start("x.service", ONCE);
+        before = g.batches;
+        for (int i = 0; i < 24; i++)
+                rig_pass_ms(&g, 3600000);
+        assert_in_range(g.batches - before, 24, 600);
+}
+
+static void a_node_that_comes_is_tried_at_once(void **state) {
+        set_mode(3, ARGOSY__NODE_MODE__MODE_CORDONED);
+        break_content(ONCE);
+        start("x.service", ONCE);
+        rig_pass_ms(&g, 10000);
+        assert_says("x.service", "no other node takes it");
+        rig_host(&g, 3)->sound = true;
+        set_mode(3, ARGOSY__NODE_MODE__MODE_OPEN);
+        assert_int_equal(host_of("x.service"), 3);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void a_unit_of_one_node_is_tried_again_there(void **state) {
+        break_content(PINNED);
+        start("x.service", PINNED);
+        rig_pass_ms(&g, 10000);
+        assert_int_equal(starts_on(2, "x.service"), 1);
+        assert_says("x.service", "no other node takes it");
+        rig_pass_ms(&g, 650000);
+        assert_int_equal(starts_on(2, "x.service"), 2);
+}
+
+static void an_explicit_start_forgets_its_failures(void **state) {
+        uint32_t host;
+
+        break_content(TWICE);
+        start("x.service", TWICE);
+        host = host_of("x.service");
+        rig_pass_ms(&g, 1100);
+        assert_says("x.service", "failure 2 of 2 here");
+        start("x.service", NULL);
+        assert_int_equal(host_of("x.service"), host);
+        assert_says("x.service", "failure 1 of 2 here, it is started again in 1s");
+}
+
+static void who_stops_it_has_stopped_it(void **state) {
+        break_content(TWICE);
+        start("x.service", TWICE);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_STOP, "x.service", NULL)->status, 0);
+        rig_pass_ms(&g, 600000);
+        assert_int_equal(starts_on(host_of("x.service"), "x.service"), 1);
+}
+
+static void a_new_leader_counts_what_it_finds_once(void **state) {
+        uint32_t host;
+
+        break_content(TWICE);
+        start("x.service", TWICE);
+        host = host_of("x.service");
+        rig_pass_ms(&g, 1100);
+        assert_says("x.service", "failure 2 of 2 here");
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_int_equal(host_of("x.service"), host);
+        assert_says("x.service", "failure 1 of 2 here, it is started again in 1s");
+        rig_pass_ms(&g, 5000);
+        assert_int_not_equal(host_of("x.service"), host);
+}
+
+static void a_session_that_begins_anew_counts_nothing_twice(void **state) {
+        uint32_t host;
+
+        break_content(THRICE);
+        start("x.service", THRICE);
+        host = host_of("x.service");
+        rig_pass_ms(&g, 1100);
+        rig_host_off(&g, host);
+        rig_host_on(&g, host, false);
+        rig_settle(&g);
+        assert_says("x.service", "failure 2 of 3 here");
+}
+
+static void a_lost_node_is_left_to_node_lost(void **state) {
+        uint32_t host;
+
+        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        break_content(KEPT);
+        start("x.service", KEPT);
+        host = host_of("x.service");
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 60000);
+        assert_int_equal(host_of("x.service"), host);
+        assert_says("x.service", "NodeLost=keep");
+        rig_host_on(&g, host, false);
+        rig_pass_ms(&g, 5000); // and now it counts
+        assert_int_not_equal(host_of("x.service"), host);
+}
+
+static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
+        uint32_t failed, second;
+
+        break_content(ONCE);
+        start("x.service", ONCE);
+        failed = host_of("x.service");
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->sound = h != failed;
+        rig_pass_ms(&g, 1100);
+        second = host_of("x.service");
+        if (second == 1) // the leader's host cannot be lost
+                return;
+        rig_host_off(&g, second);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(host_of("x.service"), 6 - failed - second);
+}
+
+static void better_where_it_failed_than_nowhere(void **state) {
+        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        break_content(ONCE);
+        rig_host(&g, 3)->sound = true;
+        start("x.service", ONCE);
+        rig_pass_ms(&g, 1100);
+        assert_int_equal(host_of("x.service"), 3);
+        rig_host(&g, 2)->sound = true;
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(host_of("x.service"), 2);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+static void the_node_is_chosen_less_for_a_while(void **state) {
+        uint32_t failed;
+
+        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        break_content(ONCE);
+        start("x.service", ONCE);
+        failed = host_of("x.service");
+        rig_host(&g, 5 - failed)->sound = true;
+        rig_pass_ms(&g, 1100);
+        start("a.service", SERVICE); // both have as many units, or the failed one fewer
+        start("b.service", SERVICE);
+        assert_int_equal(host_of("a.service"), 5 - failed);
+        assert_int_equal(host_of("b.service"), 5 - failed);
+        rig_pass_ms(&g, 4 * 3600000);
+        start("c.service", SERVICE);
+        assert_int_equal(host_of("c.service"), failed);
+}
+
+static void a_slow_log_starts_it_once(void **state) {
+        uint32_t host;
+
+        break_content(TWICE);
+        start("x.service", TWICE);
+        host = host_of("x.service");
+        g.slow = true;
+        for (int i = 0; i < 10; i++) {
+                g.now_us += USEC_PER_SEC;
+                leader_on_time(g.leader);
+                rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, "x.service"),
+                                ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+                rig_turns(&g, 10);
+        }
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_int_equal(starts_on(host, "x.service"), 2);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(without_the_option_a_failed_unit_stays_as_it_is, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(it_is_started_where_it_is_before_it_goes_elsewhere, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_failure_that_is_reported_again_counts_once, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(it_visits_every_node_and_ends_as_failed, setup, teardown),
+                cmocka_unit_test_setup_teardown(it_comes_back_when_its_failures_are_forgiven, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(in_a_day_it_is_started_rarely, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_node_that_comes_is_tried_at_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_of_one_node_is_tried_again_there, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_explicit_start_forgets_its_failures, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_stops_it_has_stopped_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_new_leader_counts_what_it_finds_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_session_that_begins_anew_counts_nothing_twice, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_lost_node_is_left_to_node_lost, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_unit_whose_node_is_lost_avoids_where_it_failed, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(better_where_it_failed_than_nowhere, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_node_is_chosen_less_for_a_while, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_slow_log_starts_it_once, setup, teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/openat2.h>
 #include <pwd.h>
 #include <sched.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "cgroup-path.h"
 #include "fileio.h"
 #include "manager-helper.h"
 #include "str.h"
@@ -39,7 +41,7 @@ static int die_with_parent(void) {
 }
 
 // Behind the last change of credentials, since those clear the death signal and make a process dumpable.
-static int lock_down(void) {
+int enter_lock_down(void) {
         static const struct rlimit none = {};
 
         umask(022);
@@ -66,7 +68,7 @@ int enter_user(uid_t uid, char **ret_home) {
                 return -ENOMEM;
         if (getuid() == uid && geteuid() == uid && uid != 0) { // argosyd of that user itself
                 *ret_home = TAKE_PTR(home);
-                return lock_down();
+                return enter_lock_down();
         }
         if (initgroups(pw->pw_name, pw->pw_gid) < 0 || setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) < 0 ||
             setresuid(uid, uid, uid) < 0)
@@ -74,7 +76,7 @@ int enter_user(uid_t uid, char **ret_home) {
         if (setresuid((uid_t) -1, 0, (uid_t) -1) == 0) // cannot be
                 return -EPERM;
         *ret_home = TAKE_PTR(home);
-        return lock_down();
+        return enter_lock_down();
 }
 
 // ---- a container
@@ -107,10 +109,71 @@ static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
         return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// The pid namespace is joined only if it has to be: whoever is in it can be seen, and perhaps traced, by the
-// container's root.
+// Of those that the container has for itself. What it shares with us (often the network) may belong to a
+// user namespace where we are nobody any more.
+static int own_namespaces(pid_t leader, bool visible, int *ret_error) {
+        static const struct {
+                const char *name;
+                int flag;
+        } kinds[] = {{"user", CLONE_NEWUSER},
+                     {"net", CLONE_NEWNET},
+                     {"ipc", CLONE_NEWIPC},
+                     {"uts", CLONE_NEWUTS},
+                     {"cgroup", CLONE_NEWCGROUP}};
+        int flags = CLONE_NEWNS | (visible ? CLONE_NEWPID : 0);
+
+        for (size_t i = 0; i < (visible ? ELEMENTSOF(kinds) : 1) && !*ret_error; i++)
+                if (!same_namespace(leader, kinds[i].name, ret_error))
+                        flags |= kinds[i].flag;
+        return flags;
+}
+
+// Our service sees the control groups read-only; PID 1 does not.
+static int join_mounts_of_pid1(void) {
+        int fd = open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC), r;
+
+        if (fd < 0)
+                return -errno;
+        r = setns(fd, CLONE_NEWNS) < 0 ? -errno : 0;
+        close(fd);
+        return r;
+}
+
+static int move_to(const char *procs) {
+        int fd = open(procs, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), r;
+
+        if (fd < 0)
+                return -errno;
+        r = write(fd, "0", 1) < 0 ? -errno : 0;
+        close(fd);
+        return r;
+}
+
+// Where its own init is: whoever gets hold of us there takes nothing from our service's limits, and is ended
+// with the container. Without cgroup version 2 we stay where we are.
+static int join_cgroup(pid_t leader) {
+        char root[CGROUP_PATH_MAX];
+        int r = join_mounts_of_pid1();
+
+        if (r == 0)
+                r = cgroup_manager_root(leader, root, sizeof(root));
+        if (r == -ENOENT)
+                return 0;
+        if (r == 0) {
+                _cleanup_free_ char *scope = str_printf("%s/init.scope/cgroup.procs", root),
+                                    *top = str_printf("%s/cgroup.procs", root);
+
+                r = scope && top ? move_to(scope) : -ENOMEM;
+                if (r == -ENOENT)
+                        r = move_to(top);
+        }
+        return r;
+}
+
+// The pid namespace is joined only if it has to be, and by children that are born later: whoever is in it
+// can be seen, and perhaps traced, by the container's root. Then nothing of ours may be left around.
 static int join_namespaces(pid_t leader, uint64_t born, bool visible) {
-        int fd, error = 0, r, flags = CLONE_NEWNS | (visible ? CLONE_NEWPID : 0);
+        int fd, error = 0, r, flags;
 
         fd = (int) syscall(SYS_pidfd_open, leader, 0);
         if (fd < 0)
@@ -120,59 +183,42 @@ static int join_namespaces(pid_t leader, uint64_t born, bool visible) {
                 error = -ESRCH;
         else if (same_namespace(leader, "pid", &error) || same_namespace(leader, "mnt", &error))
                 error = error ?: -EINVAL; // nothing of ours: not a container's init
-        if (!error && !same_namespace(leader, "user", &error))
-                flags |= CLONE_NEWUSER;
-        if (!error && setns(fd, flags) < 0)
+        flags = own_namespaces(leader, visible, &error);
+        if (!error && visible)
+                error = join_cgroup(leader);
+        if (!error && (setgroups(0, NULL) < 0 || setns(fd, flags) < 0)) // inside the first may be forbidden
                 error = -errno;
         r = error;
         close(fd);
         return r;
 }
 
-// The calling process keeps its place in our own pid namespace; only children are born into the container.
-static int go_inside(void) {
-        int r = die_with_parent(), status = 0;
-        pid_t child = r < 0 ? -1 : fork();
-
-        if (child < 0)
-                return r < 0 ? r : -errno;
-        if (child == 0)
-                return 0;
-        (void) close(STDIN_FILENO);
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-                ;
-        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
-}
-
 // Root inside, but without root's rights: what belongs to root it can change, nothing else.
-static int drop_capabilities(uint64_t keep) {
+static int drop_capabilities(void) {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+        static const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
 
         for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
                 if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
                         return -errno;
-        for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-                data[i].effective = data[i].permitted = (uint32_t) (keep >> (32 * i));
-        return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+        return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 
 int enter_container(pid_t leader, uint64_t born, unsigned flags) {
-        bool connects = flags & ENTER_TO_CONNECT; // systemd wants to see its callers
-        uint64_t keep = connects ? UINT64_C(1) << CAP_SYS_ADMIN : 0;
+        bool visible = flags & ENTER_TO_BE_SEEN;
         int r;
 
         if (leader <= 1)
                 return -ESRCH;
-        r = join_namespaces(leader, born, connects);
-        if (r >= 0 && connects)
-                r = go_inside();
+        r = join_namespaces(leader, born, visible);
         if (r < 0)
                 return r;
-        if (chdir("/") < 0 || setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+        if (visible) // an empty one instead of our service's, where the kernel has them
+                (void) syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+        if (chdir("/") < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
                 return -errno;
-        r = drop_capabilities(keep);
-        return r < 0 ? r : lock_down();
+        r = drop_capabilities();
+        return r < 0 ? r : enter_lock_down();
 }
 
 // ---- directories

@@ -14,14 +14,17 @@
 #include "macro.h"
 
 enum {
-        ENTER_TO_CONNECT = 1 << 0, // keep what a container's systemd asks of its callers
+        ENTER_TO_BE_SEEN = 1 << 0, // children are born into all its namespaces; it is for them to be careful
 };
 
+// No new rights, no core file, nobody of the same user looks into it, and it ends with whoever started it.
+// The others below do the same at their end.
+int enter_lock_down(void);
 // The uid, its groups, no capabilities. *ret_home: malloc'd. -ESRCH: no such user.
 int enter_user(uid_t uid, char **ret_home);
-// The namespaces of the container whose init is `leader` (a pid here), which was born then (leader_born());
-// the caller goes on in a new process inside, while the old one waits for it and ends with it. -ESRCH: there
-// is none, or another one that has got its number; -EINVAL: that process is no container's.
+// The mount namespace (and the user namespace, if it has one) of the container whose init is `leader`, a pid
+// here, which was born then (leader_born()); root there, without capabilities. -ESRCH: there is none, or
+// another one that has got its number; -EINVAL: that process is no container's.
 int enter_container(pid_t leader, uint64_t born, unsigned flags);
 // The directory `names` (NULL-terminated) below `base`, opened for reading, made where it is missing. No
 // symbolic link is followed anywhere, and the last one must belong to `owner` (-EPERM).

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "helper-frame.h"
+#include "manager-connect.h"
 #include "manager-enter.h"
 #include "manager-name.h"
 #include "manager-paths.h"
@@ -279,16 +280,28 @@ static int serve_user(uid_t uid, bool connecting) {
         return r;
 }
 
+static int connect_to_container(pid_t leader, uint64_t born, const char *path) {
+        static const char *const steps[] = {[CONNECTOR_PREPARES] = "cannot prepare to enter the container",
+                                            [CONNECTOR_ENTERS] = "cannot enter the container",
+                                            [CONNECTOR_CONNECTS] = "cannot connect to its systemd"};
+        ConnectorStep step;
+        int fd = manager_connect(leader, born, path, &step);
+
+        if (fd < 0)
+                return say_failure(fd, steps[step]);
+        return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int serve_container(pid_t leader, uint64_t born, bool connecting) {
         ManagerPaths paths = {};
         int r;
 
-        r = enter_container(leader, born, connecting ? ENTER_TO_CONNECT : 0);
+        r = connecting ? enter_lock_down() : enter_container(leader, born, 0);
         if (r >= 0)
                 r = manager_paths_init_system(&paths);
         if (r < 0)
                 return say_failure(r, "cannot enter the container");
-        r = connecting ? serve_connect(&paths)
+        r = connecting ? connect_to_container(leader, born, paths.socket)
                        : manager_helper_write("/run", "system", 0, (const char *const *) paths.search_dirs);
         manager_paths_done(&paths);
         return r;

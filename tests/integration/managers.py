@@ -18,7 +18,8 @@ ExecStop=/bin/rm -rf /run/user/%i
 
 # What systemd-nspawn does, as far as it matters here: namespaces, a /run and a control group of its own.
 CONTAINER_UNIT = """[Service]
-ExecStart=/usr/bin/unshare --mount --pid --cgroup --ipc --uts --fork --kill-child --mount-proc /root/container
+EnvironmentFile=-/root/how
+ExecStart=/usr/bin/unshare $HOW --mount --pid --cgroup --ipc --uts --fork --kill-child --mount-proc /root/container
 Delegate=yes
 KillMode=control-group
 KillSignal=SIGKILL
@@ -40,8 +41,41 @@ def prepare_users(node):
         node.run(f"systemctl restart user-runtime-dir@{uid} user@{uid}")
 
 
-def prepare_container(node):
+# The private socket is there, but nobody accepts a connection, and the queue is full: whoever connects waits.
+DEAF_SOCKET = """
+use Socket;
+my ($path, $listener, $first, $ready) = "/run/systemd/private";
+rename $path, "$path.kept" or die;
+socket($listener, PF_UNIX, SOCK_STREAM, 0) && bind($listener, sockaddr_un($path)) && listen($listener, 0) or die;
+socket($first, PF_UNIX, SOCK_STREAM, 0) && connect($first, sockaddr_un($path)) or die;
+open $ready, ">", "/run/deaf" or die;
+sleep 600;
+"""
+
+
+# Run by the container's root. Everything is looked at before it is judged: the process lives 10 seconds at most.
+CHECK_FROM_INSIDE = """
+for p in /proc/[0-9]*; do grep -qsz ^argosy-connector $p/cmdline && break; done
+exe=$(readlink $p/exe)
+files=$(sed -n 's,^[^/]*\\(/.*\\),\\1,p' $p/maps | sort -u)
+opened=$(readlink $p/fd/* | grep -v ^socket:)
+caps=$(grep ^Cap $p/status | grep -v 0000000000000000)
+written=$( (echo bad >$p/exe) 2>/dev/null && echo written)
+environment=$(tr '\\0' ' ' <$p/environ)
+group=$(grep ^0:: $p/cgroup) init=$(grep ^0:: /proc/1/cgroup)
+ns=$(readlink $p/ns/pid $p/ns/mnt $p/ns/cgroup $p/ns/ipc $p/ns/uts) ours=$(readlink /proc/1/ns/pid /proc/1/ns/mnt /proc/1/ns/cgroup /proc/1/ns/ipc /proc/1/ns/uts)
+test -d $p || { echo gone; exit; }
+case "$exe" in /memfd:argosy-connector*) ;; *) echo "exe: $exe"; exit;; esac
+test "$files" = "$exe" || { echo "maps: $files"; exit; }
+test -z "$opened$caps$written$environment" || { echo "open: $opened; $caps; $written; $environment"; exit; }
+test "$group" = "$init" -a "$ns" = "$ours" || { echo "$group $init; $ns; $ours"; exit; }
+echo well
+"""
+
+
+def prepare_container(node, user_namespace=False):
     """Returns the pid of its init."""
+    node.write("/root/how", f"HOW={'--user --map-root-user' if user_namespace else ''}\n")
     node.write("/root/container", CONTAINER)
     node.write("/etc/systemd/system/box.service", CONTAINER_UNIT)
     node.write("/etc/systemd/system/inside.target", INSIDE_TARGET)
@@ -116,6 +150,31 @@ def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     detach_all(c, node)
     eventually(lambda: "n1/user@1002" not in c.node_states())
     node.run("systemctl stop box")
+
+
+def test_a_container_s_root_finds_nothing_in_whoever_connects(c: Cluster):
+    node = c.node("n1")
+    for user_namespace in (False, True):
+        pid = prepare_container(node, user_namespace)
+        inside = f"nsenter -t {pid} -m -p" + (" -U" if user_namespace else "")
+        assert (node.run(f"readlink /proc/{pid}/ns/user") != node.run("readlink /proc/1/ns/user")) == user_namespace
+        node.write("/root/deaf", DEAF_SOCKET)
+        node.run(f"systemd-run --quiet --unit=deaf {inside} perl /root/deaf")
+        eventually(lambda: node.run(f"test -e /proc/{pid}/root/run/deaf && echo deaf"))
+        c.ctl("manager attach container@web", on=node)
+        find = f"{inside} sh -c 'grep -lsz ^argosy-connector /proc/[0-9]*/cmdline; true'"
+        eventually(lambda: node.run(find).split())
+        # While it waits; it is another one each time that argosyd tries again.
+        node.write("/root/check", CHECK_FROM_INSIDE)
+        eventually(lambda: node.run(f"{inside} sh /root/check").strip() == "well")
+        assert state(c, "n1") == "online"
+        # It goes with whoever wanted it.
+        c.ctl("manager detach --force container@web", on=node)
+        eventually(lambda: not node.run(find).split())
+        node.run(f"systemctl stop deaf; {inside} mv /run/systemd/private.kept /run/systemd/private")
+        attach(c, node, "container@web")
+        detach_all(c, node)
+        node.run("systemctl stop box")
 
 
 def test_a_user_who_logs_out_and_in_again_gets_his_units_back(c: Cluster):

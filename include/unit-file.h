@@ -112,11 +112,12 @@ typedef struct UnitOptions {
         char **managers; // globs, sorted, NULL-terminated; NULL: only system managers
         char **hosts;    // names of hosts or machine ids, sorted; NULL: any
         LabelWish *wishes;
-        size_t n_wishes;         // at most UNIT_WISHES_MAX
-        char **same_node;        // units
-        char **conflicts;        // globs
-        unsigned conflicts_line; // of the first in [X-Argosy], where a unit may not match its own; 0: none
-        char *spread;            // key of a label, or "host"; NULL: no spread
+        size_t n_wishes;                            // at most UNIT_WISHES_MAX
+        char **same_node;                           // units
+        char **conflicts;                           // globs
+        unsigned *same_node_lines, *conflict_lines; // of each; 0: of a conflict in [X-Fleet], where a unit
+                                                    // may match its own
+        char *spread; // key of a label, or "host"; NULL: no spread
         bool spread_soft;
         uint16_t spread_skew;
         bool pack;
@@ -174,6 +175,8 @@ typedef struct UnitFile {
 // systemd would only warn about are left to systemd.
 int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
                     char **ret_why) _warn_unused_;
+// The i-th option of [X-Argosy] or [X-Fleet] that is known, by its name; NULL: there are not so many.
+const char *unit_file_option(size_t i);
 UnitFile *unit_file_free(UnitFile *f);
 DEFINE_CLEANUP(UnitFile *, unit_file_free)
 

@@ -22,6 +22,7 @@ typedef struct Planner {
         struct Planning *planning; // innermost unit that is being planned
         Map circles;       // char * by name: units of the request whose dependencies make a circle, and why
         bool more_circles; // it got more
+        Map contents;      // of the units that were planned (request-company.c)
 } Planner;
 
 // A unit's content as this request would have it.
@@ -59,6 +60,15 @@ int request_warn_apart(Planner *p, const char *name, const Source *source,
                        Argosy__Response__UnitResult *result);
 // Warns if it is about to go, or to stop, and something may activate it all the same.
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
+
+// request-company.c
+// Before its record is put: that those that it is to be with do not lead back to it. 0, 1: the result has an
+// error, -EBUSY, -ENOMEM.
+int request_check_company(Planner *p, const char *name, const Source *source, const UnitOptions *options,
+                          Argosy__Response__UnitResult *result);
+// The unit gets this content. 0 or -ENOMEM.
+int request_note_content(Planner *p, const char *name, const UnitFile *file);
+void request_contents_done(Planner *p);
 
 // request-dependencies.c
 // All three: 0, 1: the result has an error, -EBUSY, -ENOMEM.

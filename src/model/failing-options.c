@@ -32,6 +32,10 @@ static const FailingOptions defaults = {
         .restart_decay_us = RESTART_DECAY_DEFAULT_SEC * USEC_PER_SEC,
 };
 
+const char *failing_option(size_t i) {
+        return i < FAILING_KEYS ? keys[i] : NULL;
+}
+
 void failing_init(FailingParser *f) {
         *f = (FailingParser){.options = defaults};
 }

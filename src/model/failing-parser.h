@@ -19,6 +19,7 @@ typedef struct FailingParser {
         unsigned no_kill_line, kill_mode_line; // of what lets processes outlive the stop; 0: nothing does
 } FailingParser;
 
+const char *failing_option(size_t i); // the i-th key; NULL: there are not so many
 void failing_init(FailingParser *f);
 // A line of [X-Argosy]. 1: not one of these keys; 0; -EINVAL and *ret_why as refuse(); -ENOMEM.
 int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why);

@@ -21,13 +21,14 @@ static size_t count(char **list) {
         return n;
 }
 
-// In order, each once.
-static int list_add(char ***list, const char *word) {
+// In order, each once. 1: it is new, and at *ret_at; 0: it is there already.
+static int list_insert(char ***list, const char *word, size_t *ret_at) {
         size_t n = count(*list), at = 0;
         char **longer, *copy;
 
         while (at < n && strcmp((*list)[at], word) < 0)
                 at++;
+        *ret_at = at;
         if (at < n && streq((*list)[at], word))
                 return 0;
         longer = realloc(*list, (n + 2) * sizeof *longer);
@@ -42,7 +43,32 @@ static int list_add(char ***list, const char *word) {
         memmove(&longer[at + 1], &longer[at], (n - at) * sizeof *longer);
         longer[at] = copy;
         longer[n + 1] = NULL;
-        return 0;
+        return 1;
+}
+
+static int list_add(char ***list, const char *word) {
+        size_t at;
+        int r = list_insert(list, word, &at);
+
+        return MIN_OF(r, 0);
+}
+
+// The same, with the line of each beside it.
+static int list_add_with_line(char ***list, unsigned **lines, const char *word, unsigned line) {
+        size_t n = count(*list), at;
+        unsigned *longer = realloc(*lines, (n + 1) * sizeof *longer);
+        int r;
+
+        if (!longer)
+                return -ENOMEM;
+        *lines = longer;
+        r = list_insert(list, word, &at);
+        if (r == 1) {
+                memmove(&longer[at + 1], &longer[at], (n - at) * sizeof *longer);
+                longer[at] = line;
+        } else if (r == 0)
+                longer[at] = MAX_OF(longer[at], line);
+        return MIN_OF(r, 0);
 }
 
 static void list_done(char **list) {
@@ -62,7 +88,7 @@ void label_match_done(LabelMatch *m) {
 // KEY=VALUE|VALUE, KEY!=VALUE|VALUE, KEY, !KEY. -EINVAL: none of these.
 static int match_parse(const char *text, LabelMatch *ret) {
         _cleanup_free_ char *copy = strdup(text);
-        char *key = copy, *equals = copy ? strchr(copy, '=') : NULL, *saved = NULL;
+        char *key = copy, *equals = copy ? strchr(copy, '=') : NULL;
         LabelMatch m = {.op = LABEL_EXISTS};
         int r = 0;
 
@@ -71,11 +97,12 @@ static int match_parse(const char *text, LabelMatch *ret) {
         if (equals) {
                 m.op = equals > copy && equals[-1] == '!' ? LABEL_NOT_IN : LABEL_IN;
                 equals[m.op == LABEL_NOT_IN ? -1 : 0] = 0;
-                for (char *v = strtok_r(equals + 1, "|", &saved); v && r >= 0;
-                     v = strtok_r(NULL, "|", &saved))
+                for (char *v = equals + 1, *next; v && r >= 0; v = next) {
+                        next = strchr(v, '|');
+                        if (next)
+                                *next++ = 0;
                         r = label_is_valid(v) ? list_add(&m.values, v) : -EINVAL;
-                if (r >= 0 && !m.values)
-                        r = -EINVAL;
+                }
         } else if (*key == '!') {
                 m.op = LABEL_ABSENT;
                 key++;
@@ -118,14 +145,6 @@ static int add_required(UnitOptions *o, const RawOption *raw, const char *path, 
 
         if (r == -EINVAL)
                 return refuse_label(raw, path, word, ret_why);
-        for (size_t i = 0; r >= 0 && i < o->n_labels; i++)
-                if (streq(o->labels[i].key, m.key) &&
-                    ((m.op == LABEL_ABSENT) != (o->labels[i].op == LABEL_ABSENT))) {
-                        r = refuse(ret_why, path, raw->line, "label %s is both required and forbidden",
-                                   m.key);
-                        label_match_done(&m);
-                        return r;
-                }
         r = r < 0 ? r : add_match(o, &m);
         if (r < 0)
                 label_match_done(&m);
@@ -228,16 +247,34 @@ static int add_same_node(UnitOptions *o, const RawOption *raw, const char *path,
         if (kind == UNIT_NAME_INVALID || kind == UNIT_NAME_TEMPLATE)
                 return refuse(ret_why, path, raw->line, "\"%s\" is no unit that another one can be with",
                               word);
-        return list_add(&o->same_node, word);
+        return list_add_with_line(&o->same_node, &o->same_node_lines, word, raw->line);
+}
+
+// Could match a name: has no characters that no name has, and its brackets end.
+static bool is_pattern(const char *word) {
+        bool bracket = false;
+
+        for (const char *c = word; *c; c++) {
+                if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                      strchr(":_.\\@-*?[]!^", *c)))
+                        return false;
+                if (*c == '\\' && !*++c)
+                        return false;
+                if (*c == '[' && !bracket) {
+                        bracket = true;
+                        c += c[1] == '!' || c[1] == '^';
+                        c += c[1] == ']';
+                } else if (*c == ']')
+                        bracket = false;
+        }
+        return *word && strlen(word) <= UNIT_NAME_MAX && !bracket;
 }
 
 static int add_conflict(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                         char **ret_why) {
-        if (!*word || strlen(word) > UNIT_NAME_MAX)
+        if (!is_pattern(word))
                 return refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
-        if (!raw->fleet && !o->conflicts_line)
-                o->conflicts_line = raw->line;
-        return list_add(&o->conflicts, word);
+        return list_add_with_line(&o->conflicts, &o->conflict_lines, word, raw->fleet ? 0 : raw->line);
 }
 
 static int add_host(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
@@ -249,10 +286,10 @@ static int add_host(UnitOptions *o, const RawOption *raw, const char *path, cons
 }
 
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
-        unsigned line = o->conflicts_line ? o->conflicts_line : 1;
-
         for (char **g = o->conflicts; g && *g; g++) {
-                if (o->conflicts_line && fnmatch(*g, name, 0) == 0)
+                unsigned line = o->conflict_lines[g - o->conflicts];
+
+                if (line && fnmatch(*g, name, 0) == 0)
                         return refuse(
                                 ret_why, path, line,
                                 "Conflicts=%s matches %s itself; SpreadOver=host keeps instances of one "
@@ -260,27 +297,32 @@ int demands_check(const UnitOptions *o, const char *path, const char *name, char
                                 *g, name);
                 for (char **m = o->same_node; m && *m; m++)
                         if (fnmatch(*g, *m, 0) == 0)
-                                return refuse(ret_why, path, line,
+                                return refuse(ret_why, path,
+                                              MAX_OF(line, o->same_node_lines[m - o->same_node]),
                                               "Conflicts=%s matches %s, which it is to be with", *g, *m);
         }
         for (char **m = o->same_node; m && *m; m++)
                 if (streq(*m, name))
-                        return refuse(ret_why, path, 1,
+                        return refuse(ret_why, path, o->same_node_lines[m - o->same_node],
                                       "the unit is to be where it is itself (MachineOf=%s)", *m);
         return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ amounts
 
+// Digits, with a point between them or without.
 bool cpu_parse(const char *word, uint32_t *ret_milli) {
-        char *end;
-        double cores = strtod(word, &end);
+        size_t len = strspn(word, "0123456789");
+        double cores;
 
-        if (end != word && streq(end, "%")) {
+        if (len > 0 && word[len] == '.' && word[len + 1] >= '0' && word[len + 1] <= '9')
+                len += 1 + strspn(word + len + 1, "0123456789");
+        if (len == 0 || (word[len] && !streq(word + len, "%")))
+                return false;
+        cores = strtod(word, NULL);
+        if (word[len])
                 cores /= 100;
-                end++;
-        }
-        if (end == word || *end || !(*word >= '0' && *word <= '9') || !(cores >= 0.001) || cores > CPU_MAX)
+        if (!(cores >= 0.001) || cores > CPU_MAX)
                 return false;
         *ret_milli = (uint32_t) (cores * 1000 + 0.5);
         return true;
@@ -296,16 +338,16 @@ static int set_cpu(UnitOptions *o, const RawOption *raw, const char *path, const
 
 bool memory_parse(const char *word, uint32_t *ret_mib) {
         static const char units[] = "KMGT";
-        char *end;
-        unsigned long long n = strtoull(word, &end, 10), bytes = n;
-        const char *unit = *end ? strchr(units, *end) : NULL;
+        size_t len = strspn(word, "0123456789");
+        const char *unit = len > 0 && word[len] ? strchr(units, word[len]) : NULL;
+        unsigned long long bytes;
 
-        if (unit) {
-                bytes = n << (10 * (unit - units + 1));
-                end++;
-        }
-        if (end == word || *end || !(*word >= '0' && *word <= '9') || n == 0 || n > UINT32_MAX ||
-            bytes >> 20 > INT32_MAX)
+        if (len == 0 || len > 19 || word[len + (unit != NULL)])
+                return false;
+        bytes = strtoull(word, NULL, 10); // of 19 digits: cannot overflow
+        if (unit && __builtin_mul_overflow(bytes, 1ULL << (10 * (unit - units + 1)), &bytes))
+                return false;
+        if (bytes == 0 || bytes >> 20 >= INT32_MAX)
                 return false;
         *ret_mib = (uint32_t) ((bytes + (1 << 20) - 1) >> 20);
         return true;
@@ -376,7 +418,7 @@ static int set_priority(UnitOptions *o, const RawOption *raw, const char *path, 
 
         errno = 0;
         n = strtol(word, &end, 10);
-        if (errno || end == word || *end || n < -UNIT_PRIORITY_MAX || n > UNIT_PRIORITY_MAX)
+        if (errno || end == word || *end || *word == '+' || n < -UNIT_PRIORITY_MAX || n > UNIT_PRIORITY_MAX)
                 return refuse(ret_why, path, raw->line, "Priority=%s is not a number from -%d to %d", word,
                               UNIT_PRIORITY_MAX, UNIT_PRIORITY_MAX);
         o->priority = (int16_t) n;
@@ -458,6 +500,8 @@ void demands_done(UnitOptions *o) {
         free(o->wishes);
         list_done(o->same_node);
         list_done(o->conflicts);
+        free(o->same_node_lines);
+        free(o->conflict_lines);
         free(o->spread);
         for (size_t i = 0; i < o->n_reserves; i++)
                 free(o->reserves[i].name);

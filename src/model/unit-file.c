@@ -19,7 +19,8 @@ typedef struct Parser {
         const IniLine *line;
         char **ret_why;
 
-        unsigned global_line; // of the Global= that holds
+        unsigned global_line;    // of the Global= that holds
+        unsigned rebalance_line; // of Rebalance=; 0: none
         bool has_service, has_type, has_exec_start, has_bus_name, type_oneshot;
         unsigned weights; // bit per entry of weight_keys
         FailingParser failing;
@@ -73,12 +74,29 @@ static bool is_install(RawKind kind) {
         return kind >= RAW_WANTED_BY;
 }
 
-static int add_raw(Parser *p, RawKind kind, bool fleet, char *word) {
+// Amounts of CPU end in a '%' that is no specifier.
+static char *escape_percent(const char *word) {
+        char *text = malloc(2 * strlen(word) + 1), *out = text;
+
+        for (; text && *word; word++) {
+                if (*word == '%')
+                        *out++ = '%';
+                *out++ = *word;
+        }
+        if (text)
+                *out = 0;
+        return text;
+}
+
+static int add_raw(Parser *p, RawKind kind, bool fleet, char *given) {
+        _cleanup_free_ char *word = kind == RAW_CPU ? escape_percent(given) : strdup(given);
         RawOption option = {.kind = kind, .fleet = fleet, .line = p->line->line, .word = word};
         UnitFile *f = p->file;
         const char *bad;
         bool depends;
 
+        if (!word)
+                return -ENOMEM;
         if (strlen(word) > WORD_MAX)
                 return refuse(p->ret_why, p->path, p->line->line, "a word in %s= is longer than %d bytes",
                               p->line->key, WORD_MAX);
@@ -180,6 +198,7 @@ static int parse_rebalance(Parser *p, bool fleet) {
                 return refuse(p->ret_why, p->path, p->line->line, "Rebalance=%.64s is neither yes nor no",
                               p->line->value);
         p->file->stays = !yes;
+        p->rebalance_line = *p->line->value ? p->line->line : 0;
         return 0;
 }
 
@@ -235,6 +254,10 @@ static const struct {
         {"X-ConditionMachineBootID", parse_boot_id, 0, true, false},
         {"X-Conflicts", NULL, RAW_CONFLICTS, true, false},
 };
+
+const char *unit_file_option(size_t i) {
+        return i < ELEMENTSOF(options) ? options[i].key : failing_option(i - ELEMENTSOF(options));
+}
 
 static int on_own_line(Parser *p, bool fleet) {
         int r;
@@ -427,10 +450,12 @@ static int check_together(Parser *p, const RawOption *raw) {
         static const struct {
                 RawKind kind;
                 const char *key;
-        } with_global[] = {{RAW_MACHINE_ID, "MachineID"}, {RAW_SAME_NODE, "MachineOf"},
-                           {RAW_SPREAD, "SpreadOver"},    {RAW_PREFER_SPREAD, "PreferSpreadOver"},
-                           {RAW_PACKING, "Packing"},      {RAW_ROLE, "Role"},
-                           {RAW_PRIORITY, "Priority"},    {RAW_PREEMPTIBLE, "Preemptible"}},
+        } with_global[] = {{RAW_MACHINE_ID, "MachineID"},     {RAW_SAME_NODE, "MachineOf"},
+                           {RAW_SPREAD, "SpreadOver"},        {RAW_PREFER_SPREAD, "PreferSpreadOver"},
+                           {RAW_PREFER_LABEL, "PreferLabel"}, {RAW_PACKING, "Packing"},
+                           {RAW_CPU, "ReserveCPU"},           {RAW_MEMORY, "ReserveMemory"},
+                           {RAW_RESOURCE, "ReserveResource"}, {RAW_ROLE, "Role"},
+                           {RAW_PRIORITY, "Priority"},        {RAW_PREEMPTIBLE, "Preemptible"}},
           with_id[] = {{RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}};
         const RawOption *id = find_raw(p->file, RAW_MACHINE_ID);
 
@@ -455,6 +480,9 @@ static int finish(Parser *p) {
         f->oneshot =
                 p->has_service && (p->has_type ? p->type_oneshot : !p->has_exec_start && !p->has_bus_name);
         f->has_weights = p->weights != 0;
+        if (f->global && p->rebalance_line)
+                return refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),
+                              "Global= and Rebalance= exclude each other");
         r = finish_failing(p);
         if (r < 0)
                 return r;

@@ -116,7 +116,8 @@ static int add_label(Evaluation *e, const RawOption *raw, const char *path, cons
 
 static int add_manager(Evaluation *e, const RawOption *raw, const char *path, const char *word,
                        char **ret_why) {
-        if (!manager_pattern_is_valid(word))
+        if (!manager_pattern_is_valid(word) ||
+            (!strpbrk(word, "*?[") && manager_name_kind(word) == MANAGER_INVALID))
                 return refuse(ret_why, path, raw->line,
                               "Manager=%s is not system, user@UID, container@NAME or a pattern of these",
                               word);
@@ -124,12 +125,8 @@ static int add_manager(Evaluation *e, const RawOption *raw, const char *path, co
         return e->managers[e->n_managers++] ? 0 : -ENOMEM;
 }
 
-static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const char *name,
-                    char **ret_why) {
-        _cleanup_free_ char *word = specifier_expand(raw->word, name);
-
-        if (!word)
-                return -ENOMEM;
+static int add_word(Evaluation *e, const RawOption *raw, const char *path, const char *name,
+                    const char *word, char **ret_why) {
         switch (raw->kind) {
         case RAW_MACHINE_ID:
                 return add_machine_id(e, raw, path, word, ret_why);
@@ -143,6 +140,27 @@ static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const
         default:
                 return demands_add(e->options, raw, path, word, ret_why);
         }
+}
+
+// What only an instance fills in may be nothing yet with the template's own name: that is for the instances
+// to be refused for.
+static int evaluate(Evaluation *e, const RawOption *raw, const char *path, const char *name,
+                    char **ret_why) {
+        _cleanup_free_ char *word = specifier_expand(raw->word, name), *why = NULL;
+        bool open = false;
+        const char *bad;
+        int r;
+
+        if (!word)
+                return -ENOMEM;
+        if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                specifier_check(raw->word, &open, &bad);
+        r = add_word(e, raw, path, name, word, &why);
+        if (r == -EINVAL && open)
+                return 0;
+        if (r == -EINVAL && ret_why)
+                *ret_why = TAKE_PTR(why);
+        return r;
 }
 
 static int pair_compare(const void *a, const void *b) {
@@ -248,6 +266,8 @@ static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
                      UnitOptions **ret, char **ret_why) {
         _cleanup_(evaluation_done) Evaluation e = {0};
+        UnitOptions *o = NULL;
+        int r;
 
         e.pairs = calloc(n_raw ?: 1, sizeof *e.pairs);
         e.managers = calloc(n_raw + 1, sizeof *e.managers);
@@ -256,12 +276,19 @@ int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char
                 return -ENOMEM;
         e.options->refs = 1;
         for (size_t i = 0; i < n_raw; i++) {
-                int r = evaluate(&e, &raw[i], path, name, ret_why);
+                r = evaluate(&e, &raw[i], path, name, ret_why);
 
                 if (r < 0)
                         return r;
         }
-        return options_from(&e, global, ret);
+        r = options_from(&e, global, &o);
+        r = r < 0 ? r : labels_check(o, raw, n_raw, path, ret_why);
+        if (r < 0) {
+                unit_options_unref(o);
+                return r;
+        }
+        *ret = o;
+        return 0;
 }
 
 UnitOptions *unit_options_unref(UnitOptions *o) {

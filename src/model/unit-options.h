@@ -57,6 +57,8 @@ void demands_finish(UnitOptions *o);
 int demands_key(const UnitOptions *o, Buf *key);
 // What a name may not have: a conflict with itself, itself as its mate.
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
+// unit-labels.c: what no host can have. `o->labels` are sorted.
+int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const char *path, char **ret_why);
 void demands_done(UnitOptions *o);
 // unit-dependencies.c: the kinds from RAW_AFTER on. `of_template`: the name is that of a template, for which
 // not every word is a unit's name yet.

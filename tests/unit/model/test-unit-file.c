@@ -182,9 +182,9 @@ static void what_an_instance_makes_of_an_option_is_checked_for_that_instance(voi
         UnitOptions *bad = NULL;
 
         assert_string_equal(good->key, "rack=a/b\n");
-        assert_int_equal(unit_file_expand(f, "web@.service", "web@.service", &bad, &why), -EINVAL);
+        assert_int_equal(unit_file_expand(f, "web.service", "web.service", &bad, &why), -EINVAL);
         assert_null(bad);
-        assert_non_null(strstr(why, "web@.service:3: MachineMetadata=rack= is not KEY=VALUE"));
+        assert_non_null(strstr(why, "web.service:3: MachineMetadata=rack= is not KEY=VALUE"));
 }
 
 static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state) {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// That MachineOf= and SameNodeAs= of a request lead in no circle, together with what the cluster has
+// already: whoever closes one is refused. Templates are looked at by an instance that stands for all.
+#include <errno.h>
+
+#include "company.h"
+#include "request-private.h"
+#include "response.h"
+#include "str.h"
+#include "unit-name.h"
+
+typedef struct Content { // that this request gives a unit
+        const UnitFile *file;
+        char name[];
+} Content;
+
+int request_note_content(Planner *p, const char *name, const UnitFile *file) {
+        Content *c = map_find_str(&p->contents, name);
+        int r;
+
+        if (c) {
+                c->file = file;
+                return 0;
+        }
+        c = malloc(sizeof(*c) + strlen(name) + 1);
+        if (!c)
+                return -ENOMEM;
+        c->file = file;
+        strcpy(c->name, name);
+        r = map_add_str(&p->contents, c->name, c);
+        if (r < 0)
+                free(c);
+        return r;
+}
+
+void request_contents_done(Planner *p) {
+        map_done_with(&p->contents, free);
+}
+
+// The content that a name has, or gets by this request. 1: none.
+static int content_of(Planner *p, const char *name, const UnitFile **ret) {
+        const Content *c = map_find_str(&p->contents, name);
+        UnitEntry *e = cluster_state_find_unit(p->state, name);
+
+        if (c) {
+                *ret = c->file;
+                return 0;
+        }
+        if (draft_has_unit(p->batch, name) && !draft_has_unit_since(p->batch, name, p->start))
+                return -EBUSY; // another request changes it in this batch
+        return e ? spec_entry_file(e->spec, ret) : 1;
+}
+
+static int find_options(const char *name, UnitOptions **ret, void *userdata) {
+        Planner *p = userdata;
+        _cleanup_free_ char *template = NULL;
+        const UnitFile *file;
+        int r = content_of(p, name, &file);
+
+        if (r == 1 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+                r = content_of(p, template, &file);
+        }
+        if (r == 0)
+                r = unit_file_expand(file, name, name, ret, NULL);
+        return r == -EINVAL ? 1 : r;
+}
+
+static int check(Planner *p, const char *name, const Source *source, const UnitOptions *options,
+                 Argosy__Response__UnitResult *result) {
+        char way[512];
+        unsigned line = 1;
+        int r = company_check(name, options, find_options, p, way, sizeof(way), &line);
+
+        if (r != -ELOOP && r != -E2BIG)
+                return r;
+        result->status = EINVAL;
+        if (r == -ELOOP)
+                r = field_printf(&result->message, "%s:%u: units that are to be where each other is: %s",
+                                 source->path ?: name, line, way);
+        else
+                r = field_printf(&result->message, "%s: more than %d units are to be where each other is",
+                                 source->path ?: name, COMPANY_MAX);
+        return r < 0 ? r : 1;
+}
+
+int request_check_company(Planner *p, const char *name, const Source *source, const UnitOptions *options,
+                          Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *instance = NULL;
+        UnitOptions *own = NULL;
+        size_t len;
+        const char *prefix;
+        int r;
+
+        if (unit_name_kind(name, NULL) != UNIT_NAME_TEMPLATE)
+                r = options->same_node ? check(p, name, source, options, result) : 0;
+        else {
+                prefix = unit_name_prefix(name, &len);
+                instance = str_printf("%.*s@1%s", (int) len, prefix, unit_name_suffix(name));
+                if (!instance)
+                        return -ENOMEM;
+                r = unit_file_expand(source->file, name, instance, &own, NULL);
+                if (r == 0)
+                        r = check(p, instance, source, own, result);
+                unit_options_unref(own);
+                r = r == -EINVAL ? 0 : r;
+        }
+        return r != 0 ? r : request_note_content(p, name, source->file);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Demands of labels that no host can meet, since a host has one value of each label at most (but for pools).
+#include <errno.h>
+
+#include "specifier.h"
+#include "str.h"
+#include "unit-options.h"
+
+static bool has_value(const LabelMatch *m, const char *value) {
+        for (char **v = m->values; v && *v; v++)
+                if (streq(*v, value))
+                        return true;
+        return false;
+}
+
+// Whether a host with this value, and no other, meets it. `many`: a host may have others besides.
+static bool allows(const LabelMatch *m, const char *value, bool many) {
+        switch (m->op) {
+        case LABEL_IN:
+                return many || has_value(m, value);
+        case LABEL_NOT_IN:
+                return !has_value(m, value);
+        default:
+                return m->op == LABEL_EXISTS;
+        }
+}
+
+static bool can_be_met(const LabelMatch *in, const LabelMatch *matches, size_t n, bool many) {
+        for (char **v = in->values; v && *v; v++) {
+                bool left = true;
+
+                for (size_t i = 0; i < n; i++)
+                        left = left && allows(&matches[i], *v, many);
+                if (left)
+                        return true;
+        }
+        return false;
+}
+
+// All n are about one key. False: whatever value of it a host had, one of them would not be met. Of pools a
+// host can be in several.
+static bool some_value_is_left(const LabelMatch *matches, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (matches[i].op == LABEL_IN &&
+                    !can_be_met(&matches[i], matches, n, streq(matches[i].key, "pool")))
+                        return false;
+        return true;
+}
+
+static bool is_about(const RawOption *raw, const char *key) {
+        const char *word = raw->word + (*raw->word == '!');
+        size_t len = strlen(key);
+
+        if (raw->kind == RAW_POOL)
+                return streq(key, "pool");
+        return (raw->kind == RAW_METADATA || raw->kind == RAW_REQUIRE_LABEL) &&
+               strncmp(word, key, len) == 0 && (!word[len] || word[len] == '=' || word[len] == '!');
+}
+
+// Of the last demand of this label as it is written; the last one of labels if specifiers hide it.
+static unsigned line_about(const RawOption *raw, size_t n_raw, const char *key) {
+        unsigned line = 1, any = 1;
+
+        for (size_t i = 0; i < n_raw; i++) {
+                if (is_about(&raw[i], key))
+                        line = MAX_OF(line, raw[i].line);
+                if (raw[i].kind == RAW_METADATA || raw[i].kind == RAW_REQUIRE_LABEL)
+                        any = MAX_OF(any, raw[i].line);
+        }
+        return line > 1 ? line : any;
+}
+
+int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const char *path,
+                 char **ret_why) {
+        for (size_t i = 0, end; i < o->n_labels; i = end) {
+                const char *key = o->labels[i].key;
+                bool required = false, forbidden = false;
+
+                for (end = i; end < o->n_labels && streq(o->labels[end].key, key); end++) {
+                        required |= o->labels[end].op == LABEL_IN || o->labels[end].op == LABEL_EXISTS;
+                        forbidden |= o->labels[end].op == LABEL_ABSENT;
+                }
+                if (required && forbidden)
+                        return refuse(ret_why, path, line_about(raw, n_raw, key),
+                                      "label %s is both required and forbidden", key);
+                if (!forbidden && !some_value_is_left(&o->labels[i], end - i))
+                        return refuse(ret_why, path, line_about(raw, n_raw, key),
+                                      "label %s cannot have all the values that are required", key);
+        }
+        return 0;
+}

@@ -112,6 +112,12 @@ static const struct {
         {"PartOf", {"a", "a.nonsense", "a/b.service"}, "is no unit"},
         {"NodeLost", {"stay", "yes", "Move"}, "is none of move, keep, never"},
         {"NodeLostDelaySec", {"-1", "soon", "nan", "31d", "9999999h", "1e3", "1 2"}, "is not a time span"},
+        {"RestartElsewhere",
+         {"0", "-1", "no", "1.5", "nan", "99999999999", "0x1", "1 2"},
+         "is not a number of failures from 1 to"},
+        {"RestartElsewhereDecaySec",
+         {"0", "-1", "31d", "0.5s", "nan", "soon"},
+         "is not a time span from 1s"},
         {"CutOff", {"maybe", "yes", "Stop"}, "is neither keep nor stop"},
         {"CutOffSec", {"-1", "0.5s", "2d", "25h", "nan", "soon"}, "is not a time span of whole seconds"},
 };

@@ -119,6 +119,8 @@ int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t
                         return r;
                 full.left = left;
         }
+        if (record->node || record->global || record->target == ARGOSY__TARGET__TARGET_INACTIVE)
+                full.displaced_by = (char *) ""; // it has a place again, or wants none
         put.unit = &full;
         put.bump_start = bump & DRAFT_BUMP_START;
         put.bump_restart = bump & DRAFT_BUMP_RESTART;

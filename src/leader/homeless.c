@@ -31,16 +31,15 @@ void homeless_forget(Unit *u) {
         }
 }
 
+// It makes room as long as it has not ended, also when it has got another node or was destroyed meanwhile.
 int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         const char *by = e->removed ? "" : e->record->displaced_by;
         Unit *other;
 
-        if (e->removed) // it makes room as long as it has not ended
+        if (!*by || !cluster_state_find_unit(l->state, by))
                 return 0;
         list_unlink(&u->giver);
         u->makes_room = NULL;
-        if (!*by || !cluster_state_find_unit(l->state, by))
-                return 0;
         other = unit_get(l, by);
         if (!other)
                 return -ENOMEM;
@@ -90,6 +89,15 @@ static size_t count_ending(const Leader *l) {
         return n;
 }
 
+static bool is_any(const char *name, void *userdata) {
+        return true;
+}
+
+// It goes where the other one is, whatever room there is (follow.c), so it would be back at once.
+static bool has_mate(Leader *l, const Unit *u) {
+        return mates_activated(&l->mates, u->name) || mates_find_activator(&l->mates, u->name, is_any, NULL);
+}
+
 // What is decided about already is left alone.
 static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -97,7 +105,8 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
         const Group *g = u->group;
         size_t of_group = 0;
 
-        if (!e || draft_has_unit(b, u->name) || list_is_linked(&u->moving) || list_is_linked(&u->homeless))
+        if (!e || draft_has_unit(b, u->name) || list_is_linked(&u->moving) || list_is_linked(&u->homeless) ||
+            has_mate(l, u))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;

@@ -479,9 +479,12 @@ bool role_within_guarantee(const Role *r, const PlacementVector *demand) {
 int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand) {
         if (!p->promises || role_within_guarantee(r, demand))
                 return -1;
-        for (unsigned i = 0; i < p->n_resources; i++)
-                if (demand->of[i] > 0 && p->room[i] - demand->of[i] < p->promised[i] - missing(r, i))
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                int64_t others = p->promised[i] - missing(r, i);
+
+                if (demand->of[i] > 0 && others > 0 && p->room[i] - demand->of[i] < others)
                         return (int) i;
+        }
         return -1;
 }
 

@@ -23,7 +23,7 @@ struct PlacerTables {
         Map guests; // Guest by name: units without a record, while a Placer lives
 };
 
-// The roles as the records have them. 0 or -ENOMEM, -ENOSPC: a resource more than can be counted.
+// The roles as the records have them. 0 or -ENOMEM; -ENOSPC: more roles than can be.
 int placer_sync_roles(Leader *l);
 void placer_roles_done(PlacerTables *t);
 // That of the unit with these options; ROLE_DEFAULT's if there is none of that name.

@@ -325,6 +325,28 @@ static void what_is_guaranteed_to_a_role_stays_free_for_it(void **state) {
         done(f);
 }
 
+static void a_guarantee_of_one_resource_keeps_nothing_of_another_free(void **state) {
+        Fixture *f = hosts(1);
+        uint32_t role, low, high;
+        unsigned resource;
+
+        assert_int_equal(placement_role_add(f->p,
+                                            &(PlacementRole){.weight = 1,
+                                                             .guarantee = {0, 1},
+                                                             .limit = {-1, -1, -1, -1, -1, -1, -1, -1}},
+                                            &role),
+                         0);
+        low = add_for(f, "low", needing(f, 4000), f->role, -1); // all cores
+        round_at(f, 0, 0);
+        assert_int_equal(at(f, low), 0);
+        high = add_for(f, "high", needing(f, 4000), f->role, 1);
+        assert_int_equal(placement_held_back(f->p, high, &resource),
+                         PLACEMENT_FREE); // there is no room, and that is all
+        round_at(f, 0, 1);
+        assert_int_equal(at(f, high), 0);
+        done(f);
+}
+
 static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
         Fixture *f = hosts(2);
         uint32_t low = add_for(f, "low", needing(f, 3000), f->role, -5),
@@ -437,6 +459,7 @@ int main(void) {
                 cmocka_unit_test(the_role_that_has_the_least_for_its_weight_goes_next),
                 cmocka_unit_test(a_limit_holds_and_is_told),
                 cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
+                cmocka_unit_test(a_guarantee_of_one_resource_keeps_nothing_of_another_free),
                 cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
                 cmocka_unit_test(in_a_round_that_lets_stay_only_who_was_released_moves),

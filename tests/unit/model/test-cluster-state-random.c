@@ -93,9 +93,32 @@ static void random_rollout(Batch *b, const char *name, uint64_t *seed) {
         (void) batch_rollout(b, name, i < 2 ? contents[i] : NULL, contents[below(seed, 2)]);
 }
 
+static void random_role_or_pool(Batch *b, const char *name, uint64_t *seed) {
+        Argosy__RoleRecord *role = BATCH_NEW(b, Argosy__RoleRecord, argosy__role_record__init);
+        Argosy__PoolRecord *pool = BATCH_NEW(b, Argosy__PoolRecord, argosy__pool_record__init);
+        Argosy__LogOp__NameRemove *gone =
+                BATCH_NEW(b, Argosy__LogOp__NameRemove, argosy__log_op__name_remove__init);
+
+        role->name = pool->name = gone->name = batch_own(b, strdup(name));
+        role->weight = (uint32_t) below(seed, 5);
+        switch (below(seed, 4)) {
+        case 0:
+                batch_op(b, ARGOSY__LOG_OP__OP_ROLE)->role = role;
+                break;
+        case 1:
+                batch_op(b, ARGOSY__LOG_OP__OP_ROLE_REMOVE)->role_remove = gone;
+                break;
+        case 2:
+                batch_op(b, ARGOSY__LOG_OP__OP_POOL)->pool = pool;
+                break;
+        default:
+                batch_op(b, ARGOSY__LOG_OP__OP_POOL_REMOVE)->pool_remove = gone;
+        }
+}
+
 static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX];
-        unsigned kind = (unsigned) below(seed, 20);
+        unsigned kind = (unsigned) below(seed, 21);
 
         random_name(seed, name);
         if (kind < 9)
@@ -112,6 +135,8 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
                 batch_token(b, name, below(seed, 100));
         else if (kind == 18)
                 batch_token_remove(b, name);
+        else if (kind == 19)
+                random_role_or_pool(b, name, seed);
         else if (below(seed, 2))
                 random_rollout(b, name, seed);
         else

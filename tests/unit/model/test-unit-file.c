@@ -125,6 +125,36 @@ static void how_many_may_be_down_is_a_number_or_a_percentage(void **state) {
         assert_true(unit_share_of(none->max_unavailable, 100) == SIZE_MAX);
 }
 
+static void who_gives_way_agrees_to_it_or_has_a_negative_priority(void **state) {
+        static const struct {
+                const char *text;
+                int priority;
+                bool preemptible;
+        } cases[] = {{"[X-Argosy]\n", 0, false},
+                     {"[X-Argosy]\nPriority=7\n", 7, false},
+                     {"[X-Argosy]\nPriority=-1\n", -1, true},
+                     {"[X-Argosy]\nPriority=-1000\nPreemptible=no\n", -1000, false},
+                     {"[X-Argosy]\nPreemptible=yes\nPriority=1000\n", 1000, true},
+                     {"[X-Argosy]\nPriority=-5\nPriority=\n", 0, false}};
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(unit_file_freep) UnitFile *f = parse(cases[i].text);
+                _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x.service");
+
+                assert_int_equal(o->priority, cases[i].priority);
+                assert_int_equal(o->preemptible, cases[i].preemptible);
+                assert_null(o->role);
+        }
+}
+
+static void a_role_may_depend_on_the_name(void **state) {
+        _cleanup_(unit_file_freep) UnitFile *f = parse("[X-Argosy]\nRole=team-%i\n");
+        _cleanup_(unit_options_unrefp) UnitOptions *o = expand(f, "x@blue.service");
+
+        assert_string_equal(o->role, "team-blue");
+        assert_int_equal(o->role_line, 2);
+}
+
 static void the_first_machine_counts_in_fleets_section(void **state) {
         static const char two[] = "[X-Argosy]\nMachineID=" ID_A "\nMachineID=" ID_B "\n";
 
@@ -219,6 +249,13 @@ static void what_is_wrong_in_our_sections_is_refused_with_its_line(void **state)
                 {"[X-Argosy]\nReserveResource=gpu:none\n",
                  ":2: ReserveResource=gpu:none is not NAME or NAME:NUMBER"},
                 {"[X-Argosy]\nPacking=perhaps\n", ":2: Packing=perhaps is neither yes nor no"},
+                {"[X-Argosy]\nRole=a b\n", ":2: Role= names a second role"},
+                {"[X-Argosy]\nRole=a%%b\n", ":2: Role=a%b is no name of a role"},
+                {"[X-Argosy]\nPriority=1001\n", ":2: Priority=1001 is not a number from -1000 to 1000"},
+                {"[X-Argosy]\nPriority=1x\n", ":2: Priority=1x is not a number"},
+                {"[X-Argosy]\nPreemptible=perhaps\n", ":2: Preemptible=perhaps is neither yes nor no"},
+                {"[X-Argosy]\nGlobal=yes\nPriority=1\n", ":3: Global= and Priority= exclude each other"},
+                {"[X-Fleet]\nRole=a\n", ":2: unknown option Role= in [X-Fleet]"},
                 {"[X-Fleet]\nReplaces=a\n", ":2: Replaces= is not supported yet"},
                 {"[X-Fleet]\nX-ConditionMachineBootID=a\n", "use MachineID="},
                 {"[X-Argosy]\nAfter=a\n", ":2: After=a is no unit"},
@@ -500,6 +537,8 @@ int main(void) {
                 cmocka_unit_test(values_of_one_key_are_alternatives_and_keys_are_all_needed),
                 cmocka_unit_test(the_same_demand_has_the_same_key_however_it_is_written),
                 cmocka_unit_test(an_empty_assignment_undoes_those_before_it),
+                cmocka_unit_test(who_gives_way_agrees_to_it_or_has_a_negative_priority),
+                cmocka_unit_test(a_role_may_depend_on_the_name),
                 cmocka_unit_test(the_first_machine_counts_in_fleets_section),
                 cmocka_unit_test(how_many_may_be_down_is_a_number_or_a_percentage),
                 cmocka_unit_test(global_is_a_boolean_as_systemd_writes_it),

@@ -387,6 +387,7 @@ bool role_within_guarantee(const Role *r, const PlacementVector *demand);
 int role_over_limit(const Role *r, const PlacementVector *demand);
 // The first of which too little would be left for what others are guaranteed; -1: none.
 int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand);
+int64_t promised_to_others(const Placement *p, const Role *r, unsigned resource); // and not used yet
 bool is_behind(const Role *r);
 
 // placement-choose.c

@@ -475,12 +475,16 @@ bool role_within_guarantee(const Role *r, const PlacementVector *demand) {
         return true;
 }
 
+int64_t promised_to_others(const Placement *p, const Role *r, unsigned resource) {
+        return p->promised[resource] - missing(r, resource);
+}
+
 // What others were promised and do not use yet must stay free.
 int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand) {
         if (!p->promises || role_within_guarantee(r, demand))
                 return -1;
         for (unsigned i = 0; i < p->n_resources; i++) {
-                int64_t others = p->promised[i] - missing(r, i);
+                int64_t others = promised_to_others(p, r, i);
 
                 if (demand->of[i] > 0 && others > 0 && p->room[i] - demand->of[i] < others)
                         return (int) i;

@@ -232,10 +232,10 @@ typedef struct Victims {
         bool limited; // there are more, but no more may be disturbed
 } Victims;
 
-static bool may_be_preempted(const Placement *p, const PlacedUnit *victim, const PlacedUnit *by) {
+static bool may_be_preempted(const Placement *p, const PlacedUnit *victim, const PlacedUnit *by, bool own) {
         const Role *r = &p->roles[victim->role];
 
-        if (victim->flags & UNIT_STEADY)
+        if (victim->flags & UNIT_STEADY || (own && victim->role != by->role))
                 return false;
         if (victim->priority >= by->priority || victim->queue != PLACEMENT_NONE)
                 return false;
@@ -249,15 +249,34 @@ static bool is_enough(const Placement *p, const PlacementVector *free_there, con
         return true;
 }
 
+// Whether the unit may have what its own role gives up for it: what it is held back by is no further
+// exceeded then.
+static bool may_swap(const Placement *p, const PlacedUnit *u) {
+        const PlacementVector *demand = &unit_class(p, u)->spec.demand;
+        const Role *r = &p->roles[u->role];
+
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                int64_t others = promised_to_others(p, r, i);
+
+                if (demand->of[i] > 0 &&
+                    ((r->settings.limit[i] >= 0 && r->usage[i] > r->settings.limit[i]) ||
+                     (others > 0 && p->room[i] < others)))
+                        return false;
+        }
+        return true;
+}
+
 // The lowest priorities first, of these the ones that are there for the shortest time.
 static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const PlacementBudget *budget,
-                         Victims *v) {
+                         bool own, Victims *v) {
         const PlacedUnit *by = &p->units[unit];
         const PlacementVector *demand = &unit_class(p, by)->spec.demand;
         PlacementVector room = p->hosts[host].free;
         size_t most = budget->disruptions - p->n_disruptions;
         int32_t done = INT32_MIN;
 
+        for (unsigned i = 0; i < p->n_resources && own; i++)
+                room.of[i] = MIN_OF(room.of[i], 0);
         *v = (Victims){.highest = INT16_MIN};
         while (!is_enough(p, &room, demand)) {
                 int32_t next = INT32_MAX;
@@ -265,7 +284,8 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const
                 for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE;
                      n = p->nodes[n].next_of_host)
                         for (uint32_t i = p->nodes[n].first_unit; i != PLACEMENT_NONE; i = p->units[i].next)
-                                if (p->units[i].priority > done && may_be_preempted(p, &p->units[i], by))
+                                if (p->units[i].priority > done &&
+                                    may_be_preempted(p, &p->units[i], by, own))
                                         next = MIN_OF(next, p->units[i].priority);
                 if (next == INT32_MAX)
                         return;
@@ -276,7 +296,7 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const
                              i = p->units[i].next) {
                                 const PlacedUnit *u = &p->units[i];
 
-                                if (u->priority != done || !may_be_preempted(p, u, by) ||
+                                if (u->priority != done || !may_be_preempted(p, u, by, own) ||
                                     is_enough(p, &room, demand))
                                         continue;
                                 if (v->n == ELEMENTSOF(v->units) || v->n == most) {
@@ -317,15 +337,17 @@ static int evict(Placement *p, const Victims *v, uint32_t unit_for) {
 }
 
 // Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
-static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, bool *ret_done,
+// Held back by its role, it may only have what that gives up for it.
+static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, Blocked why, bool *ret_done,
                    bool *ret_limited) {
+        bool own = why == BLOCKED_LIMIT || why == BLOCKED_HEADROOM;
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
         const Selector *s = &p->selectors[p->shapes[u->shape].selector];
         Victims best = {0}, v;
 
         *ret_done = *ret_limited = false;
-        if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE)
+        if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE || (own && !may_swap(p, u)))
                 return 0;
         *ret_limited = p->n_disruptions >= budget->disruptions;
         if (*ret_limited)
@@ -337,7 +359,7 @@ static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, b
                         if (p->nodes[node].state > PLACEMENT_SECOND || unit_excluded(p, unit, node) ||
                             !spread_allows(p, c, node))
                                 continue;
-                        find_victims(p, p->nodes[node].host, unit, budget, &v);
+                        find_victims(p, p->nodes[node].host, unit, budget, own, &v);
                         *ret_limited |= v.limited;
                         if (v.enough && is_better(&v, &best))
                                 best = v;
@@ -431,12 +453,14 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
                 bool made_room = false, limited = false;
 
                 r = grant(p, unit, budget, &node);
-                if (r == BLOCKED_NODES || r == BLOCKED_SPREAD) {
+                if (r > 0 && r != BLOCKED_BUDGET && r != BLOCKED_FOLLOW) {
                         int why = r;
 
-                        r = preempt(p, unit, budget, &made_room, &limited);
-                        if (r >= 0)
-                                r = made_room ? 0 : limited ? BLOCKED_BUDGET : why;
+                        r = preempt(p, unit, budget, (Blocked) why, &made_room, &limited);
+                        if (r >= 0 && made_room) // it has that now, whoever else would be next
+                                r = grant(p, unit, budget, &node);
+                        else if (r >= 0)
+                                r = limited ? BLOCKED_BUDGET : why;
                 }
                 if (r > 0)
                         queue_block(p, p->units[unit].queue, (Blocked) r);

@@ -362,6 +362,43 @@ static void a_higher_priority_takes_the_place_of_the_lowest(void **state) {
         done(f);
 }
 
+static void in_a_role_at_its_limit_the_higher_displaces_its_own(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t role, low, other, high;
+
+        assert_int_equal(placement_role_add(
+                                 f->p,
+                                 &(PlacementRole){.weight = 1, .limit = {2000, -1, -1, -1, -1, -1, -1, -1}},
+                                 &role),
+                         0);
+        other = add_for(f, "other", needing(f, 1000), f->role, -9);
+        low = add_for(f, "low", needing(f, 2000), role, -5);
+        round_at(f, 0, 0);
+        high = add_for(f, "high", needing(f, 1000), role, 10); // there is room, but not for its role
+        round_at(f, 0, 9);
+        assert_int_equal(at(f, low), PLACEMENT_NONE);
+        assert_true(at(f, other) != PLACEMENT_NONE && at(f, high) != PLACEMENT_NONE);
+        assert_string_equal(round_at(f, 0, 9), "");
+        done(f);
+}
+
+static void what_was_made_free_for_a_unit_is_not_taken_by_another_role(void **state) {
+        Fixture *f = hosts(1);
+        uint32_t poor, waiting, low, high;
+
+        assert_int_equal(placement_role_add(f->p, &plain, &poor), 0);
+        low = add_for(f, "low", needing(f, 4000), f->role, -5);
+        round_at(f, 0, 0);
+        waiting =
+                add_for(f, "waiting", needing(f, 4000), poor, -5); // its role has nothing: it would be next
+        round_at(f, 0, 0);
+        high = add_for(f, "high", needing(f, 4000), f->role, 10);
+        round_at(f, 0, 9);
+        assert_int_equal(at(f, high), 0);
+        assert_true(at(f, low) == PLACEMENT_NONE && at(f, waiting) == PLACEMENT_NONE);
+        done(f);
+}
+
 static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
         Fixture *f = hosts(1); // 4 cores
         uint32_t low = add_for(f, "low", needing(f, 500), f->role, -5),
@@ -461,6 +498,8 @@ int main(void) {
                 cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
                 cmocka_unit_test(a_guarantee_of_one_resource_keeps_nothing_of_another_free),
                 cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
+                cmocka_unit_test(in_a_role_at_its_limit_the_higher_displaces_its_own),
+                cmocka_unit_test(what_was_made_free_for_a_unit_is_not_taken_by_another_role),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
                 cmocka_unit_test(in_a_round_that_lets_stay_only_who_was_released_moves),
                 cmocka_unit_test(what_did_not_come_true_is_taken_back),

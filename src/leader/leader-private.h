@@ -415,6 +415,10 @@ int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL:
 void placer_on_unit_freed(Leader *l, Unit *u);
 void placer_on_node_freed(Leader *l, Node *n);
 int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+// Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
+bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n);
+bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b);
+bool placer_may_conflict(const Leader *l, const Unit *u);
 // It is not where those are that it is to be with, or conflicts with somebody there.
 bool placer_must_go(const Leader *l, const Unit *u);
 // Those who are to be with it are looked at again.

@@ -392,11 +392,13 @@ static void follow_units(Leader *l) {
                 return;
         }
         while ((e = cluster_state_next_dirty(l->state))) {
-                Unit *u;
+                Unit *u = unit_find(l, e->record->name);
 
+                l->globals_changed |= u && placer_may_conflict(l, u); // who gave way to it
                 if (registry_on_unit(l, e) < 0)
                         on_out_of_memory();
                 u = unit_find(l, e->record->name);
+                l->globals_changed |= u && placer_may_conflict(l, u);
                 orders_on_unit(l, e->removed ? NULL : e, u,
                                e->node_before ? node_find(l, e->node_before) : NULL);
                 if (e->record->global || e->global_before)

@@ -55,6 +55,20 @@ static bool hate_each_other(const Placement *p, uint32_t a, uint32_t b) {
         return share_any(&x->hates, &y->matches) || share_any(&y->hates, &x->matches);
 }
 
+bool placement_conflict_between(const Placement *p, uint32_t a, uint32_t b) {
+        return hate_each_other(p, a, b);
+}
+
+bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node) {
+        return conflict_on(p, selector_of(p, unit), node);
+}
+
+bool placement_may_conflict(const Placement *p, uint32_t unit) {
+        const Selector *s = selector_of(p, unit);
+
+        return s->hates.n + s->matches.n > 0;
+}
+
 // What only concerns one unit, apart from room.
 static bool may_go_there(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];

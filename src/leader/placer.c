@@ -359,7 +359,7 @@ int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 return 0; // a Placer has it; looked at again when that is freed
         r = get_unit(l, u->name, false, &unit);
         r = r < 0 ? r : placement_unit_release(l->places->placement, unit, false);
-        if (r >= 0 && e && !e->record->global && unit_options_of(e, &options) >= 0)
+        if (r >= 0 && e && unit_options_of(e, &options) >= 0) // also of global ones: who conflicts with them
                 r = set_options(l, u->name, unit, options);
         unit_options_unref(options);
         if (r == -ENOSPC || r == -EINVAL)
@@ -387,6 +387,20 @@ int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) 
                 return placement_unit_readmit(l->places->placement, u->place - 1,
                                               n ? n->place - 1 : PLACEMENT_NONE);
         return placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1, PLACEMENT_NEVER);
+}
+
+bool placer_may_conflict(const Leader *l, const Unit *u) {
+        return l->places && u->place && placement_may_conflict(l->places->placement, u->place - 1);
+}
+
+bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n) {
+        return placer_may_conflict(l, u) && n->place &&
+               placement_conflict_on(l->places->placement, u->place - 1, n->place - 1);
+}
+
+bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
+        return a->place && b->place &&
+               placement_conflict_between(l->places->placement, a->place - 1, b->place - 1);
 }
 
 bool placer_must_go(const Leader *l, const Unit *u) {

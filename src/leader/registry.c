@@ -408,6 +408,23 @@ const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_
         return NULL;
 }
 
+// A global unit gives way to units that are placed, and of two global ones that conflict the one whose name
+// sorts first has the node.
+static bool gives_way(const Leader *l, const Unit *u, const Node *n) {
+        if (!placer_may_conflict(l, u))
+                return false;
+        if (placer_conflict_on(l, u, n))
+                return true;
+        list_foreach (i, &l->globals) {
+                const Unit *o = CONTAINER_OF(i, Unit, global);
+
+                if (o != u && strcmp(o->name, u->name) < 0 && placer_conflict_between(l, u, o) &&
+                    unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
+                        return true;
+        }
+        return false;
+}
+
 bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         UnitOptions *options;
         bool admits;
@@ -417,6 +434,8 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
         if (!e->record->global)
                 return e->record->node == n->number;
         if (n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || (u && unit_exclusion(u, n->number)))
+                return false;
+        if (u && gives_way(l, u, n))
                 return false;
         if (unit_options_of(e, &options) < 0)
                 return false;

@@ -12,6 +12,7 @@
 
 #include "agent-private.h"
 #include "journal.h"
+#include "manager-name.h"
 #include "unit-state.h"
 
 enum {
@@ -412,11 +413,33 @@ static void on_journal_end(int error, void *userdata) {
 
 static const JournalOps journal_ops = {.lines = on_journal_lines, .ended = on_journal_end};
 
+// All that there is to say, and where the lines are.
+static int refuse_journal(const AgentNode *node, const char *unit, AgentReply reply, void *userdata,
+                          uint64_t *ret) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        const char *machine = manager_name_machine(node->manager);
+        _cleanup_free_ char *why =
+                str_printf("%s runs in container %s, whose journal is among its own files and is not read "
+                           "from outside; on this host try: journalctl --machine=%s --unit=%s",
+                           unit, machine, machine, unit);
+
+        if (!why)
+                return -ENOMEM;
+        response.final = true;
+        response.status = EOPNOTSUPP;
+        response.message = why;
+        *ret = 0;
+        reply(&response, userdata);
+        return 0;
+}
+
 static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
                          void *userdata, uint64_t *ret) {
         Call *c;
         int r;
 
+        if (!has_journal_here(node))
+                return refuse_journal(node, q->name, reply, userdata, ret);
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;

@@ -147,29 +147,16 @@ static int on_chunk(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
 }
 
 static int fill_chunk(SystemdManager *m, LoadChunk *c, sd_bus_message **ret) {
-        sd_bus_message *call;
-        int r;
+        const char *names[SYSTEMD_CHECK_CHUNK];
 
-        r = manager_new_call(m, "ListUnitsByNames", &call);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(call, 'a', "s");
         list_foreach (n, &m->loads_waiting) {
-                LoadItem *item = CONTAINER_OF(n, LoadItem, link);
-
-                if (r < 0 || c->n == SYSTEMD_CHECK_CHUNK)
+                if (c->n == SYSTEMD_CHECK_CHUNK)
                         break;
-                r = sd_bus_message_append(call, "s", item->name);
-                c->items[c->n++] = item;
+                c->items[c->n] = CONTAINER_OF(n, LoadItem, link);
+                names[c->n] = c->items[c->n]->name;
+                c->n++;
         }
-        if (r >= 0)
-                r = sd_bus_message_close_container(call);
-        if (r < 0) {
-                sd_bus_message_unref(call);
-                return r;
-        }
-        *ret = call;
-        return 0;
+        return manager_new_list_call(m, names, c->n, ret);
 }
 
 // sd-bus frees the chunk with its slot: after the reply or with the connection.

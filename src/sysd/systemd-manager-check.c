@@ -275,21 +275,9 @@ static void take_walk(SystemdManager *m) {
 
 static int send_chunk(SystemdManager *m, const char *const *names, size_t n) {
         sd_bus_message *call;
-        int r;
+        int r = manager_new_list_call(m, names, n, &call);
 
-        r = manager_new_call(m, "ListUnitsByNames", &call);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(call, 'a', "s");
-        for (size_t i = 0; i < n && r >= 0; i++)
-                r = sd_bus_message_append(call, "s", names[i]);
-        if (r >= 0)
-                r = sd_bus_message_close_container(call);
-        if (r < 0) {
-                sd_bus_message_unref(call);
-                return r;
-        }
-        return manager_send(m, call, on_chunk, m);
+        return r < 0 ? r : manager_send(m, call, on_chunk, m);
 }
 
 static int send_resting(SystemdManager *m) {

@@ -218,6 +218,8 @@ void manager_note_call(SystemdManager *m);
 // Every reply handler begins with this.
 void manager_heard(SystemdManager *m, sd_bus_message *reply);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);
+// ListUnitsByNames: a row for each name, in their order. systemd loads what it does not have in memory.
+int manager_new_list_call(SystemdManager *m, const char *const *names, size_t n, sd_bus_message **ret);
 int manager_new_property_call(SystemdManager *m, const char *unit, const char *interface,
                               const char *property, sd_bus_message **ret);
 // The unit's work, made if there is none; NULL: out of memory, and the connection begins anew for it.

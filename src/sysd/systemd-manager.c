@@ -52,6 +52,25 @@ int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret
                                               SYSTEMD_MANAGER, member);
 }
 
+int manager_new_list_call(SystemdManager *m, const char *const *names, size_t n, sd_bus_message **ret) {
+        sd_bus_message *call;
+        int r = manager_new_call(m, "ListUnitsByNames", &call);
+
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(call, 'a', "s");
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = sd_bus_message_append_basic(call, 's', names[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(call);
+        if (r < 0) {
+                sd_bus_message_unref(call);
+                return r;
+        }
+        *ret = call;
+        return 0;
+}
+
 int manager_new_property_call(SystemdManager *m, const char *unit, const char *interface,
                               const char *property, sd_bus_message **ret) {
         _cleanup_free_ char *path = unit ? unit_path_encode(unit) : strdup(SYSTEMD_PATH);

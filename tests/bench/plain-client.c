@@ -13,82 +13,35 @@
 // here. A job that does not end as "done" is an error: a baseline that fails fast would be a low one.
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MANAGER "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
+#include "manager-client.h"
+
 #define SILENCE_US (60 * UINT64_C(1000000)) // so long without a signal means that something is wrong
 #define PATH_SIZE 4096
 
+const char *program = "plain-client";
+
 typedef struct Unit {
-        char *name;
         bool done, gone;
 } Unit;
 
 typedef struct Client {
         sd_bus *bus;
         const char *method, *dir; // dir: destroy
-        Unit *units;              // sorted by name
+        char **names;
+        Unit *units; // one for each
         size_t n_units, n_asked, n_done, n_gone;
         size_t window, in_flight;
 } Client;
 
-static void fail(const char *what, const char *why) {
-        fprintf(stderr, "plain-client: %s: %s\n", what, why);
-        exit(EXIT_FAILURE);
-}
-
-static void check(int r, const char *what) {
-        if (r < 0)
-                fail(what, strerror(-r));
-}
-
-static double now_s(void) {
-        struct timespec ts;
-
-        clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
-}
-
-// ---- names
-
-static void add_unit(Client *c, const char *name) {
-        char *copy = strdup(name);
-
-        c->units = reallocarray(c->units, c->n_units + 1, sizeof(*c->units));
-        if (!c->units || !copy)
-                check(-ENOMEM, name);
-        c->units[c->n_units++] = (Unit){.name = copy};
-}
-
-static void add_units(Client *c, const char *arg) {
-        const char *open = strchr(arg, '{'), *close = strchr(arg, '}');
-        char name[512];
-        int from, to;
-
-        if (!open || !close || sscanf(open, "{%d..%d}", &from, &to) != 2) {
-                add_unit(c, arg);
-                return;
-        }
-        for (; from <= to; from++) {
-                snprintf(name, sizeof(name), "%.*s%d%s", (int) (open - arg), arg, from, close + 1);
-                add_unit(c, name);
-        }
-}
-
-static int compare_units(const void *a, const void *b) {
-        return strcmp(((const Unit *) a)->name, ((const Unit *) b)->name);
-}
-
 static Unit *find_unit(const Client *c, const char *name) {
-        Unit key = {.name = (char *) name};
+        ssize_t i = find_name(c->names, c->n_units, name);
 
-        return bsearch(&key, c->units, c->n_units, sizeof(*c->units), compare_units);
+        return i < 0 ? NULL : &c->units[i];
 }
 
 // ---- jobs
@@ -104,7 +57,7 @@ static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 static void fill_window(Client *c) {
         for (; c->in_flight < c->window && c->n_asked < c->n_units; c->n_asked++, c->in_flight++)
                 check(sd_bus_call_method_async(c->bus, NULL, MANAGER, c->method, on_reply, c, "ss",
-                                               c->units[c->n_asked].name, "replace"),
+                                               c->names[c->n_asked], "replace"),
                       c->method);
 }
 
@@ -159,14 +112,6 @@ static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-static void connect_manager(Client *c) {
-        check(sd_bus_new(&c->bus), "bus");
-        check(sd_bus_set_address(c->bus, "unix:path=/run/systemd/private"), "address");
-        check(sd_bus_start(c->bus), "connect");
-        check(sd_bus_call_method(c->bus, MANAGER, "Subscribe", NULL, NULL, NULL), "Subscribe");
-        check(sd_bus_add_filter(c->bus, NULL, on_message, c), "filter");
-}
-
 static bool is_finished(const Client *c) {
         return c->dir ? c->n_gone == c->n_units : c->n_done == c->n_units;
 }
@@ -202,9 +147,9 @@ static void parse(Client *c, int argc, char **argv) {
         c->window = strtoul(argv[2], NULL, 10);
         if (c->window == 0)
                 fail(argv[2], "not a window");
-        for (int i = first; i < argc; i++)
-                add_units(c, argv[i]);
-        qsort(c->units, c->n_units, sizeof(*c->units), compare_units);
+        c->names = parse_names(argc - first, argv + first, &c->n_units);
+        c->units = calloc(c->n_units, sizeof(*c->units));
+        check(c->units ? 0 : -ENOMEM, "units");
 }
 
 int main(int argc, char **argv) {
@@ -212,7 +157,8 @@ int main(int argc, char **argv) {
         double began;
 
         parse(&c, argc, argv);
-        connect_manager(&c);
+        c.bus = connect_manager(on_message, &c);
+        check(sd_bus_call_method(c.bus, MANAGER, "Subscribe", NULL, NULL, NULL), "Subscribe");
         began = now_s();
         run(&c);
         printf("%.6f %.6f\n", began, now_s());

@@ -13,43 +13,24 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <systemd/sd-bus.h>
-#include <time.h>
 
-#define SYSTEMD "org.freedesktop.systemd1"
-#define MANAGER SYSTEMD, "/org/freedesktop/systemd1", SYSTEMD ".Manager"
+#include "manager-client.h"
+
 #define ROW "(ssssssouso)"
 
-typedef struct Unit {
-        char *name;
-        bool active; // in this round
-} Unit;
+const char *program = "poll-client";
 
 typedef struct Client {
         sd_bus *bus;
-        Unit *units; // sorted by name
+        char **names;
+        bool *active; // in this round
         size_t n_units;
         unsigned long rounds, calls, signals;
 } Client;
-
-static void check(int r, const char *what) {
-        if (r >= 0)
-                return;
-        fprintf(stderr, "poll-client: %s: %s\n", what, strerror(-r));
-        exit(EXIT_FAILURE);
-}
-
-static double now_s(void) {
-        struct timespec ts;
-
-        clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
-}
 
 static double cpu_ms(void) {
         struct rusage used;
@@ -57,31 +38,6 @@ static double cpu_ms(void) {
         getrusage(RUSAGE_SELF, &used);
         return (double) (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
                (double) (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
-}
-
-static void add_unit(Client *c, const char *name) {
-        c->units = reallocarray(c->units, c->n_units + 1, sizeof(*c->units));
-        check(c->units ? 0 : -ENOMEM, name);
-        c->units[c->n_units++] = (Unit){.name = strdup(name)};
-}
-
-static void add_units(Client *c, const char *arg) {
-        const char *open = strchr(arg, '{'), *close = strchr(arg, '}');
-        char name[512];
-        int from, to;
-
-        if (!open || !close || sscanf(open, "{%d..%d}", &from, &to) != 2) {
-                add_unit(c, arg);
-                return;
-        }
-        for (; from <= to; from++) {
-                snprintf(name, sizeof(name), "%.*s%d%s", (int) (open - arg), arg, from, close + 1);
-                add_unit(c, name);
-        }
-}
-
-static int compare_units(const void *a, const void *b) {
-        return strcmp(((const Unit *) a)->name, ((const Unit *) b)->name);
 }
 
 static sd_bus_message *call(Client *c, sd_bus_message *m) {
@@ -109,11 +65,10 @@ static size_t read_rows(Client *c, sd_bus_message *reply) {
         check(sd_bus_message_enter_container(reply, 'a', ROW), "rows");
         while ((r = sd_bus_message_read(reply, ROW, &name, NULL, NULL, &active, NULL, NULL, NULL, NULL, NULL,
                                         NULL)) > 0) {
-                Unit key = {.name = (char *) name},
-                     *u = bsearch(&key, c->units, c->n_units, sizeof(*c->units), compare_units);
+                ssize_t i = find_name(c->names, c->n_units, name);
 
-                if (u)
-                        u->active = strcmp(active, "active") == 0;
+                if (i >= 0)
+                        c->active[i] = strcmp(active, "active") == 0;
                 n++;
         }
         check(r, "row");
@@ -126,7 +81,7 @@ static void fleet_way(Client *c) {
 
         check(sd_bus_message_open_container(m, 'a', "s"), "names");
         for (size_t i = 0; i < c->n_units; i++)
-                check(sd_bus_message_append(m, "s", c->units[i].name), "name");
+                check(sd_bus_message_append(m, "s", c->names[i]), "name");
         check(sd_bus_message_close_container(m), "names");
         if (read_rows(c, call(c, m)) != c->n_units)
                 check(-EBADMSG, "not a row per name");
@@ -140,17 +95,17 @@ static bool has_input_ended(void) {
 
 static void old_way(Client *c) {
         for (size_t i = 0; i < c->n_units; i++)
-                c->units[i].active = false;
+                c->active[i] = false;
         read_rows(c, call(c, new_call(c, "ListUnits")));
         for (size_t i = 0; i < c->n_units; i++) {
                 sd_bus_message *m;
                 char *path;
 
-                if (c->units[i].active)
+                if (c->active[i])
                         continue;
                 if (has_input_ended()) // in the midst of a round, which may take minutes
                         return;
-                check(sd_bus_path_encode("/org/freedesktop/systemd1/unit", c->units[i].name, &path), "path");
+                check(sd_bus_path_encode("/org/freedesktop/systemd1/unit", c->names[i], &path), "path");
                 check(sd_bus_message_new_method_call(c->bus, &m, SYSTEMD, path,
                                                      "org.freedesktop.DBus.Properties", "GetAll"),
                       "GetAll");
@@ -201,13 +156,10 @@ int main(int argc, char **argv) {
                 return 2;
         }
         old = strcmp(argv[1], "old-way") == 0;
-        for (int i = 2; i < argc; i++)
-                add_units(&c, argv[i]);
-        qsort(c.units, c.n_units, sizeof(*c.units), compare_units);
-        check(sd_bus_new(&c.bus), "bus");
-        check(sd_bus_set_address(c.bus, "unix:path=/run/systemd/private"), "address");
-        check(sd_bus_start(c.bus), "connect");
-        check(sd_bus_add_filter(c.bus, NULL, on_message, &c), "filter");
+        c.names = parse_names(argc - 2, argv + 2, &c.n_units);
+        c.active = calloc(c.n_units, sizeof(*c.active));
+        check(c.active ? 0 : -ENOMEM, "units");
+        c.bus = connect_manager(on_message, &c);
         next = now_s();
         do {
                 (old ? old_way : fleet_way)(&c);

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """One argosyd serves the managers of users and containers too, each as a node of its own; none of them can harm anybody else."""
 
+import json
+
 from lib import ONE_SHOT, SLEEPER, Cluster, eventually, main, stays
 
 FOR_USERS = SLEEPER + "[X-Argosy]\nManager=user@*\n"
@@ -117,6 +119,13 @@ def shown(c, unit):
     return {row["node"]: row["active"] for row in c.rows(unit)}
 
 
+def top(c, count, options=""):
+    """The rows of units in managers that are not the system's, if there are so many."""
+    found = json.loads(c.ctl(f"top --json=short --delay=200ms --fields=unit,node,tasks,cpu-time {options}"))
+    found = {(row["unit"], row["node"]): row for row in found if "/" in row["node"]}
+    return len(found) == count and found
+
+
 def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     node = c.node("n1")
     prepare_users(node)
@@ -133,6 +142,12 @@ def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     assert node.run(f"nsenter -t {pid} -m -p systemctl is-active inside.service").strip() == "active"
     owner = node.run("stat -c %U /run/user/1001/systemd/user/mine@.service /run/user/1002/systemd/user/mine@.service").split()
     assert owner == ["u1001", "u1002"], owner
+    # What they use is known of all of them.
+    used = eventually(lambda: top(c, 5)).copy()
+    assert used.keys() == {(row["unit"], row["node"]) for row in c.rows("mine@*") + c.rows("inside.service")}, used
+    assert all(row["tasks"] == 1 and row["cpu-time"] is not None for row in used.values()), used
+    assert top(c, 1, "--node=n1/web").keys() == {("inside.service", "n1/web")}
+    c.ctl_fails("journal inside", saying="journalctl --machine=web --unit=inside.service")
     # A restart of argosyd disturbs nothing, and it finds everything again.
     before = node.run("pgrep -x sleep").split()
     node.run("systemctl restart argosyd")

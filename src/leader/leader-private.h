@@ -453,8 +453,9 @@ typedef struct PlacerMove {
         Node *from, *to;
         char *why;
 } PlacerMove;
-int placer_rebalance(Placer *p, size_t max_moves, bool (*may_move)(Unit *u, void *userdata), void *userdata,
-                     PlacerMove **ret, size_t *ret_n, bool *ret_more);
+int placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
+                     bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
+                     size_t *ret_n, bool *ret_more);
 // 1: it is placed there from now on; 0: that is not possible, or not better any more.
 int placer_carry_out(Placer *p, const Unit *u, const Node *to);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);

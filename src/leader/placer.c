@@ -574,11 +574,12 @@ static bool ask_about(uint32_t unit, void *userdata) {
         return u && u->place == unit + 1 && q->may_move(u, q->userdata);
 }
 
-int placer_rebalance(Placer *p, size_t max_moves, bool (*may_move)(Unit *u, void *userdata), void *userdata,
-                     PlacerMove **ret, size_t *ret_n, bool *ret_more) {
+int placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
+                     bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
+                     size_t *ret_n, bool *ret_more) {
         Leader *l = p->leader;
         Question question = {l, may_move, userdata};
-        RebalanceRules rules = {max_moves, ask_about, &question};
+        RebalanceRules rules = {max_moves, max_tries, ask_about, &question};
         _cleanup_free_ RebalanceMove *moves = NULL;
         PlacerMove *result;
         size_t n;

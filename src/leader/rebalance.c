@@ -25,8 +25,8 @@ typedef struct Badness { // less is better; the first counts more
         int64_t spread, load;
 } Badness;
 
-typedef struct HostDue { // in the heap, the highest load first
-        Due due;
+typedef struct HostDue { // in the heaps: the highest load first that may be lowered; the lowest first
+        Due high, low;
         uint32_t host;
 } HostDue;
 
@@ -38,8 +38,9 @@ typedef struct Search {
         RebalanceMove *moves;
         uint32_t n_moves, moves_allocated; // a unit has one entry, the latest at the end
         HostDue *dues;                     // by host
-        DueHeap heap;
-        bool full; // max_moves reached
+        DueHeap high, low;
+        size_t n_tries;
+        bool full; // max_moves reached, or enough tries for now
 } Search;
 
 static bool is_better(Badness d) { // of a difference
@@ -219,6 +220,8 @@ static int try_unit(Search *s, uint32_t unit, Trial *ret) {
         uint32_t from = s->p->units[unit].node, to;
         int r = find_node(s->p, unit, &to);
 
+        s->n_tries++;
+
         *ret = (Trial){.move.to = PLACEMENT_NONE};
         if (r < 0 || to == PLACEMENT_NONE)
                 return r;
@@ -278,7 +281,8 @@ static int make(Search *s, const Trial *t) {
                 s->moves[s->n_moves] = t->move;
                 s->moves[s->n_moves++].from = *origin;
         }
-        s->full |= s->n_moves >= s->rules->max_moves;
+        s->full |= s->n_moves >= s->rules->max_moves ||
+                   (s->rules->max_tries && s->n_tries >= s->rules->max_tries && s->n_moves > 0);
         return 0;
 }
 
@@ -325,10 +329,17 @@ static int please_units(Search *s, bool *ret_changed) {
 // ------------------------------------------------------------------------------------------------ evening
 // out
 
-static int enter_heap(Search *s, uint32_t host) {
-        s->dues[host].host = host;
-        return due_set(&s->heap, &s->dues[host].due,
-                       (uint64_t) INT64_MAX - (uint64_t) host_load(s->p, host));
+static int enter_heaps(Search *s, uint32_t host) {
+        HostDue *d = &s->dues[host];
+        uint64_t load = (uint64_t) host_load(s->p, host);
+        int r = due_set(&s->high, &d->high, (uint64_t) INT64_MAX - load);
+
+        d->host = host;
+        return r < 0 ? r : due_set(&s->low, &d->low, load + 1); // 0 is no time
+}
+
+static int64_t least_load(const Search *s) {
+        return (int64_t) due_next(&s->low) - 1;
 }
 
 static bool is_open(const Placement *p, const PlacedHost *h) {
@@ -338,15 +349,12 @@ static bool is_open(const Placement *p, const PlacedHost *h) {
         return false;
 }
 
-static int fill_heap(Search *s, int64_t *ret_least) {
+static int fill_heaps(Search *s) {
         int r = 0;
 
-        *ret_least = INT64_MAX;
         for (uint32_t h = 0; h < s->p->host_slots.n && r >= 0; h++)
-                if (s->p->host_slots.used[h] && is_open(s->p, &s->p->hosts[h])) {
-                        *ret_least = MIN_OF(*ret_least, host_load(s->p, h));
-                        r = enter_heap(s, h);
-                }
+                if (s->p->host_slots.used[h] && is_open(s->p, &s->p->hosts[h]))
+                        r = enter_heaps(s, h);
         return r;
 }
 
@@ -378,6 +386,26 @@ static int list_units(Search *s, uint32_t node, uint64_t **ret, uint32_t *ret_n)
         return 0;
 }
 
+// Whether the least loaded host, if it took the unit, would make the move worth while: a glance that spares
+// the search for a node.
+static bool may_be_worth_it(const Search *s, uint32_t unit) {
+        const Placement *p = s->p;
+        const PlacedUnit *u = &p->units[unit];
+        const Class *c = unit_class(p, u);
+        PlacedHost without = p->hosts[p->nodes[u->node].host];
+        bool reserves = unit_weight(p, c) > PLACEMENT_UNIT_LOAD;
+        uint32_t share = host_share(p, &without);
+        int64_t load = host_load(p, p->nodes[u->node].host), left;
+
+        if (c->spread != PLACEMENT_NONE || c->spec.n_prefers > 0)
+                return true;
+        for (unsigned i = 0; i < p->n_resources; i++)
+                without.free.of[i] += c->spec.demand.of[i];
+        left = load - share + host_share(p, &without) -
+               (int64_t) PLACEMENT_UNIT_LOAD * PLACEMENT_SIZE_ONE / without.size;
+        return left - least_load(s) >= margin(load, share, reserves);
+}
+
 static bool evens_more(const Trial *a, const Trial *b) {
         if (b->move.to == PLACEMENT_NONE || a->change.spread != b->change.spread)
                 return b->move.to == PLACEMENT_NONE || a->change.spread < b->change.spread;
@@ -394,6 +422,8 @@ static int best_of_node(Search *s, uint32_t node, Trial *best) {
         for (uint32_t i = 0; r >= 0 && i < n; i++) {
                 Trial t;
 
+                if (!may_be_worth_it(s, (uint32_t) list[i]))
+                        continue;
                 r = try_unit(s, (uint32_t) list[i], &t);
                 if (r >= 0 && t.move.to != PLACEMENT_NONE && evens_more(&t, best))
                         *best = t;
@@ -403,15 +433,14 @@ static int best_of_node(Search *s, uint32_t node, Trial *best) {
 
 static int even_out(Search *s, bool *ret_changed) {
         Placement *p = s->p;
-        int64_t least;
         Due *d;
-        int r = fill_heap(s, &least);
+        int r = fill_heaps(s);
 
-        while (r >= 0 && !s->full && (d = due_pop(&s->heap, UINT64_MAX))) {
-                uint32_t host = CONTAINER_OF(d, HostDue, due)->host;
+        while (r >= 0 && !s->full && (d = due_pop(&s->high, UINT64_MAX))) {
+                uint32_t host = CONTAINER_OF(d, HostDue, high)->host;
                 Trial best = {.move.to = PLACEMENT_NONE};
 
-                if (host_load(p, host) - least <
+                if (host_load(p, host) - least_load(s) <
                     margin(host_load(p, host), host_share(p, &p->hosts[host]), false))
                         continue;
                 for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE && r >= 0;
@@ -421,11 +450,10 @@ static int even_out(Search *s, bool *ret_changed) {
                         continue;
                 *ret_changed = true;
                 r = make(s, &best);
-                r = r < 0 ? r : enter_heap(s, host);
-                r = r < 0 ? r : enter_heap(s, p->nodes[best.move.to].host);
-                least = MIN_OF(least, host_load(p, host));
+                r = r < 0 ? r : enter_heaps(s, host);
+                r = r < 0 ? r : enter_heaps(s, p->nodes[best.move.to].host);
         }
-        while (due_pop(&s->heap, UINT64_MAX)) // for the next time
+        while (due_pop(&s->high, UINT64_MAX) || due_pop(&s->low, UINT64_MAX)) // for the next time
                 ;
         return r;
 }
@@ -539,7 +567,8 @@ int rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **re
         }
         free(s.may);
         free(s.origin);
-        due_heap_done(&s.heap);
+        due_heap_done(&s.high);
+        due_heap_done(&s.low);
         free(s.dues);
         if (r < 0) {
                 free(s.moves);
@@ -547,7 +576,7 @@ int rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **re
         }
         *ret = s.moves;
         *ret_n = s.n_moves;
-        *ret_more = s.full;
+        *ret_more = s.n_moves >= rules->max_moves;
         return 0;
 }
 

@@ -42,6 +42,8 @@ typedef struct RebalanceMove {
 
 typedef struct RebalanceRules {
         size_t max_moves;
+        size_t max_tries; // searches for a node after which the plan may end with what it has, if that is
+                          // anything: whoever has made those moves asks again. 0: to the end
         bool (*may_move)(uint32_t unit, void *userdata); // asked once for each unit at most; NULL: all may
         void *userdata;
 } RebalanceRules;

@@ -24,8 +24,9 @@
 enum {
         FLYING_MAX = 4, // units that are being moved at a time
         HEALTH_MAX_SEC = 3600,
-        MOVES_MAX = 1000,    // by one request
-        PATTERNS_MAX = 1000, // in one request
+        TRIES_AT_ONCE = 2000, // about 10 ms; the next plan goes on
+        MOVES_MAX = 1000,     // by one request
+        PATTERNS_MAX = 1000,  // in one request
         FAILURE_SIZE = 512,
         REBALANCE_ID_LEN = 16,
 };
@@ -188,7 +189,7 @@ static int add_planned(Rebalance *o, PlacerMove *m) {
         return o->moves[o->n_moves++].unit ? 0 : -ENOMEM;
 }
 
-static int plan(Leader *l, Rebalance *o, Placer **placer) {
+static int plan(Leader *l, Rebalance *o, size_t max_tries, Placer **placer) {
         Asker asker = {l, o};
         _cleanup_free_ PlacerMove *moves = NULL;
         size_t n;
@@ -196,8 +197,8 @@ static int plan(Leader *l, Rebalance *o, Placer **placer) {
 
         drop_planned(o);
         if (r >= 0)
-                r = placer_rebalance(*placer, o->max_moves - o->n_begun, on_may_move, &asker, &moves, &n,
-                                     &o->more);
+                r = placer_rebalance(*placer, o->max_moves - o->n_begun, max_tries, on_may_move, &asker,
+                                     &moves, &n, &o->more);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++) {
@@ -362,7 +363,7 @@ int rebalance_decide(Leader *l, Draft *b, Placer **placer) {
         if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
                 return 0; // the next plan is for when these are up
         if (!o->planned || o->n_begun == o->n_moves) {
-                r = plan(l, o, placer);
+                r = plan(l, o, TRIES_AT_ONCE, placer);
                 if (r < 0 || o->n_begun == o->n_moves) {
                         o->over = r >= 0;
                         return r;
@@ -414,7 +415,7 @@ static int describe(Leader *l, Ticket *t, Placer **placer) {
         _cleanup_(rebalance_freep) Rebalance *o = NULL;
         int r = rebalance_new(t->request->rebalance, &o);
 
-        r = r < 0 ? r : plan(l, o, placer);
+        r = r < 0 ? r : plan(l, o, 0, placer);
         if (r < 0)
                 return r;
         ticket_settle(t, response_about(l, o, 0, o->n_moves));

@@ -61,7 +61,8 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 
 static void wait_for_a_node(Leader *l, Unit *u) {
         if (!list_is_linked(&u->homeless))
-                l->retry_homeless = true; // it may be its turn before others, or displace somebody
+                u->untried = l->retry_homeless =
+                        true; // it may be its turn before others, or displace somebody
         unit_set_homeless(l, u, true);
         unit_touch(l, u);
 }
@@ -115,6 +116,11 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
         place = (PlacerAnswer){.node = node_of_mates(d, u, options)};
+        if (!place.node && !u->retry && u->node && host_is_lost(u->node->host)) {
+                unit_options_unref(options); // in its turn: decide_homeless()
+                wait_for_a_node(d->leader, u);
+                return 0;
+        }
         if (!place.node)
                 r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
@@ -166,8 +172,8 @@ static int decide_moves(Decision *d) {
 
 // Lets the unit take part in the next round, or gives it at once the node where it is to join another one.
 static int offer(Decision *d, Unit *u, const UnitEntry *e) {
+        PlacerAnswer place = {};
         UnitOptions *options;
-        uint32_t node;
         int r = moves_later(d, u, e);
 
         if (r != 0)
@@ -177,13 +183,15 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        node = node_of_mates(d, u, options);
-        unit_options_unref(options);
-        if (node) {
+        place.node = node_of_mates(d, u, options);
+        if (place.node)
                 r = placer_set_aside(d->placer, u);
-                return r < 0 ? r : give_node(d, u, e, node);
-        }
-        return u->node ? placer_release(d->placer, u) : 0; // without a node it waits anyhow
+        else if (u->retry) // not where it has failed, if there is another one: it is asked for by itself
+                r = placer_place(d->placer, u->name, options, false, &place);
+        unit_options_unref(options);
+        if (r < 0)
+                return r == -ENOSPC || r == -EINVAL ? 0 : r;
+        return place.node ? give_node(d, u, e, place.node) : placer_offer(d->placer, u);
 }
 
 static bool touches_homeless(const Decision *d) {

@@ -432,8 +432,8 @@ DEFINE_CLEANUP(Placer *, placer_free)
 // `explain`: fill in the refusals when node is 0.
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
 void placer_answer_done(PlacerAnswer *p);
-// Lets the unit wait for another node as long as the Placer lives.
-int placer_release(Placer *p, Unit *u);
+// Lets a recorded unit take part in rounds as long as the Placer lives, also if it is on a node.
+int placer_offer(Placer *p, Unit *u);
 int placer_set_aside(Placer *p, Unit *u); // or keeps it from having a turn as long
 typedef struct PlacerStep {
         Unit *unit;
@@ -479,7 +479,7 @@ int roles_plan(Leader *l, Ticket *t, Draft *b); // RoleChange, PoolChange; retur
 Argosy__Response *roles_answer(Leader *l, const Argosy__Request *request); // RoleList, PoolList
 
 // homeless.c
-// One round over the units that are on no node and those that were released (placer_release()): whose turn
+// One round over the units that are on no node and those that were offered (placer_offer()): whose turn
 // it is goes next, and what it may displace goes. 0 or -ENOMEM.
 int homeless_decide(Leader *l, Draft *b, Placer *placer);
 int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM

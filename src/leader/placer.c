@@ -26,6 +26,8 @@ struct Placer {
         Leader *leader;
         char **touched; // names
         size_t n_touched;
+        Unit **released; // recorded units: they live longer
+        size_t n_released;
 };
 
 // ------------------------------------------------------------------------------------------------ nodes
@@ -464,8 +466,14 @@ Placer *placer_free(Placer *p) {
                         l->pause_us = leader_now(l);
                 free(p->touched[i]);
         }
-        if (p)
+        for (size_t i = 0; p && i < p->n_released; i++)
+                if (p->released[i]->place &&
+                    placement_unit_release(l->places->placement, p->released[i]->place - 1, false) < 0)
+                        l->pause_us = leader_now(l);
+        if (p) {
                 free(p->touched);
+                free(p->released);
+        }
         free(p);
         return NULL;
 }
@@ -619,12 +627,27 @@ int placer_carry_out(Placer *p, const Unit *u, const Node *to) {
 
 // ------------------------------------------------------------------------------------------------ rounds
 
-int placer_release(Placer *p, Unit *u) {
-        int r = touch(p, u->name);
+static int note_released(Placer *p, Unit *u) {
+        size_t n = p->n_released;
+        Unit **longer = p->released;
 
-        if (r < 0 || !u->place)
-                return r;
-        return placement_unit_release(p->leader->places->placement, u->place - 1, true);
+        if ((n & (n + 1)) == 0) // 0, 1, 3, 7, ...: twice as long
+                longer = realloc(p->released, 2 * (n + 1) * sizeof *longer);
+        if (!longer)
+                return -ENOMEM;
+        p->released = longer;
+        longer[p->n_released++] = u;
+        return 0;
+}
+
+int placer_offer(Placer *p, Unit *u) {
+        Leader *l = p->leader;
+        int r;
+
+        if (!u->place || !u->node) // without a node it waits anyhow
+                return 0;
+        r = note_released(p, u);
+        return r < 0 ? r : placement_unit_release(l->places->placement, u->place - 1, true);
 }
 
 int placer_set_aside(Placer *p, Unit *u) {

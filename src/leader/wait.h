@@ -32,7 +32,7 @@ typedef struct WaitView {
         const WaitSite *sites;
         size_t n_sites;
         bool stranded;      // placed on a lost host, and no other node takes it
-        bool untried;       // it has no node, and the next batch may find it one
+        bool untried;       // it has no node or a lost one, and the next batch may find it another
         bool hosts_unheard; // some host within its lease has not yet told this leader what it holds
 } WaitView;
 

@@ -405,6 +405,25 @@ static void of_the_units_of_a_lost_node_the_highest_gets_the_room(void **state) 
         assert_int_equal(at("a.service"), 2); // it may be running there still
 }
 
+static void of_what_a_lost_node_leaves_the_highest_is_placed_first(void **state) {
+        slots(1, "2");
+        slots(2, "9");
+        start("other.service", "Host=n1\nReserveResource=slot:2\n");
+        for (int i = 0; i < 4; i++) {
+                _cleanup_free_ char *name = str_printf("u%d.service", i),
+                                    *options = str_printf("Priority=%d\n", (int[]){0, 5, 9, 5}[i]);
+
+                start(name, options);
+        }
+        rig_change(&g, UNLOAD, "other.service", NULL);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_equal(at("u1.service"), 1);
+        assert_int_equal(at("u2.service"), 1);
+        assert_int_equal(at("u0.service"), 2); // it may be running there still
+        assert_int_equal(at("u3.service"), 2);
+}
+
 // ------------------------------------------------------------------------------------------------ pools
 
 static void a_unit_goes_where_its_pool_is(void **state) {
@@ -442,6 +461,7 @@ int main(void) {
                 TEST(instances_are_displaced_within_their_budget),
                 TEST(a_unit_of_a_lost_node_displaces_too),
                 TEST(of_the_units_of_a_lost_node_the_highest_gets_the_room),
+                TEST(of_what_a_lost_node_leaves_the_highest_is_placed_first),
                 TEST(a_unit_goes_where_its_pool_is),
         };
 

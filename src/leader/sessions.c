@@ -81,8 +81,7 @@ void host_lose(Leader *l, Host *h) {
                         if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                             record_final_outcome(e->record, n->number))
                                 continue;
-                        list_unlink(
-                                &u->moving); // it may be waiting for its group, which does not hold it now
+                        list_unlink(&u->moving); // also if its group held it back until now
                         list_append(&l->moving, &u->moving);
                 }
         }

@@ -127,6 +127,18 @@ static void a_follower_that_has_no_room_does_not_keep_its_target_down(void **sta
         done(f);
 }
 
+static void a_pair_that_conflicts_goes_nowhere_together(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t hates = class_of(f, &(PlacementSpec){.conflicts = (const char *const[]){"db*", NULL}});
+        uint32_t db = add(f, "db", f->class), web = add(f, "web", hates);
+
+        assert_int_equal(placement_unit_follow(f->p, web, db), 0);
+        round_at(f, 0, 0);
+        assert_int_not_equal(at(f, db), at(f, web));
+        assert_true(at(f, db) == PLACEMENT_NONE || at(f, web) == PLACEMENT_NONE);
+        done(f);
+}
+
 static void circles_of_followers_are_refused(void **state) {
         Fixture *f = hosts(1);
         uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class), c = add(f, "c", f->class);
@@ -485,6 +497,8 @@ int main(void) {
                 cmocka_unit_test(a_pair_starts_together_and_migrates_together),
                 cmocka_unit_test(who_follows_nobody_known_waits_and_says_so),
                 cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
+                cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
+                cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
                 cmocka_unit_test(circles_of_followers_are_refused),
                 cmocka_unit_test(a_drained_pair_costs_two_disruptions_or_stays),
                 cmocka_unit_test(a_node_that_comes_back_in_time_keeps_its_units),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Every reason that `why` knows, each brought about.
+#include "leader-asks.h"
 #include "leader-private.h"
-#include "leader-rig.h"
-#include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ON_SSD SERVICE "[X-Argosy]\nMachineMetadata=disk=ssd\n"
@@ -21,24 +20,8 @@ static int teardown(void **state) {
         return 0;
 }
 
-// The answer's first response; the last one is empty and final.
-static const Argosy__Response *ask(const char *unit) {
-        Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
-
-        why.names = (char **) &unit;
-        why.n_names = 1;
-        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
-        request.why = &why;
-        a = rig_ask(&g, &request);
-        assert_true(a->final);
-        assert_true(a->n >= 2);
-        return a->responses[0];
-}
-
 static void assert_why(const char *unit, const char *node, const char *reason) {
-        const Argosy__Response__Status *s = ask(unit)->status_reply;
+        const Argosy__Response__Status *s = rig_why(&g, unit)->status_reply;
 
         assert_non_null(s);
         assert_string_equal(s->row->node, node);
@@ -46,15 +29,7 @@ static void assert_why(const char *unit, const char *node, const char *reason) {
 }
 
 static void set_mode(const char *node, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        change.node = (char *) node;
-        change.mode = mode;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        (void) rig_ask(&g, &request);
-        rig_settle(&g);
+        (void) rig_set_mode(&g, node, mode, 0, "");
 }
 
 static void as_wanted(void **state) {
@@ -63,7 +38,7 @@ static void as_wanted(void **state) {
 }
 
 static void unknown_and_unwanted(void **state) {
-        assert_int_equal(ask("web.service")->status, ENOENT);
+        assert_int_equal(rig_why(&g, "web.service")->status, ENOENT);
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web.service", SERVICE);
         assert_why("web.service", "-", "nobody wants it loaded; `start` starts it");
 }
@@ -77,7 +52,7 @@ static void nobody_takes_it(void **state) {
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_why("fast.service", "-", "no node takes it at present");
-        s = ask("fast.service")->status_reply;
+        s = rig_why(&g, "fast.service")->status_reply;
         assert_int_equal(s->n_refusals, 3);
         assert_string_equal(s->refusals[0]->reason, "needs label disk=ssd, has no label disk");
         assert_string_equal(s->refusals[1]->reason, "the node is lost");
@@ -141,6 +116,215 @@ static void what_systemd_says(void **state) {
         assert_why("web.service", "n1", "it has finished; `start` runs it again");
 }
 
+// ------------------------------------------------------------------------------------------------ by node
+
+static void assert_among(Argosy__Refusal *const *refusals, size_t n, const char *node, const char *reason) {
+        for (size_t i = 0; i < n; i++)
+                if (strcmp(refusals[i]->node, node) == 0) {
+                        assert_string_equal(refusals[i]->reason, reason);
+                        return;
+                }
+        fail_msg("nothing is said of %s, which is to say: %s", node, reason);
+}
+
+// Whatever else the answer says, this is what it says of that node.
+static void assert_refusal(const char *unit, const char *node, const char *reason) {
+        const Argosy__Response__Status *s = rig_why(&g, unit)->status_reply;
+
+        assert_non_null(s);
+        assert_among(s->refusals, s->n_refusals, node, reason);
+}
+
+#define NOWHERE "RequireLabel=nowhere\n"
+
+// Node 1 has disk=hdd, db and its enemies; node 2 has disk=ssd and rack=r1, and offers a gpu; node 3 has
+// nothing.
+static const struct Refused {
+        const char *options, *node, *reason;
+} refused[] = {
+        {"RequireLabel=zone\n", "n1", "needs label zone, has no label zone"},
+        {"RequireLabel=!disk\n" NOWHERE, "n2", "needs no label disk, has disk=ssd"},
+        {"RequireLabel=disk!=ssd\n" NOWHERE, "n2", "needs label disk!=ssd, has disk=ssd"},
+        {"RequireLabel=disk=nvme|tape\n", "n1", "needs label disk=nvme or tape, has disk=hdd"},
+        {"RequireLabel=disk=nvme|tape\n", "n3", "needs label disk=nvme or tape, has no label disk"},
+        {"MachineMetadata=rack=r7\n", "n2", "needs label rack=r7, has rack=r1"},
+        {"MachineID=00000000000000000000000000000042\n", "n1", "MachineID= names another machine"},
+        {"Host=n9\n", "n1", "Host= names other hosts"},
+        {"Manager=user@7\n", "n1", "Manager= names other managers"},
+        {"Host=n1\nConflicts=db*\n", "n1", "conflicts with db.service there (Conflicts=db*)"},
+        {"Host=n1\n", "n1", "enemy.service there conflicts with it (Conflicts=late*)"},
+        {"Host=n2\nReserveResource=gpu:2\n", "n2", "needs 2 of gpu, free are 1 of gpu of 1 of gpu"},
+        {"Host=n2\nSameNodeAs=db.service\n", "n2", "is to be where db.service is, which is not there"},
+};
+
+// `start` says it at once, and `why` later, if the unit is kept although no node can ever have it as things
+// are.
+static void each_demand_that_a_node_does_not_meet(void **state) {
+        (void) rig_label(&g, "n1", "disk", "hdd");
+        (void) rig_label(&g, "n2", "disk", "ssd");
+        (void) rig_label(&g, "n2", "rack", "r1");
+        (void) rig_label(&g, "n2", "offers/gpu", "1");
+        rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=late*\n");
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
+                const Argosy__Response__UnitResult *r;
+                char content[256];
+
+                snprintf(content, sizeof(content), SERVICE "[X-Argosy]\n%s", refused[i].options);
+                r = rig_change(&g, START, "late.service", content);
+                assert_among(r->refusals, r->n_refusals, refused[i].node, refused[i].reason);
+                if (!rig_record(&g, "late.service"))
+                        continue;
+                assert_refusal("late.service", refused[i].node, refused[i].reason);
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "late.service", NULL);
+        }
+}
+
+static void its_group_is_to_be_spread(void **state) {
+        static const char content[] = SERVICE "[X-Argosy]\nSpreadOver=rack\nReserveResource=gpu\n";
+
+        (void) rig_label(&g, "n1", "rack", "a");
+        (void) rig_label(&g, "n2", "rack", "b");
+        (void) rig_label(&g, "n1", "offers/gpu", "9");
+        (void) rig_label(&g, "n2", "offers/gpu", "1");
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "w@.service", content);
+        for (unsigned i = 1; i <= 4; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "w@%u.service", i);
+                rig_change(&g, START, name, NULL);
+        }
+        assert_refusal("w@4.service", "n1", "rack has 2 of its group there already, another has 1");
+        assert_refusal("w@4.service", "n2", "needs 1 of gpu, free are 0 of gpu of 1 of gpu");
+        assert_refusal("w@4.service", "n3", "needs label rack, has no label rack");
+}
+
+// The last that it says when its machine shuts down, after its units.
+static void end_argosyd(uint32_t host) {
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        m.goodbye = &goodbye;
+        leader_on_message(g.leader, host, &m);
+        rig_settle(&g);
+}
+
+static void each_state_of_a_node(void **state) {
+        set_mode("n1", ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "new disks");
+        set_mode("n3", ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+        rig_change(&g, START, "web.service", SERVICE);
+        assert_refusal("web.service", "n1", "the node is cordoned");
+        assert_refusal("web.service", "n2", "the node is being drained: new disks");
+        assert_refusal("web.service", "n3", "the node is in maintenance");
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS * 3 / 4);
+        assert_refusal("web.service", "n2", "the node has not been heard of for a while");
+        rig_pass_ms(&g, RIG_LEASE_MS);
+        assert_refusal("web.service", "n2", "the node is lost");
+        rig_host_goodbye(&g, 3);
+        rig_settle(&g);
+        assert_refusal("web.service", "n3", "the node is shutting down");
+        end_argosyd(3);
+        assert_refusal("web.service", "n3", "the node is shut down");
+}
+
+static void its_name_belongs_to_somebody_else(void **state) {
+        for (uint32_t i = 1; i <= 3; i++)
+                rig_host(&g, i)->refuses = true;
+        rig_change(&g, START, "web.service", SERVICE);
+        rig_settle(&g);
+        for (unsigned i = 1; i <= 3; i++) {
+                char node[8];
+
+                snprintf(node, sizeof(node), "n%u", i);
+                assert_refusal("web.service", node, "/etc/systemd/system has a unit of this name");
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ on its
+// node
+
+static void say(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
+        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        const Argosy__UnitOrder *o = rig_unit_on(&g, 1, "web.service")->order;
+        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+
+        r.node = o->node;
+        r.name = o->name;
+        r.spec = o->spec;
+        r.revision = o->revision;
+        r.load = ARGOSY__LOAD_STATE__LOAD_LOADED;
+        r.active = active;
+        r.sub = (char *) sub;
+        r.drift = drift;
+        r.file_stale = stale;
+        reports.reports = &list;
+        reports.n_reports = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
+        m.reports = &reports;
+        leader_on_message(g.leader, 1, &m);
+        rig_settle(&g);
+}
+
+static void what_it_does_there(void **state) {
+        rig_change(&g, START, "web.service", SERVICE);
+        say(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING, "start-pre", false, false);
+        assert_why("web.service", "n1", "it is activating (start-pre)");
+        say(ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE, "running", false, true);
+        assert_why("web.service", "n1", "its file is newer than what runs; `restart` takes it up at once");
+        say(ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", true, false);
+        assert_why("web.service", "n1", "somebody stopped it there without argosy; `start` starts it again");
+}
+
+static void on_answer(const Argosy__Response *r, void *userdata) {
+        if (!r->final)
+                *(char **) userdata = strdup(r->status_reply->why);
+}
+
+static void nobody_leads(void **state) {
+        Argosy__Request__Why names = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        _cleanup_free_ char *said = NULL;
+        char *name = "web.service";
+
+        rig_change(&g, START, name, SERVICE);
+        rig_depose(&g);
+        names.names = &name;
+        names.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &names;
+        leader_answer_stale(g.leader, &request, on_answer, &said);
+        assert_string_equal(said, "there is no leader who could tell");
+        rig_elect(&g);
+}
+
+static void a_rollout_is_on_its_way(void **state) {
+        static const char changed[] = SERVICE "Environment=A=1\n";
+        RigRollout w = {ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, "web@.service", changed, .health_ms = 5000};
+
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", SERVICE);
+        rig_change(&g, START, "web@1.service", NULL);
+        rig_change(&g, START, "web@2.service", NULL);
+        g.start_ms = 1000;
+        (void) rig_rollout(&g, w);
+        assert_why("web@.service", "-", "it is being updated, 2 of 2 are left; 1 down or new, and 1 may be");
+        rig_pass_ms(&g, 2000);
+        w.abort = true;
+        (void) rig_rollout(&g, w);
+        assert_why("web@.service", "-",
+                   "it goes back to the content of before, 1 of 2 are left; 1 down or new, and 1 may be "
+                   "(its owner gave it up)");
+        rig_pass_ms(&g, 5000);
+        w = (RigRollout){ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, "web@.service", .health_ms = 5000};
+        (void) rig_rollout(&g, w);
+        assert_why("web@.service", "-",
+                   "it is being restarted, 2 of 2 are left; 1 down or new, and 1 may be");
+}
+
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -153,6 +337,13 @@ int main(void) {
                 RIG_TEST(it_waits_for_its_end_elsewhere),
                 RIG_TEST(the_node_is_at_it),
                 RIG_TEST(what_systemd_says),
+                RIG_TEST(each_demand_that_a_node_does_not_meet),
+                RIG_TEST(its_group_is_to_be_spread),
+                RIG_TEST(each_state_of_a_node),
+                RIG_TEST(its_name_belongs_to_somebody_else),
+                RIG_TEST(what_it_does_there),
+                RIG_TEST(nobody_leads),
+                RIG_TEST(a_rollout_is_on_its_way),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

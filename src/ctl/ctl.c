@@ -217,6 +217,21 @@ int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, vo
         }
 }
 
+int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
+                     void *userdata) {
+        bool is_json = ctl->opt.json != JSON_OFF;
+        int code;
+
+        if (is_json)
+                json_begin(json, '[');
+        code = ctl_ask(ctl, request, flags, f, userdata);
+        if (is_json) {
+                json_end(json, ']');
+                json_finish(json);
+        }
+        return code;
+}
+
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n) {
         size_t show = ctl->opt.given & OPT_FULL ? n : MIN_OF(n, (size_t) REFUSALS_SHOWN);
 

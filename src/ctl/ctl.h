@@ -63,6 +63,10 @@ enum {
         CALL_TICK = 16, // ctl_call(): while nothing comes, `f` is called with NULL every TICK_MS
 };
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
+// The same; with --json what `f` writes is one array. json->f is the output.
+typedef struct Json Json;
+int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
+                     void *userdata);
 
 // Between two tries of something that the daemon or its leader was not there for. Zero-initialised: none
 // yet.
@@ -78,7 +82,6 @@ bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 // Why nodes do not take a unit, a line each; the first ten unless --full.
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n);
 // The same as an array of objects.
-typedef struct Json Json;
 void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n);
 // The message of a response or unit that failed.
 const char *status_text(int status, const char *message);

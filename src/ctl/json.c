@@ -79,6 +79,13 @@ void json_string(Json *j, const char *value) {
         put_string(j->f, value);
 }
 
+void json_strings(Json *j, const char *const pairs[][2], size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                json_key(j, pairs[i][0]);
+                json_string(j, pairs[i][1]);
+        }
+}
+
 void json_u64(Json *j, uint64_t value) {
         before(j);
         fprintf(j->f, "%" PRIu64, value);

@@ -25,6 +25,7 @@ void json_begin(Json *j, char bracket); // '[' or '{'
 void json_end(Json *j, char bracket);   // ']' or '}'
 void json_key(Json *j, const char *key);
 void json_string(Json *j, const char *value);
+void json_strings(Json *j, const char *const pairs[][2], size_t n); // keys and values
 void json_u64(Json *j, uint64_t value);
 void json_i64(Json *j, int64_t value);
 void json_bool(Json *j, bool value);

@@ -155,16 +155,9 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
                 table_add_column(&l.table, l.fields[i]->header, l.fields[i]->shrink, false);
         if (l.notes)
                 table_add_column(&l.table, "NOTE", false, true);
-        if (ctl->opt.json != JSON_OFF) {
-                json_begin(&l.json, '[');
-                code = ctl_ask(ctl, request, 0, on_rows, &l);
-                json_end(&l.json, ']');
-                json_finish(&l.json);
-        } else {
-                code = ctl_ask(ctl, request, 0, on_rows, &l);
-                if (code == EXIT_OK)
-                        code = print_table(ctl, &l, noun);
-        }
+        code = ctl_ask_for_list(ctl, &l.json, request, 0, on_rows, &l);
+        if (code == EXIT_OK && ctl->opt.json == JSON_OFF)
+                code = print_table(ctl, &l, noun);
         table_done(&l.table);
         return code;
 }

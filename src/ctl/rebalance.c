@@ -34,10 +34,7 @@ static void json_move(Json *j, const Row *m) {
                 {"unit", m->unit}, {"from", m->from}, {"to", m->to}, {"why", m->why}, {"error", m->error}};
 
         json_begin(j, '{');
-        for (size_t i = 0; i < ELEMENTSOF(pairs); i++) {
-                json_key(j, pairs[i][0]);
-                json_string(j, pairs[i][1]);
-        }
+        json_strings(j, pairs, ELEMENTSOF(pairs));
         json_end(j, '}');
 }
 

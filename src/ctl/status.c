@@ -51,10 +51,7 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
                                                 {"sub", s->row->sub},    {"rev", s->row->spec},
                                                 {"error", s->row->error}};
 
-                for (size_t i = 0; i < ELEMENTSOF(pairs); i++) {
-                        json_key(j, pairs[i][0]);
-                        json_string(j, pairs[i][1]);
-                }
+                json_strings(j, pairs, ELEMENTSOF(pairs));
                 json_key(j, "drift");
                 json_bool(j, s->row->drift);
                 json_key(j, "stale");
@@ -132,13 +129,7 @@ int verb_status(Ctl *ctl, char **args, size_t n) {
         status.lines = ctl->opt.lines;
         request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
         request.status = &status;
-        if (ctl->opt.json != JSON_OFF)
-                json_begin(&s.json, '[');
-        code = ctl_ask(ctl, &request, CALL_STATUS, on_status, &s);
-        if (ctl->opt.json != JSON_OFF) {
-                json_end(&s.json, ']');
-                json_finish(&s.json);
-        }
+        code = ctl_ask_for_list(ctl, &s.json, &request, CALL_STATUS, on_status, &s);
         return code ?: s.code;
 }
 

@@ -21,10 +21,7 @@ static void json_why(Json *j, const Argosy__Response__Status *s) {
                 {"why", s->why}};
 
         json_begin(j, '{');
-        for (size_t i = 0; i < ELEMENTSOF(pairs); i++) {
-                json_key(j, pairs[i][0]);
-                json_string(j, pairs[i][1]);
-        }
+        json_strings(j, pairs, ELEMENTSOF(pairs));
         json_key(j, "as_wanted");
         json_bool(j, !*s->why);
         json_key(j, "refusals");
@@ -77,14 +74,8 @@ int verb_why(Ctl *ctl, char **args, size_t n) {
         why.names = names;
         request.what_case = ARGOSY__REQUEST__WHAT_WHY;
         request.why = &why;
-        if (ctl->opt.json != JSON_OFF)
-                json_begin(&w.json, '[');
-        else
+        if (ctl->opt.json == JSON_OFF)
                 pager_open(ctl);
-        code = ctl_ask(ctl, &request, CALL_STATUS, on_why, &w);
-        if (ctl->opt.json != JSON_OFF) {
-                json_end(&w.json, ']');
-                json_finish(&w.json);
-        }
+        code = ctl_ask_for_list(ctl, &w.json, &request, CALL_STATUS, on_why, &w);
         return code ?: w.code;
 }

@@ -81,11 +81,23 @@ def test_what_cannot_be_is_refused_with_its_line(c: Cluster):
         "bad": (["RequireLabel=disk=ssd", "RequireLabel=!disk"], "both required and forbidden"),
         "self": (["Conflicts=se*"], "matches self.service itself"),
         "much": (["ReserveCPU=lots"], "is not a number of cores"),
+        "never": (["RequireLabel=disk=ssd", "RequireLabel=disk=hdd"], "never.service:5: label disk cannot have all the values"),
+        "first": (["MachineOf=last.service"], "first.service:4: units that are to be where each other is: first.service -> last.service -> first.service"),
     }
+    c.submit("last.service", options("MachineOf=first.service"))
     for name, (lines, words) in bad.items():
         c.node("n1").write(f"/root/units/{name}.service", options(*lines))
         c.ctl_fails(f"submit /root/units/{name}.service", on=c.node("n1"), saying=words)
         assert f"{name}.service" not in c.known()
+
+
+def test_a_global_unit_gives_way_to_those_it_conflicts_with(c: Cluster):
+    c.start("all.service", options("Global=yes", "Conflicts=db*"))
+    assert len(c.active("all")["all.service"]) == 3
+    c.start("db.service", SLEEPER)
+    eventually(lambda: at(c, "db") not in c.spread("all") and len(c.spread("all")) == 2)
+    c.ctl("unload db")
+    eventually(lambda: len(c.spread("all")) == 3)
 
 
 main(conf=QUICK)

@@ -26,6 +26,10 @@
 //      Conflicts=GLOB ...              not on a node with a unit whose name matches; holds in both
 //                                      directions. Not with MachineID=. In [X-Argosy] it may not match the
 //                                      unit itself
+//      Replaces=GLOB ...               units whose name matches are not where this one is: they leave the
+//      node
+//                                      that it is given. Not with Conflicts=, Global=, MachineID=; may not
+//                                      match the unit itself
 //      Host=NAME ...                   hosts by name or machine id; any of them
 //      RequireLabel=EXPR ...           KEY=VALUE[|VALUE...], KEY!=VALUE[|VALUE...], KEY (exists), !KEY; all
 //      Pool=NAME ...                   like RequireLabel=pool=NAME|...
@@ -117,7 +121,9 @@ typedef struct UnitOptions {
         char **conflicts;                           // globs
         unsigned *same_node_lines, *conflict_lines; // of each; 0: of a conflict in [X-Fleet], where a unit
                                                     // may match its own
-        char *spread; // key of a label, or "host"; NULL: no spread
+        char **replaces;                            // globs
+        unsigned replaces_line;                     // of the first; 0: none
+        char *spread;                               // key of a label, or "host"; NULL: no spread
         bool spread_soft;
         uint16_t spread_skew;
         bool pack;
@@ -149,6 +155,7 @@ typedef struct UnitFile {
         bool remain;            // [Service] RemainAfterExit=
         bool has_slice;         // Slice= is set
         bool has_weights;       // CPU or IO weights (or the shares of old) are set
+        bool replaces;          // Replaces= is given
         bool has_install;       // there is an [Install] section
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
         char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see

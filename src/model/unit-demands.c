@@ -277,12 +277,34 @@ static int add_conflict(UnitOptions *o, const RawOption *raw, const char *path, 
         return list_add_with_line(&o->conflicts, &o->conflict_lines, word, raw->fleet ? 0 : raw->line);
 }
 
+static int add_replaced(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
+                        char **ret_why) {
+        if (!is_pattern(word))
+                return refuse(ret_why, path, raw->line, "\"%s\" is no pattern of unit names", word);
+        if (!o->replaces_line)
+                o->replaces_line = raw->line;
+        return list_add(&o->replaces, word);
+}
+
 static int add_host(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
         if (!label_is_valid(word))
                 return refuse(ret_why, path, raw->line, "Host=%s is neither a host's name nor a machine id",
                               word);
         return list_add(&o->hosts, word);
+}
+
+static int check_replaced(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
+        for (char **g = o->replaces; g && *g; g++) {
+                if (fnmatch(*g, name, 0) == 0)
+                        return refuse(ret_why, path, o->replaces_line, "Replaces=%s matches %s itself", *g,
+                                      name);
+                for (char **m = o->same_node; m && *m; m++)
+                        if (fnmatch(*g, *m, 0) == 0)
+                                return refuse(ret_why, path, o->replaces_line,
+                                              "Replaces=%s matches %s, which it is to be with", *g, *m);
+        }
+        return 0;
 }
 
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why) {
@@ -305,7 +327,7 @@ int demands_check(const UnitOptions *o, const char *path, const char *name, char
                 if (streq(*m, name))
                         return refuse(ret_why, path, o->same_node_lines[m - o->same_node],
                                       "the unit is to be where it is itself (MachineOf=%s)", *m);
-        return 0;
+        return check_replaced(o, path, name, ret_why);
 }
 
 // ------------------------------------------------------------------------------------------------ amounts
@@ -445,6 +467,7 @@ int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const ch
         static int (*const add[])(UnitOptions *, const RawOption *, const char *, const char *, char **) = {
                 [RAW_SAME_NODE] = add_same_node,
                 [RAW_CONFLICTS] = add_conflict,
+                [RAW_REPLACES] = add_replaced,
                 [RAW_HOST] = add_host,
                 [RAW_REQUIRE_LABEL] = add_required,
                 [RAW_POOL] = add_pool,
@@ -484,6 +507,7 @@ int demands_key(const UnitOptions *o, Buf *key) {
         }
         r = r < 0 ? r : key_list(key, "+", o->same_node);
         r = r < 0 ? r : key_list(key, "-", o->conflicts);
+        r = r < 0 ? r : key_list(key, "/", o->replaces);
         if (r >= 0 && o->spread)
                 r = buf_printf(key, ">%s %d %u\n", o->spread, o->spread_soft, o->spread_skew);
         if (r >= 0 && (o->pack || o->cpu_milli || o->memory_mib))
@@ -502,6 +526,7 @@ void demands_done(UnitOptions *o) {
         list_done(o->conflicts);
         free(o->same_node_lines);
         free(o->conflict_lines);
+        list_done(o->replaces);
         free(o->spread);
         for (size_t i = 0; i < o->n_reserves; i++)
                 free(o->reserves[i].name);

@@ -202,11 +202,6 @@ static int parse_rebalance(Parser *p, bool fleet) {
         return 0;
 }
 
-static int parse_unsupported(Parser *p, bool fleet) {
-        return refuse(p->ret_why, p->path, p->line->line, "%s= is not supported yet in this version",
-                      p->line->key);
-}
-
 static int parse_boot_id(Parser *p, bool fleet) {
         return refuse(p->ret_why, p->path, p->line->line,
                       "%s= is not supported, a boot id ends with the boot; use MachineID=", p->line->key);
@@ -224,7 +219,7 @@ static const struct {
         {"MachineOf", NULL, RAW_SAME_NODE, false, false},
         {"Conflicts", NULL, RAW_CONFLICTS, false, false},
         {"Global", parse_global, 0, false, false},
-        {"Replaces", parse_unsupported, 0, false, false},
+        {"Replaces", NULL, RAW_REPLACES, false, false},
         {"Manager", NULL, RAW_MANAGER, false, false},
         {"MaxUnavailable", parse_max_unavailable, 0, false, true},
         {"Rebalance", parse_rebalance, 0, false, true},
@@ -450,14 +445,23 @@ static int check_together(Parser *p, const RawOption *raw) {
         static const struct {
                 RawKind kind;
                 const char *key;
-        } with_global[] = {{RAW_MACHINE_ID, "MachineID"},     {RAW_SAME_NODE, "MachineOf"},
-                           {RAW_SPREAD, "SpreadOver"},        {RAW_PREFER_SPREAD, "PreferSpreadOver"},
-                           {RAW_PREFER_LABEL, "PreferLabel"}, {RAW_PACKING, "Packing"},
-                           {RAW_CPU, "ReserveCPU"},           {RAW_MEMORY, "ReserveMemory"},
-                           {RAW_RESOURCE, "ReserveResource"}, {RAW_ROLE, "Role"},
-                           {RAW_PRIORITY, "Priority"},        {RAW_PREEMPTIBLE, "Preemptible"}},
-          with_id[] = {{RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}};
+        } with_global[] = {{RAW_MACHINE_ID, "MachineID"},
+                           {RAW_SAME_NODE, "MachineOf"},
+                           {RAW_REPLACES, "Replaces"},
+                           {RAW_SPREAD, "SpreadOver"},
+                           {RAW_PREFER_SPREAD, "PreferSpreadOver"},
+                           {RAW_PREFER_LABEL, "PreferLabel"},
+                           {RAW_PACKING, "Packing"},
+                           {RAW_CPU, "ReserveCPU"},
+                           {RAW_MEMORY, "ReserveMemory"},
+                           {RAW_RESOURCE, "ReserveResource"},
+                           {RAW_ROLE, "Role"},
+                           {RAW_PRIORITY, "Priority"},
+                           {RAW_PREEMPTIBLE, "Preemptible"}},
+          with_id[] = {
+                  {RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}, {RAW_REPLACES, "Replaces"}};
         const RawOption *id = find_raw(p->file, RAW_MACHINE_ID);
+        const RawOption *replaces = find_raw(p->file, RAW_REPLACES);
 
         for (size_t i = 0; p->file->global && i < ELEMENTSOF(with_global); i++)
                 if (raw->kind == with_global[i].kind)
@@ -467,6 +471,9 @@ static int check_together(Parser *p, const RawOption *raw) {
                 if (raw->kind == with_id[i].kind)
                         return refuse(p->ret_why, p->path, MAX_OF(raw->line, id->line),
                                       "MachineID= and %s= exclude each other", with_id[i].key);
+        if (replaces && raw->kind == RAW_CONFLICTS)
+                return refuse(p->ret_why, p->path, MAX_OF(raw->line, replaces->line),
+                              "Conflicts= and Replaces= exclude each other");
         return 0;
 }
 
@@ -483,6 +490,7 @@ static int finish(Parser *p) {
         if (f->global && p->rebalance_line)
                 return refuse(p->ret_why, p->path, MAX_OF(p->rebalance_line, p->global_line),
                               "Global= and Rebalance= exclude each other");
+        f->replaces = find_raw(f, RAW_REPLACES);
         r = finish_failing(p);
         if (r < 0)
                 return r;

@@ -13,6 +13,7 @@ typedef enum RawKind {
         RAW_MANAGER,    // one glob over names of managers
         RAW_SAME_NODE,  // one unit
         RAW_CONFLICTS,  // one glob
+        RAW_REPLACES,   // one glob
         RAW_HOST,       // the rest: see unit-demands.c
         RAW_REQUIRE_LABEL,
         RAW_POOL,

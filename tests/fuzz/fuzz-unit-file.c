@@ -17,8 +17,8 @@ static void check_reason(int r, const char *why) {
 
 static void check_options(const UnitOptions *o) {
         bool demands = o->machine_id || o->n_labels || o->managers || o->hosts || o->same_node ||
-                       o->conflicts || o->spread || o->n_wishes || o->n_reserves || o->cpu_milli ||
-                       o->memory_mib || o->pack;
+                       o->conflicts || o->replaces || o->spread || o->n_wishes || o->n_reserves ||
+                       o->cpu_milli || o->memory_mib || o->pack;
 
         for (size_t i = 0; i < o->n_labels; i++) {
                 const LabelMatch *m = &o->labels[i];
@@ -74,8 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_reason(k, why_not);
                 // What depends on no name fails for none, but for names that their own Conflicts= or
                 // dependencies name.
-                if (!description ||
-                    (k < 0 && f->common && !f->common->conflicts && !f->common->n_dependencies))
+                if (!description || (k < 0 && f->common && !f->common->conflicts && !f->common->replaces &&
+                                     !f->common->n_dependencies))
                         abort();
                 if (k == 0)
                         check_options(o);

@@ -51,6 +51,7 @@
 #include "leader.h"
 #include "lease.h"
 #include "mates.h"
+#include "replacers.h"
 #include "retries.h"
 #include "unit-file.h"
 #include "uvx.h"
@@ -421,6 +422,10 @@ bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b);
 bool placer_may_conflict(const Leader *l, const Unit *u);
 // It is not where those are that it is to be with, or conflicts with somebody there.
 bool placer_must_go(const Leader *l, const Unit *u);
+// Somebody is there who replaces it.
+bool placer_is_replaced(const Leader *l, const Unit *u);
+// The unit has a node: puts it, or those that it replaces there, into Leader.moving.
+void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e);
 // Those who are to be with it are looked at again.
 void placer_look_at_followers(Leader *l, const char *name);
 // Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
@@ -594,6 +599,13 @@ typedef struct Content {
         uint64_t revision, restart_rev;
 } Content;
 Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node);
+
+// request-replaces.c
+// All units with Replaces=. 0 or -ENOMEM; *ret is to be freed also then.
+int replacers_of_state(ClusterState *state, Replacers *ret);
+// Whether the unit may have these options: 0, -EINVAL and *ret_why, -ENOMEM.
+int replacers_check(const Replacers *l, const char *name, const char *path, const UnitOptions *options,
+                    char **ret_why);
 
 // follow.c
 // The node on which the unit is to join one that activates it or that it activates itself (NULL: none); 0:

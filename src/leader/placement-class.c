@@ -3,11 +3,13 @@
 // Classes, made once per meaning, and conflicts. A glob has two sides: units whose class declares it, and
 // units whose name matches it. On one node there may be some of one side only. Each side of each glob is
 // counted per node; a count that becomes one or zero changes one bit of the selectors of the other side.
+// Only those whose name it matches mind a glob of Replaces= (Glob.one_sided).
 #include <errno.h>
 #include <fnmatch.h>
 
 #include "buf.h"
 #include "placement-private.h"
+#include "str.h"
 
 enum { DECLARED, MATCHED };
 
@@ -24,7 +26,8 @@ static bool has(const Numbers *l, uint32_t number) {
 
 bool conflict_on(const Placement *p, const Selector *s, uint32_t node) {
         for (uint32_t i = 0; i < s->hates.n; i++)
-                if (counts_get(&p->conflicts, side(s->hates.of[i], MATCHED), node))
+                if (!p->globs[s->hates.of[i]].one_sided &&
+                    counts_get(&p->conflicts, side(s->hates.of[i], MATCHED), node))
                         return true;
         for (uint32_t i = 0; i < s->matches.n; i++)
                 if (counts_get(&p->conflicts, side(s->matches.of[i], DECLARED), node))
@@ -37,12 +40,25 @@ bool conflict_with_others(const Placement *p, uint32_t unit) {
         const Selector *s = &p->selectors[p->shapes[u->shape].selector];
 
         for (uint32_t i = 0; i < s->hates.n; i++)
-                if (counts_get(&p->conflicts, side(s->hates.of[i], MATCHED), u->node) >
-                    has(&s->matches, s->hates.of[i]))
+                if (!p->globs[s->hates.of[i]].one_sided &&
+                    counts_get(&p->conflicts, side(s->hates.of[i], MATCHED), u->node) >
+                            has(&s->matches, s->hates.of[i]))
                         return true;
         for (uint32_t i = 0; i < s->matches.n; i++)
                 if (counts_get(&p->conflicts, side(s->matches.of[i], DECLARED), u->node) >
                     has(&s->hates, s->matches.of[i]))
+                        return true;
+        return false;
+}
+
+bool placement_unit_replaced(const Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+        const Selector *s = &p->selectors[p->shapes[u->shape].selector];
+
+        for (uint32_t i = 0; u->node != PLACEMENT_NONE && i < s->matches.n; i++)
+                if (p->globs[s->matches.of[i]].one_sided &&
+                    counts_get(&p->conflicts, side(s->matches.of[i], DECLARED), u->node) >
+                            has(&s->hates, s->matches.of[i]))
                         return true;
         return false;
 }
@@ -194,11 +210,14 @@ static int units_reshape(Placement *p, const char *glob) {
         return r;
 }
 
-static int glob_get(Placement *p, const char *text, uint32_t *ret) {
-        uint32_t number = (uint32_t) (uintptr_t) map_find_str(&p->globs_by_text, text);
+static int glob_get(Placement *p, const char *text, bool one_sided, uint32_t *ret) {
+        _cleanup_free_ char *key = str_printf("%c%s", one_sided ? '>' : ' ', text);
+        uint32_t number = key ? (uint32_t) (uintptr_t) map_find_str(&p->globs_by_text, key) : 0;
         Glob *g;
         int r;
 
+        if (!key)
+                return -ENOMEM;
         if (number) {
                 *ret = number - 1;
                 p->globs[*ret].refs++;
@@ -211,27 +230,28 @@ static int glob_get(Placement *p, const char *text, uint32_t *ret) {
         if (r < 0)
                 return r;
         g = &p->globs[*ret];
-        *g = (Glob){.text = strdup(text), .plain = strcspn(text, "*?[\\"), .refs = 1};
-        if (!g->text || map_add_str(&p->globs_by_text, g->text, (void *) (uintptr_t) (*ret + 1)) < 0)
+        *g = (Glob){.text = key + 1, .one_sided = one_sided, .plain = strcspn(text, "*?[\\"), .refs = 1};
+        g->key = TAKE_PTR(key);
+        if (map_add_str(&p->globs_by_text, g->key, (void *) (uintptr_t) (*ret + 1)) < 0)
                 return -ENOMEM;
         return units_reshape(p, text);
 }
 
 static void glob_unref(Placement *p, uint32_t glob) {
         Glob *g = &p->globs[glob];
-        char *text = g->text;
+        char *key = g->key;
 
         if (--g->refs > 0)
                 return;
-        map_take_str(&p->globs_by_text, text);
+        map_take_str(&p->globs_by_text, key);
         slots_give(&p->glob_slots, glob); // from now on no name matches it
-        if (units_reshape(p, text) < 0)
+        if (units_reshape(p, key + 1) < 0)
                 p->broken = true;
         g = &p->globs[glob];
         numbers_done(&g->declared);
         numbers_done(&g->matched);
         *g = (Glob){0};
-        free(text);
+        free(key);
 }
 
 // ------------------------------------------------------------------------------------------------ classes
@@ -244,6 +264,21 @@ static int class_terms(Placement *p, const PlacementSpec *spec, Term *terms, uin
                 r = term_make(p, &spec->terms[i], &terms[(*n)++]);
         if (r >= 0 && spec->spread && !spec->spread_soft) // a node without the label is in no domain
                 r = term_make(p, &labelled, &terms[(*n)++]);
+        return r;
+}
+
+static int class_add_globs(Placement *p, Class *c, const char *const *globs, bool one_sided) {
+        int r = 0;
+
+        for (const char *const *g = globs; g && *g && r >= 0; g++) {
+                uint32_t glob;
+
+                r = glob_get(p, *g, one_sided, &glob);
+                if (r >= 0 && has(&c->globs, glob))
+                        p->globs[glob].refs--;
+                else if (r >= 0)
+                        r = numbers_add(&c->globs, glob);
+        }
         return r;
 }
 
@@ -265,16 +300,8 @@ static int class_fill(Placement *p, Class *c, const PlacementSpec *spec, Term *t
                 r = r < 0 ? r : spread_get(p, base, key, spec->spread_group ?: "", &spread);
         }
         c->spread = spread;
-        for (const char *const *g = spec->conflicts; g && *g && r >= 0; g++) {
-                uint32_t glob;
-
-                r = glob_get(p, *g, &glob);
-                if (r >= 0 && has(&c->globs, glob))
-                        p->globs[glob].refs--;
-                else if (r >= 0)
-                        r = numbers_add(&c->globs, glob);
-        }
-        return r;
+        r = r < 0 ? r : class_add_globs(p, c, spec->conflicts, false);
+        return r < 0 ? r : class_add_globs(p, c, spec->replaces, true);
 }
 
 static int text_add_term(Buf *text, char what, const PlacementTerm *t) {
@@ -297,6 +324,8 @@ static char *class_key(const PlacementSpec *s) {
                                                                : text_add_term(&text, 'p', &s->prefers[i]);
         for (const char *const *g = s->conflicts; g && *g && r >= 0; g++)
                 r = buf_printf(&text, "c%s\n", *g);
+        for (const char *const *g = s->replaces; g && *g && r >= 0; g++)
+                r = buf_printf(&text, "r%s\n", *g);
         for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX && r >= 0; i++)
                 if (s->demand.of[i])
                         r = buf_printf(&text, "d%u=%d\n", i, s->demand.of[i]);
@@ -350,7 +379,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
                        .spread = PLACEMENT_NONE,
                        .plain = PLACEMENT_NONE};
         made.spec.terms = made.spec.prefers = NULL;
-        made.spec.conflicts = NULL;
+        made.spec.conflicts = made.spec.replaces = NULL;
         made.spec.spread = made.spec.spread_group = NULL;
         r = spec->policy == PLACEMENT_BEST_FIT ? index_start(p, INDEX_FIT) : 0;
         r = r < 0 ? r : class_fill(p, &made, spec, terms);

@@ -142,9 +142,11 @@ typedef struct Selector {
 } Selector;
 
 typedef struct Glob {
-        char *text;
-        size_t plain;              // bytes of it before the first wildcard
-        uint32_t refs;             // classes
+        char *key;        // the map's
+        const char *text; // part of it
+        bool one_sided;   // who declares it may go where those are that match it, but these not to him
+        size_t plain;     // bytes of it before the first wildcard
+        uint32_t refs;    // classes
         Numbers declared, matched; // selectors
 } Glob;
 

@@ -70,7 +70,8 @@ static uint32_t find_conflict(const Placement *p, uint32_t unit, uint32_t node, 
                 const Selector *other = &p->selectors[p->shapes[p->units[i].shape].selector];
 
                 for (uint32_t g = 0; g < other->matches.n && i != unit; g++)
-                        if (listed(&s->hates, other->matches.of[g])) {
+                        if (listed(&s->hates, other->matches.of[g]) &&
+                            !p->globs[other->matches.of[g]].one_sided) {
                                 *ret_glob = other->matches.of[g];
                                 *ret_its = true;
                                 return i;
@@ -96,8 +97,9 @@ static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, boo
         if (its)
                 return str_printf("conflicts with %s there (Conflicts=%s)", p->units[other].name,
                                   p->globs[glob].text);
-        return str_printf("%s there conflicts with it (Conflicts=%s)", p->units[other].name,
-                          p->globs[glob].text);
+        return str_printf("%s there %s it (%s=%s)", p->units[other].name,
+                          p->globs[glob].one_sided ? "replaces" : "conflicts with",
+                          p->globs[glob].one_sided ? "Replaces" : "Conflicts", p->globs[glob].text);
 }
 
 static int amount_text(const Placement *p, unsigned resource, int32_t amount, Buf *text) {

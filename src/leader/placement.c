@@ -375,7 +375,7 @@ static void free_classes(Placement *p) {
         for (uint32_t i = 0; i < p->globs_allocated; i++) {
                 numbers_done(&p->globs[i].declared);
                 numbers_done(&p->globs[i].matched);
-                free(p->globs[i].text);
+                free(p->globs[i].key);
         }
         for (uint32_t i = 0; i < p->groups_allocated; i++) {
                 numbers_done(&p->groups[i].spreads);

@@ -15,7 +15,7 @@
 //
 //      a node is eligible for a unit if  it is open                           (placement_node_set_state)
 //                                 and    the class's terms all match its labels
-//                                 and    nothing on it conflicts, in either direction
+//                                 and    nothing on it conflicts, in either direction, or replaces the unit
 //                                 and    its host has room for the demand
 //                                 and    a hard spread allows its domain
 //                                 and    the unit is not excluded there
@@ -96,6 +96,7 @@ typedef struct PlacementSpec {
         uint16_t weights[PLACEMENT_PREFERENCES_MAX];
         size_t n_prefers;
         const char *const *conflicts; // globs over unit names, NULL-terminated, or NULL
+        const char *const *replaces; // likewise: units that may not be where this one is, but not vice versa
         PlacementVector demand;
         const char *spread;       // key of a label whose values are the domains; NULL: no spread
         const char *spread_group; // units of one group are spread together
@@ -267,6 +268,8 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
 // not, as if its turn had come. *ret_node: where it is from now on, or PLACEMENT_NONE: nothing has changed.
 // Those who follow it stay where they are, but the node is one that takes them too, if there is one.
 int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;
+// Whether a unit that replaces it is on its node. False for a unit on no node.
+bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it must leave the node where it is. False for a unit on no node.
 bool placement_unit_must_go(const Placement *p, uint32_t unit);
 const char *placement_unit_name(const Placement *p, uint32_t unit);

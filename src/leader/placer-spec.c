@@ -158,6 +158,7 @@ int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const
         b.spec.terms = b.terms;
         b.spec.prefers = b.wishes;
         b.spec.conflicts = (const char *const *) o->conflicts;
+        b.spec.replaces = (const char *const *) o->replaces;
         b.spec.policy = o->pack ? PLACEMENT_BEST_FIT : PLACEMENT_LEAST_LOADED;
         if (o->spread) {
                 group = group_of(name);

@@ -409,6 +409,27 @@ bool placer_must_go(const Leader *l, const Unit *u) {
         return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
 }
 
+bool placer_is_replaced(const Leader *l, const Unit *u) {
+        return u->place && placement_unit_replaced(l->places->placement, u->place - 1);
+}
+
+static void drive_out(Leader *l, Unit *u) {
+        if (placer_is_replaced(l, u) && !list_is_linked(&u->moving))
+                list_append(&l->moving, &u->moving);
+}
+
+void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
+        const UnitFile *file;
+
+        if (!u->node)
+                return;
+        drive_out(l, u);
+        if (spec_entry_file(e->spec, &file) < 0 || !file->replaces)
+                return;
+        list_foreach (i, &u->node->placed)
+                drive_out(l, CONTAINER_OF(i, Unit, placed));
+}
+
 void placer_look_at_followers(Leader *l, const char *name) {
         const Unit *target = unit_find(l, name);
         uint32_t unit = PLACEMENT_NONE, i = 0;

@@ -491,6 +491,8 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 return -ENOMEM;
         unit_touch(l, u);
         r = placer_on_unit(l, u, e->removed ? NULL : e);
+        if (r >= 0)
+                placer_drive_out(l, u, e);
         return r < 0 ? r : follow_on_unit(l, e);
 }
 

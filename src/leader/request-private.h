@@ -5,6 +5,7 @@
 // to it).
 
 #include "map.h"
+#include "replacers.h"
 #include "request.h"
 #include "unit-file.h"
 
@@ -23,6 +24,8 @@ typedef struct Planner {
         Map circles;       // char * by name: units of the request whose dependencies make a circle, and why
         bool more_circles; // it got more
         Map contents;      // of the units that were planned (request-company.c)
+        Replacers replacers; // of the state and of this request
+        bool replacers_known, replacers_planned;
 } Planner;
 
 // A unit's content as this request would have it.
@@ -83,3 +86,9 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
 // 1: it was found to be part of a circle.
 int request_refuse_circle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
 void request_circles_done(Planner *p);
+
+// request-replaces.c
+// Before its record is put: that no circle of units replaces it. 0, 1: the result has an error, -EBUSY,
+// -ENOMEM.
+int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,
+                           Argosy__Response__UnitResult *result);

@@ -335,6 +335,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 r = request_check_order(p, name, source, options, result);
         if (r == 0 && request_needs_file(p->change->verb))
                 r = request_check_company(p, name, source, options, result);
+        if (r == 0 && request_needs_file(p->change->verb))
+                r = request_check_replaces(p, name, source, options, result);
         if (r == 0)
                 r = refuse_unknown_role(p, source, options, result);
         if (r != 0) {
@@ -505,6 +507,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draf
         map_done(&p.named);
         request_circles_done(&p);
         request_contents_done(&p);
+        replacers_done(&p.replacers);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);
         free(p.parsed);

@@ -85,6 +85,15 @@ typedef struct Plan {
 } Plan;
 
 // Whether the unit could have the new content at all. 0, or 1 and refused.
+static int check_replaces(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
+        Replacers all = {};
+        int r = replacers_of_state(l->state, &all);
+
+        r = r < 0 ? r : replacers_check(&all, name, name, options, ret_why);
+        replacers_done(&all);
+        return r;
+}
+
 static int check_unit(Ticket *t, const Plan *p, const char *name) {
         _cleanup_free_ char *why = NULL;
         UnitOptions *options = NULL;
@@ -103,6 +112,8 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
                 }
                 if (r == 0)
                         r = ordering_check(t->leader, name, name, options, &why);
+                if (r == 0 && options->replaces)
+                        r = check_replaces(t->leader, name, options, &why);
                 unit_options_unref(options);
         }
         if (r != -EINVAL)

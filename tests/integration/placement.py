@@ -52,6 +52,21 @@ def test_of_five_units_that_conflict_three_run_on_three_nodes(c: Cluster):
     eventually(lambda: at(c, "only4") == freed)
 
 
+def test_a_replaced_unit_makes_room_and_goes_elsewhere(c: Cluster):
+    c.start("old@1", SLEEPER)
+    node = at(c, "old@1")
+    c.submit("new.service", SLEEPER + f"[X-Fleet]\nReplaces=old@*\n[X-Argosy]\nHost={node}\n")
+    c.ctl("start new")
+    assert at(c, "new") == node
+    eventually(lambda: at(c, "old@1") not in (None, node))
+    c.start("old@{2..4}", SLEEPER)
+    assert node not in {at(c, f"old@{i}") for i in range(1, 5)}
+    c.node("n1").write("/root/units/old@5.service", SLEEPER + "[X-Fleet]\nReplaces=new.service\n")
+    c.ctl_fails("submit /root/units/old@5.service", on=c.node("n1"), saying=":4: units replace each other in a circle: ")
+    assert "old@5.service" not in c.known()
+    c.ctl("destroy new 'old@*'")
+
+
 def test_instances_are_spread_over_a_label(c: Cluster):
     c.ctl("label n1 rack=a")
     c.ctl("label n2 rack=a")

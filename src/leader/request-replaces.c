@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// That units do not replace each other in a circle. Who has Replaces= is looked up among all records, once
+// in a request that brings such a unit, and by nobody else. What this request and others of the same batch
+// are about to put is not in the records: this one's are taken note of, and one batch takes such units from
+// one request only.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "request-private.h"
+#include "response.h"
+#include "str.h"
+#include "unit-name.h"
+
+static const char claim[] = "replaces";
+
+int replacers_of_state(ClusterState *state, Replacers *ret) {
+        UnitEntry **units;
+        size_t n;
+        int r = cluster_state_units(state, &units, &n);
+
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                const char *name = units[i]->record->name;
+                const UnitFile *file;
+                UnitOptions *options;
+
+                if (spec_entry_file(units[i]->spec, &file) < 0 || !file->replaces ||
+                    unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ||
+                    unit_options_of(units[i], &options) < 0)
+                        continue;
+                r = replacers_put(ret, name, options);
+                unit_options_unref(options);
+        }
+        return r;
+}
+
+int replacers_check(const Replacers *l, const char *name, const char *path, const UnitOptions *options,
+                    char **ret_why) {
+        char way[512];
+        int r = replacers_circle(l, name, options, way, sizeof(way));
+
+        if (r <= 0)
+                return r;
+        *ret_why = str_printf("%s:%u: units replace each other in a circle: %s", path,
+                              options->replaces_line, way);
+        return *ret_why ? -EINVAL : -ENOMEM;
+}
+
+int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,
+                           Argosy__Response__UnitResult *result) {
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        if (!options->replaces || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                return 0;
+        r = draft_claim(p->batch, claim, sizeof(claim));
+        if (r < 0 && (r != -EBUSY || !p->replacers_planned))
+                return r;
+        r = p->replacers_known ? 0 : replacers_of_state(p->state, &p->replacers);
+        p->replacers_known = true;
+        r = r < 0 ? r : replacers_check(&p->replacers, name, source->path ?: name, options, &why);
+        if (r == -EINVAL) {
+                r = request_fail(result, EINVAL, why);
+                return r < 0 ? r : 1;
+        }
+        p->replacers_planned = true;
+        return r < 0 ? r : replacers_put(&p->replacers, name, options);
+}

@@ -253,8 +253,8 @@ void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
 int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) _warn_unused_;
 int placement_unit_readmit(Placement *p, uint32_t unit,
                            uint32_t node) _warn_unused_; // PLACEMENT_NONE: everywhere
-// Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and whether
-// it could with anybody. For units that run everywhere and are placed nowhere.
+// Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and
+// whether it could with anybody. For units that run everywhere and are placed nowhere.
 bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node);
 bool placement_conflict_between(const Placement *p, uint32_t a, uint32_t b);
 bool placement_may_conflict(const Placement *p, uint32_t unit);

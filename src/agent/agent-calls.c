@@ -189,8 +189,10 @@ static void status_next(Call *c);
 
 // Why a unit does not do what is wanted, in one sentence; empty if it does.
 static const char *why_not(const AgentUnit *u) {
-        if (u->error)
-                return u->error;
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        if (work->error)
+                return work->error;
         if (u->node->stopping)
                 return u->node->uid == JOURNAL_SYSTEM ? "the machine is shutting down"
                                                       : "its user's systemd is shutting down";
@@ -198,9 +200,9 @@ static const char *why_not(const AgentUnit *u) {
                 return "its start was cancelled on this node; `argosyctl start` runs it again";
         if (u->drift)
                 return "it ended by itself or was stopped on this node; `argosyctl start` brings it back";
-        if (u->outcome == ARGOSY__OUTCOME__KIND__DONE)
+        if (work->outcome == ARGOSY__OUTCOME__KIND__DONE)
                 return "it has finished";
-        if (u->outcome == ARGOSY__OUTCOME__KIND__FAILED)
+        if (work->outcome == ARGOSY__OUTCOME__KIND__FAILED)
                 return "it has failed and is not run again by itself";
         return "";
 }
@@ -218,8 +220,8 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
         row->sub = (char *) (loaded ? rt->sub : "dead");
         row->drift = u->drift;
         row->file_stale = u->file_stale;
-        if (u->error)
-                row->error = u->error;
+        if (agent_unit_doing(u)->error)
+                row->error = u->work->error;
 }
 
 static void status_respond(Call *c) {
@@ -228,15 +230,19 @@ static void status_respond(Call *c) {
         Argosy__Response__UnitRow row = ARGOSY__RESPONSE__UNIT_ROW__INIT;
         Argosy__Response__UsageRow usage = ARGOSY__RESPONSE__USAGE_ROW__INIT;
         const AgentUnit *u = agent_unit_find(c->node, c->names[c->at]);
+        PlanWanted buffer;
+        const PlanWanted *wanted = u ? agent_unit_wanted(u, &buffer) : NULL;
+        LedgerRecord held;
         char spec[HASH_HEX_SIZE];
 
         if (u) {
                 fill_row(u, &row);
-                hash_hex(&u->held.spec, HASH_SIZE, spec);
+                agent_unit_fill_record(u, &held);
+                hash_hex(&held.spec, HASH_SIZE, spec);
                 row.spec = spec;
-                status.desired = (char *) target_to_string(u->has_wanted ? u->wanted.target
-                                                                         : (Argosy__Target) u->held.target);
-                status.revision = u->answered;
+                status.desired =
+                        (char *) target_to_string(wanted ? wanted->target : (Argosy__Target) held.target);
+                status.revision = agent_unit_answered(u);
                 status.why = (char *) why_not(u);
         } else {
                 row.unit = c->names[c->at];
@@ -645,7 +651,7 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
                         }
                         argosy__response__unit_row__init(row);
                         fill_row(u, row);
-                        hash_hex(&u->held.spec, HASH_SIZE, hex);
+                        hash_hex(&u->held.spec->hash, HASH_SIZE, hex);
                         row->spec = hex;
                         a->local.pointers[n++] = row;
                 }

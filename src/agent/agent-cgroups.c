@@ -80,7 +80,8 @@ char *agent_told_cgroup(AgentNode *node, const char *control_group) {
 }
 
 int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t size) {
-        const char *slice = u->held.slice;
+        char slice_of_ours[LEDGER_SLICE_SIZE];
+        const char *slice = slice_of_ours;
         const ToldGroup *told = told_find(u);
         char by_default[UNIT_NAME_MAX * 4];
 
@@ -88,6 +89,7 @@ int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t si
                 return (size_t) snprintf(ret, size, "%s", told->path) < size ? 0 : -ENAMETOOLONG;
         if (!root)
                 return -ENOENT;
+        slice_name(u->held.slice, slice_of_ours);
         if (!*slice) {
                 if (cgroup_default_slice(u->name, u->node->uid != JOURNAL_SYSTEM, by_default,
                                          sizeof(by_default)) < 0)

@@ -49,20 +49,23 @@ static void item_free(AgentNode *node, FileItem *it) {
 }
 
 int agent_files_queue(AgentUnit *u, AgentFileJob job) {
+        AgentUnitWork *work = u->work;
+        LedgerRecord held;
         size_t size = strlen(u->name) + 1;
         FileItem *it = calloc(1, sizeof(*it) + size);
 
         if (!it)
                 return -ENOMEM;
-        it->number = u->step_number;
+        it->number = work->step_number;
         it->serial = ++u->node->files_queued;
         it->job = job;
         it->from_template = u->held.from_template;
-        it->is_new = u->held.revision == 0 && !u->held_spec;
+        it->is_new = u->held.revision == 0 && !agent_unit_content(u);
         it->look_again = u->looked_again;
-        it->enable = job != AGENT_FILE_REMOVE && plan_enables(&u->wanted, u->has_held ? &u->held : NULL);
-        it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(u->spec);
-        memcpy(it->slice, u->held.slice, sizeof(it->slice));
+        agent_unit_fill_record(u, &held);
+        it->enable = job != AGENT_FILE_REMOVE && plan_enables(&work->wanted, &held);
+        it->spec = job == AGENT_FILE_REMOVE ? NULL : agent_spec_ref(work->spec);
+        memcpy(it->slice, held.slice, sizeof(it->slice));
         memcpy(it->name, u->name, size);
         list_init(&it->link);
         list_append(&u->node->writes, &it->link);
@@ -150,16 +153,18 @@ static void on_written(AgentUnit *u, FileItem *it) {
         bool down = rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                     rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 
-        agent_spec_unref(u->node->agent, u->held_spec);
-        u->held_spec = agent_spec_ref(it->spec);
-        u->file_present = true;
+        AgentUnitWork *work = u->work;
+
+        agent_spec_unref(u->node->agent, TAKE_PTR(work->before));
+        work->replacing = false;
+        u->content_known = u->file_present = true;
         u->enabled = it->enable;
         u->read_again = false;
-        u->stale = u->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
+        u->stale = work->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
         // file.
         u->stale |= it->look_again && u->held.pending && rt->loaded && !down;
-        u->stale_since_us = clock_boot_us();
+        work->stale_since_us = clock_boot_us();
         agent_unit_report(u);
         agent_step_done(u, NULL);
 }
@@ -173,7 +178,7 @@ static void on_removed(AgentUnit *u) {
         u->files_removed = true;
         u->stale = rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND &&
                    rt->load != ARGOSY__LOAD_STATE__LOAD_MASKED;
-        u->stale_since_us = clock_boot_us();
+        u->work->stale_since_us = clock_boot_us();
         agent_step_done(u, NULL);
 }
 
@@ -185,8 +190,7 @@ static void on_foreign(AgentUnit *u, const FileItem *it) {
                  it->foreign ?: "a file that is not argosy's");
         if (it->is_new && !u->held.pending) {
                 (void) ledger_forget(u->node->ledger, u->name);
-                slices_remove(&u->node->slices, u->held.slice);
-                u->has_held = false;
+                agent_unit_drop_held(u);
                 u->refused = true;
         }
         agent_step_done(u, text);

@@ -15,7 +15,9 @@ static void touched(AgentNode *node, const char *name) {
                 return;
         u->links_stale = !node->synced ||
                          agent_unit_runtime(u); // before the first sync nobody knows what is in memory
-        u->links_stale_since_us = clock_boot_us();
+        // Without memory for the time it is as if they had changed long ago: it is read again for certain.
+        if (u->links_stale && agent_unit_work(u))
+                u->work->links_stale_since_us = clock_boot_us();
 }
 
 void agent_links_touched(AgentNode *node, const char *names, size_t len) {
@@ -27,8 +29,10 @@ void agent_links_suspect(AgentUnit *u) {
         _cleanup_(unit_file_freep) UnitFile *file = NULL;
         UnitInstall install;
 
-        if (!u->held_spec || !u->held_spec->links ||
-            unit_file_parse(u->name, u->held_spec->content, u->held_spec->len, &file, NULL) < 0 ||
+        const AgentSpec *content = agent_unit_content(u);
+
+        if (!content || !content->links ||
+            unit_file_parse(u->name, content->content, content->len, &file, NULL) < 0 ||
             unit_install_expand(file, u->name, u->name, &install, NULL) < 0)
                 return;
         for (size_t i = 0; i < install.n; i++)

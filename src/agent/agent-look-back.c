@@ -88,7 +88,7 @@ int agent_look_back(AgentUnit *u) {
         if (!l)
                 return -ENOMEM;
         l->node = u->node;
-        l->number = u->step_number;
+        l->number = u->work->step_number;
         l->manager = u->node->uid;
         memcpy(l->before, u->held.invocation_id, sizeof(l->before));
         strcpy(l->name, u->name);

@@ -66,8 +66,10 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) 
 
 void agent_node_drop_gone(AgentNode *node) {
         agent_foreach_unit(u, node) {
-                if (u->gone && u->busy == PLAN_NOTHING)
+                if (u->gone && agent_unit_doing(u)->busy == PLAN_NOTHING)
                         agent_unit_free(u);
+                else if (!node->force)
+                        (void) agent_unit_unwant(u); // if there was no memory for that before
         }
 }
 

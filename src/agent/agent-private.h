@@ -9,13 +9,11 @@
 // sent. Nothing is told to systemd before the record of it is in the ledger.
 //
 // Lifetimes:
-//   AgentUnit   from its first order or its record until it was forgotten and that was reported; steps under
-//   way name it by (node, name,
-//               step number), never by pointer
-//   AgentSpec   while a unit wants or holds it
+//   AgentUnit   see agent-unit.h; steps under way name it by (node, name, step number), never by pointer
 //   AgentNode   the system's as long as the Agent; another manager's from its attaching to its detaching,
 //               see agent-nodes.c
 
+#include "agent-unit.h"
 #include "agent.h"
 #include "buf.h"
 #include "cgroup-usage.h"
@@ -46,75 +44,6 @@ enum {
         AGENT_CALLS_MAX = 64,     // status, journal and top calls at a time
         AGENT_ERROR_MAX = 512,    // bytes of an error text
 };
-
-typedef struct AgentSpec {
-        Hash hash;
-        unsigned n_refs;
-        bool oneshot;         // Type=oneshot without RemainAfterExit=
-        bool spreadable;      // no Slice= and no resource weights of its own
-        bool cut_off_stop;    // CutOff=stop
-        unsigned cut_off_sec; // and its time
-        bool links;           // has an [Install] section that asks for links
-        size_t len;
-        uint8_t content[];
-} AgentSpec;
-
-typedef enum AgentTogether {
-        AGENT_TOGETHER_FREE,
-        AGENT_TOGETHER_FRESH,      // together_number: of the order
-        AGENT_TOGETHER_FOR_ORDERS, // its start waits until all orders up to together_number are planned
-        AGENT_TOGETHER_FOR_FILES,  // and then until all files up to together_number are written
-} AgentTogether;
-
-typedef struct AgentUnit {
-        SystemdUnit watch; // by node->systemd
-        struct AgentNode *node;
-        ListNode dirty, waiting, call,
-                report;    // linked while to be planned, waiting, waiting for the ledger, to be reported
-        ListNode together; // in AgentNode.fresh or .held_back
-        uint64_t together_number;
-        AgentTogether together_phase;
-
-        bool has_wanted;
-        PlanWanted wanted;
-        uint64_t request;   // number of the message that the order came with: those take turns
-        bool from_template; // of the order
-        AgentSpec *spec;    // of the order, NULL without one or with a removal
-
-        bool has_held;
-        LedgerRecord held;    // as the ledger has it; held.name is `name`
-        AgentSpec *held_spec; // NULL if its content is not known any more
-
-        bool new_content;  // of the write under way: other than what systemd may have in memory
-        bool to_verify;    // it replaced other content: that it is what runs is asked after the next start
-        bool half_written; // a helper that wrote its files did not say how that ended
-        bool looked_again; // at its files, since the last request
-        bool file_present, files_removed, stale, parsed, unwatched;
-        uint64_t stale_since_us;
-        bool enabled, links_stale;
-        uint64_t links_stale_since_us;
-        bool read_again; // somebody reloaded about when `stale` began: before our own reload we ask
-
-        uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
-        PlanStep busy;
-        uint64_t step_number; // of the step under way; an answer with another number is too late
-        unsigned failures;
-        uint64_t retry_us, wait_until_us;
-
-        // What is reported.
-        char *error;
-        uint64_t answered;      // revision
-        Argosy__LoadState load; // what systemd said when it parsed the file, UNKNOWN before
-        bool refused, drift, file_stale, gone;
-        bool in_welcome; // mark while a Welcome is taken over
-        Argosy__Outcome__Kind outcome;
-        uint64_t outcome_at_us;
-        char outcome_result[24];
-        bool paced; // `report` is linked in Agent.paced
-        ReportPace pace;
-
-        char name[];
-} AgentUnit;
 
 typedef struct AgentNode {
         struct Agent *agent;
@@ -266,7 +195,8 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n);
 char *agent_node_name(const AgentNode *node);
 AgentNode *agent_node_new(Agent *a, const char *manager);
 int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config);
-void agent_node_drop_gone(AgentNode *node); // forgets the units whose removal nobody is waited for to hear
+// Of a node whose units all are to go: forgets those that have gone, nobody is waited for to hear that.
+void agent_node_drop_gone(AgentNode *node);
 int agent_complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);
 
 // agent-managers.c
@@ -297,24 +227,7 @@ int agent_writer_apply(AgentNode *node, const UnitDirItem *items, const bool *lo
 void agent_writer_close(AgentNode *node);
 
 // agent-units.c
-int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
-                   AgentSpec **ret);
-AgentSpec *agent_spec_find(Agent *a, const Hash *hash);
-AgentSpec *agent_spec_ref(AgentSpec *s);
-void agent_spec_unref(Agent *a, AgentSpec *s);
-AgentUnit *agent_unit_find(AgentNode *node, const char *name);
-AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter); // *iter begins as 0
-// The unit may be freed in the body, none may be made.
-#define agent_foreach_unit(u, node)                         \
-        for (size_t u##_i = 0, u##_b = 1; u##_b; u##_b = 0) \
-                for (AgentUnit * u; (u = agent_unit_next((node), &u##_i));)
-// -EINVAL: of all units, it is the one that runs another manager of ours.
-int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
-void agent_unit_free(AgentUnit *u);
-void agent_unit_mark(AgentUnit *u);
-void agent_unit_unwant(AgentUnit *u); // it is to be removed
-void agent_unit_set_error(AgentUnit *u, const char *format, ...) _printf_(2, 3);
-void agent_unit_clear_error(AgentUnit *u);
+int agent_unit_unwant(AgentUnit *u); // it is to be removed, if it is not yet: 0 or -ENOMEM
 int agent_node_adopt(AgentNode *node, const char *ledger_path);
 // Takes the orders over. Those that name a spec nobody sent make the agent attach again.
 void agent_obey(Agent *a, const Argosy__ToHost *message);

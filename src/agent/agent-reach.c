@@ -180,6 +180,7 @@ static void note_new_run(AgentNode *node) {
                 u->file_present = u->files_removed = u->parsed = false;
                 u->half_written = true;
                 if (!u->held.done && !u->held.failed) {
+                        agent_unit_keep_order(u);
                         u->held.target = ARGOSY__TARGET__TARGET_INACTIVE;
                         u->held.pending = false;
                         agent_unit_record(u);

@@ -57,16 +57,20 @@ uint64_t agent_report_next_wake(Agent *a) {
 }
 
 static void fill_outcome(const AgentUnit *u, Argosy__Outcome *o) {
-        o->kind = u->outcome;
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        o->kind = work->outcome;
         o->node = u->node->number;
         o->start_rev = u->held.start_rev;
-        o->at_us = u->outcome_at_us;
-        o->result = (char *) u->outcome_result;
+        o->at_us = work->outcome_at_us;
+        o->result = (char *) work->outcome_result;
 }
 
 static bool has_news_of_outcome(const AgentUnit *u) {
-        return u->has_held && u->outcome != ARGOSY__OUTCOME__KIND__NONE &&
-               !(u->has_wanted && u->wanted.outcome != ARGOSY__OUTCOME__KIND__NONE);
+        const AgentUnitWork *work = agent_unit_doing(u);
+
+        return u->has_held && work->outcome != ARGOSY__OUTCOME__KIND__NONE &&
+               !(u->has_wanted && work->wanted.outcome != ARGOSY__OUTCOME__KIND__NONE);
 }
 
 static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
@@ -94,22 +98,23 @@ static void fill_unloaded(const AgentUnit *u, Argosy__UnitReport *r) {
 // Borrows from the unit and from `outcome`: pack it at once.
 static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *outcome) {
         const UnitRuntime *rt = &u->watch.runtime;
+        const AgentUnitWork *work = agent_unit_doing(u);
 
         argosy__unit_report__init(r);
         r->node = u->node->number;
         r->name = (char *) u->name;
-        r->revision = u->answered;
-        if (u->error)
-                r->error = u->error;
+        r->revision = agent_unit_answered(u);
+        if (work->error)
+                r->error = work->error;
         r->drift = u->drift;
         r->file_stale = u->file_stale;
         r->gone = u->gone;
         r->refused = u->refused;
-        r->leaving = u->has_wanted && u->wanted.remove && u->busy != PLAN_START && u->busy != PLAN_RESTART;
+        r->leaving = work->wanted.remove && work->busy != PLAN_START && work->busy != PLAN_RESTART;
         if (u->gone)
                 return;
         if (u->has_held && u->file_present)
-                r->spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) u->held.spec.bytes};
+                r->spec = (ProtobufCBinaryData){HASH_SIZE, u->held.spec->hash.bytes};
         if (rt->loaded)
                 fill_runtime(rt, r);
         else
@@ -143,7 +148,7 @@ static int send_rows(Agent *a, Row *rows, size_t n) {
 // A unit that is gone lives until this was told.
 static void told(AgentUnit *u) {
         list_unlink(&u->report);
-        if (u->gone && u->busy == PLAN_NOTHING)
+        if (u->gone && agent_unit_doing(u)->busy == PLAN_NOTHING)
                 agent_unit_free(u);
 }
 

@@ -101,7 +101,7 @@ static void tell_guards(Agent *a) {
 }
 
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {
-        const AgentSpec *s = u->spec ?: u->held_spec;
+        const AgentSpec *s = agent_unit_doing(u)->spec ?: agent_unit_content(u);
 
         return s && s->cut_off_stop &&
                now_us >= atomic_load(&u->node->agent->lease->until_us) + s->cut_off_sec * USEC_PER_SEC;
@@ -113,10 +113,12 @@ static void release_cut_off(Agent *a) {
 
         agent_foreach_node (node, a)
                 agent_foreach_unit(u, node) {
-                        if (!u->held_spec || !u->held_spec->cut_off_stop)
+                        const AgentSpec *content = agent_unit_content(u);
+
+                        if (!content || !content->cut_off_stop)
                                 continue;
-                        if (agent_is_cut_off(u, now_us))
-                                u->cut_off_until_us = now_us + AGENT_GUARD_NEWS_US;
+                        if (agent_is_cut_off(u, now_us) && agent_unit_work(u))
+                                u->work->cut_off_until_us = now_us + AGENT_GUARD_NEWS_US;
                         agent_unit_mark(u);
                 }
 }

@@ -20,7 +20,7 @@ AgentStepCall *agent_step_call_new(const AgentUnit *u) {
         if (!c)
                 return NULL;
         c->node = u->node;
-        c->number = u->step_number;
+        c->number = u->work->step_number;
         strcpy(c->name, u->name);
         return c;
 }
@@ -37,7 +37,11 @@ static bool is_known(const AgentUnit *u) {
 }
 
 void agent_unit_record(AgentUnit *u) {
-        int r = ledger_put(u->node->ledger, &u->held);
+        LedgerRecord record;
+        int r;
+
+        agent_unit_fill_record(u, &record);
+        r = ledger_put(u->node->ledger, &record);
 
         if (r < 0)
                 agent_unit_set_error(u, "cannot note %s in the ledger: %s", u->name, strerror(-r));
@@ -46,22 +50,22 @@ void agent_unit_record(AgentUnit *u) {
 // ---- beginnings of steps
 
 static void begin(AgentUnit *u, PlanStep step) {
-        u->busy = step;
-        u->step_number = ++u->node->last_step;
+        u->work->busy = step;
+        u->work->step_number = ++u->node->last_step;
         log_unit(LOG_DEBUG, u->name, "%s: %s", u->name, plan_step_to_string(step));
 }
 
 static void begin_call(AgentUnit *u, PlanStep step) {
         begin(u, step);
-        if (!list_is_linked(&u->call))
-                list_append(&u->node->calls, &u->call);
+        if (!list_is_linked(&u->work->call))
+                list_append(&u->node->calls, &u->work->call);
 }
 
 // The run that the next start or restart makes is told from the one before by the invocation id.
 static void record_start(AgentUnit *u, PlanStep step) {
-        const PlanWanted *w = &u->wanted;
+        const PlanWanted *w = &u->work->wanted;
         const UnitRuntime *rt = agent_unit_runtime(u);
-        LedgerRecord *h = &u->held;
+        AgentHeld *h = &u->held;
 
         if (rt && (step == PLAN_RESTART || rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                    rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED))
@@ -75,7 +79,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->pending = true;
         h->done = h->failed = h->interrupted = false;
         u->unwatched = false;
-        u->outcome = ARGOSY__OUTCOME__KIND__NONE;
+        u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         agent_unit_record(u);
 }
 
@@ -90,18 +94,32 @@ static void record_owed_run(AgentUnit *u) {
         agent_unit_record(u);
 }
 
+// It becomes ours, in a slice of ours if there are many.
+static void begin_to_hold(AgentUnit *u) {
+        LedgerRecord record = {.name = u->name};
+
+        if (u->work->spec->spreadable && str_has_suffix(u->name, ".service"))
+                slices_choose(&u->node->slices, record.slice);
+        slices_add(&u->node->slices, record.slice);
+        agent_unit_hold(u, &record, NULL);
+}
+
+// The record names the new content from now on; what is in place stays known until that is written.
 static void record_write(AgentUnit *u) {
-        u->new_content = !u->has_held || !hash_equal(&u->held.spec, &u->wanted.spec);
-        u->to_verify |= u->has_held && u->new_content;
-        if (!u->has_held) {
-                u->held = (LedgerRecord){.name = u->name};
-                if (u->spec->spreadable && str_has_suffix(u->name, ".service"))
-                        slices_choose(&u->node->slices, u->held.slice);
-                slices_add(&u->node->slices, u->held.slice);
-                u->has_held = true;
+        AgentUnitWork *work = u->work;
+        AgentSpec *before = u->held.spec;
+
+        work->new_content = !u->has_held || before != work->spec;
+        u->to_verify |= u->has_held && work->new_content;
+        if (!u->has_held)
+                begin_to_hold(u);
+        if (!work->replacing) {
+                work->before = u->content_known ? agent_spec_ref(before) : NULL;
+                work->replacing = true;
         }
-        u->held.spec = u->wanted.spec;
-        u->held.from_template = u->from_template;
+        agent_spec_unref(u->node->agent, before);
+        u->held.spec = agent_spec_ref(work->spec);
+        u->held.from_template = work->from_template;
         u->file_present = u->files_removed = false;
         u->parsed = false;
         u->load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
@@ -117,15 +135,12 @@ static void forget(AgentUnit *u) {
                         agent_step_done(u, strerror(-r));
                         return;
                 }
-                slices_remove(&u->node->slices, u->held.slice);
+                agent_unit_drop_held(u);
         }
-        u->has_held = false;
-        agent_spec_unref(u->node->agent, u->held_spec);
-        u->held_spec = NULL;
-        u->outcome = ARGOSY__OUTCOME__KIND__NONE;
+        u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         u->drift = u->file_stale = false;
         u->gone = true;
-        u->answered = u->wanted.revision;
+        u->work->answered = u->work->wanted.revision;
         agent_unit_report(u);
 }
 
@@ -138,8 +153,8 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
         case PLAN_NOTHING:
                 break;
         case PLAN_WAIT:
-                u->wait_until_us = res->wait_until_us;
-                list_append(&u->node->waiting, &u->waiting);
+                u->work->wait_until_us = res->wait_until_us;
+                list_append(&u->node->waiting, &u->work->waiting);
                 break;
         case PLAN_WRITE:
                 record_write(u);
@@ -179,25 +194,32 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
 
 // ---- what the plan says about the unit
 
-static void note_judgement(AgentUnit *u, const PlanResult *res) {
+static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
         const UnitRuntime *rt = agent_unit_runtime(u);
+        AgentUnitWork *work = agent_unit_work(u);
+
+        if (!work)
+                return; // judged again whenever it is looked at
+        work->outcome = outcome;
+        work->outcome_at_us = rt && rt->since_us ? rt->since_us : clock_wall_us();
+        work->outcome_result = rt && *rt->result ? rt->result : "success";
+        if (u->has_held && (!u->held.done && !u->held.failed)) {
+                u->held.done = outcome == ARGOSY__OUTCOME__KIND__DONE;
+                u->held.failed = outcome == ARGOSY__OUTCOME__KIND__FAILED;
+                agent_unit_record(u);
+        }
+        agent_unit_report(u);
+}
+
+static void note_judgement(AgentUnit *u, const PlanResult *res) {
+        const AgentUnitWork *work = agent_unit_doing(u);
         // A step under way changes neither, but newer content may be wanted meanwhile. A start that failed
         // is no drift.
-        bool busy = u->busy != PLAN_NOTHING, drift = busy ? u->drift : res->drift && !u->error,
+        bool busy = work->busy != PLAN_NOTHING, drift = busy ? u->drift : res->drift && !work->error,
              file_stale = res->file_stale || (busy && u->file_stale);
 
-        if (res->judged && res->outcome != u->outcome) {
-                u->outcome = res->outcome;
-                u->outcome_at_us = rt && rt->since_us ? rt->since_us : clock_wall_us();
-                snprintf(u->outcome_result, sizeof(u->outcome_result), "%s",
-                         rt && *rt->result ? rt->result : "success");
-                if (u->has_held && (!u->held.done && !u->held.failed)) {
-                        u->held.done = res->outcome == ARGOSY__OUTCOME__KIND__DONE;
-                        u->held.failed = res->outcome == ARGOSY__OUTCOME__KIND__FAILED;
-                        agent_unit_record(u);
-                }
-                agent_unit_report(u);
-        }
+        if (res->judged && res->outcome != work->outcome)
+                note_outcome(u, res->outcome);
         if (u->drift != drift || u->file_stale != file_stale) {
                 u->drift = drift;
                 u->file_stale = file_stale;
@@ -215,7 +237,7 @@ static void note_fulfilled(AgentUnit *u) {
         agent_unit_record(u);
 }
 
-static bool is_same_record(const LedgerRecord *a, const LedgerRecord *b) {
+static bool is_same_record(const AgentHeld *a, const AgentHeld *b) {
         return a->revision == b->revision && a->start_rev == b->start_rev &&
                a->restart_rev == b->restart_rev && a->stop_rev == b->stop_rev && a->target == b->target &&
                a->done == b->done && a->failed == b->failed && a->pending == b->pending &&
@@ -223,9 +245,8 @@ static bool is_same_record(const LedgerRecord *a, const LedgerRecord *b) {
 }
 
 // Of a unit that is as it is to be this is said again whenever it is looked at.
-static void note_settled(AgentUnit *u) {
-        const PlanWanted *w = &u->wanted;
-        LedgerRecord *h = &u->held, before = *h;
+static void note_settled(AgentUnit *u, const PlanWanted *w) {
+        AgentHeld *h = &u->held, before = *h;
 
         if (w->outcome != ARGOSY__OUTCOME__KIND__NONE && !h->done && !h->failed) {
                 h->done = w->outcome == ARGOSY__OUTCOME__KIND__DONE;
@@ -235,7 +256,7 @@ static void note_settled(AgentUnit *u) {
         }
         if (w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 h->pending = false;
-        h->target = w->target;
+        h->target = (uint8_t) w->target;
         h->revision = w->revision;
         h->start_rev = w->start_rev;
         h->restart_rev = w->restart_rev;
@@ -244,69 +265,99 @@ static void note_settled(AgentUnit *u) {
                 agent_unit_record(u);
 }
 
-static void note_answered(AgentUnit *u) {
-        if (u->answered == u->wanted.revision)
+static void note_answered(AgentUnit *u, uint64_t revision) {
+        if (agent_unit_answered(u) == revision)
                 return;
-        u->answered = u->wanted.revision;
+        u->work->answered = revision; // at rest that is what is held
         agent_unit_report(u);
 }
 
-static void plan_one(AgentUnit *u, uint64_t now_us) {
-        PlanInput in = {
-                .wanted = u->has_wanted ? &u->wanted : NULL,
-                .held = u->has_held ? &u->held : NULL,
+// What the plan found out, before the step that it wants.
+static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) {
+        note_judgement(u, res);
+        if (res->fulfilled)
+                note_fulfilled(u);
+        if (res->joined) {
+                u->held.start_rev = wanted->start_rev;
+                agent_unit_record(u);
+        }
+        if (res->settled)
+                note_settled(u, wanted);
+        if (res->refused) {
+                u->refused = true;
+                agent_unit_set_error(
+                        u, "a unit of that name is already active on this node and is not argosy's");
+        }
+        if (res->answered)
+                note_answered(u, wanted->revision);
+}
+
+static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const LedgerRecord *held,
+                          uint64_t now_us) {
+        const AgentUnitWork *work = agent_unit_doing(u);
+        const AgentSpec *content = agent_unit_content(u);
+
+        return (PlanInput){
+                .wanted = wanted,
+                .held = u->has_held ? held : NULL,
                 .runtime = agent_unit_runtime(u),
                 .file_present = u->file_present,
                 .files_removed = u->files_removed,
                 .stale = u->stale,
-                .stale_since_us = u->stale_since_us,
+                .stale_since_us = work->stale_since_us,
                 .parsed = u->parsed,
-                .links = u->held_spec && u->held_spec->links,
+                .links = content && content->links,
                 .enabled = u->enabled,
                 .links_stale = u->links_stale,
-                .links_stale_since_us = u->links_stale_since_us,
-                .oneshot = u->held_spec && u->held_spec->oneshot,
+                .links_stale_since_us = work->links_stale_since_us,
+                .oneshot = content && content->oneshot,
                 .unwatched = u->unwatched,
                 .stopping = u->node->stopping,
-                .busy = u->busy,
+                .busy = work->busy,
                 .cut_off = agent_is_cut_off(u, now_us),
-                .was_cut_off = now_us < u->cut_off_until_us,
+                .was_cut_off = now_us < work->cut_off_until_us,
                 .drift = u->drift,
-                .retry_us = u->retry_us,
+                .retry_us = work->retry_us,
                 .now_us = now_us,
         };
+}
+
+static PlanResult plan(AgentUnit *u, const PlanWanted *wanted, uint64_t now_us) {
+        LedgerRecord held;
+        PlanInput in;
+
+        if (u->has_held)
+                agent_unit_fill_record(u, &held);
+        in = input_of(u, wanted, &held, now_us);
+        return plan_unit(&in);
+}
+
+static void plan_one(AgentUnit *u, uint64_t now_us) {
+        PlanWanted buffer;
+        const PlanWanted *wanted = agent_unit_wanted(u, &buffer);
         PlanResult res;
 
         if (u->gone || !is_known(u))
                 return;
         agent_together_planned(u);
-        if (!in.runtime) // the next load sees them
-                in.links_stale = u->links_stale = false;
-        res = plan_unit(&in);
+        if (!agent_unit_runtime(u)) // the next load sees them
+                u->links_stale = false;
+        res = plan(u, wanted, now_us);
         if (res.cut_short) {
+                agent_unit_keep_order(u);
                 u->held.target = ARGOSY__TARGET__TARGET_LOADED;
                 agent_unit_record(u);
-                res = plan_unit(&in);
+                res = plan(u, wanted, now_us);
         }
-        note_judgement(u, &res);
-        if (res.fulfilled)
-                note_fulfilled(u);
-        if (res.joined) {
-                u->held.start_rev = u->wanted.start_rev;
-                agent_unit_record(u);
+        if (res.step != PLAN_NOTHING && !agent_unit_work(u)) {
+                agent_unit_mark(u); // out of memory: again in the next turn
+                return;
         }
-        if (res.settled)
-                note_settled(u);
-        if (res.refused) {
-                u->refused = true;
-                agent_unit_set_error(
-                        u, "a unit of that name is already active on this node and is not argosy's");
-        }
-        if (res.answered)
-                note_answered(u);
+        note(u, &res, wanted);
         if ((res.step == PLAN_START || res.step == PLAN_RESTART) && agent_together_hold_back(u))
                 return;
         carry_out(u, &res);
+        agent_unit_settle(u);
 }
 
 // ---- one turn
@@ -324,10 +375,11 @@ static void call_systemd(AgentUnit *u) {
 
         if (!call)
                 r = -ENOMEM;
-        else if (u->busy == PLAN_RELOAD)
+        else if (u->work->busy == PLAN_RELOAD)
                 r = agent_reload(u, call);
         else {
-                r = systemd_manager_job_of(m, u->request, kinds[u->busy], u->name, agent_on_job_done, call);
+                r = systemd_manager_job_of(m, u->work->request, kinds[u->work->busy], u->name,
+                                           agent_on_job_done, call);
                 u->node->n_jobs += r >= 0;
         }
         if (r < 0) {
@@ -342,7 +394,7 @@ static void call_load(AgentNode *node, const char **names, size_t n) {
         for (size_t i = 0; r < 0 && i < n; i++) {
                 AgentUnit *u = agent_unit_find(node, names[i]);
 
-                if (u && u->busy == PLAN_LOAD)
+                if (u && agent_unit_doing(u)->busy == PLAN_LOAD)
                         agent_step_done(u, strerror(-r));
         }
 }
@@ -355,10 +407,11 @@ static void call_all(AgentNode *node) {
 
         list_splice(&calls, &node->calls);
         while (!list_is_empty(&calls)) {
-                AgentUnit *u = CONTAINER_OF(calls.next, AgentUnit, call);
+                AgentUnitWork *work = CONTAINER_OF(calls.next, AgentUnitWork, call);
+                AgentUnit *u = work->unit;
 
-                list_unlink(&u->call);
-                if (u->busy == PLAN_LOAD)
+                list_unlink(&work->call);
+                if (work->busy == PLAN_LOAD)
                         names[n++] = u->name;
                 else
                         call_systemd(u);
@@ -373,12 +426,13 @@ static void call_all(AgentNode *node) {
 
 static void fail_all(AgentNode *node, int error) {
         while (!list_is_empty(&node->calls)) {
-                AgentUnit *u = CONTAINER_OF(node->calls.next, AgentUnit, call);
+                AgentUnitWork *work = CONTAINER_OF(node->calls.next, AgentUnitWork, call);
+                AgentUnit *u = work->unit;
                 char text[AGENT_ERROR_MAX];
 
-                list_unlink(&u->call);
+                list_unlink(&work->call);
                 snprintf(text, sizeof(text), "cannot write the ledger: %s", strerror(-error));
-                if (u->busy == PLAN_START || u->busy == PLAN_RESTART)
+                if (work->busy == PLAN_START || work->busy == PLAN_RESTART)
                         u->unwatched = false; // pending, and certainly not started
                 agent_step_done(u, text);
         }
@@ -394,7 +448,8 @@ void agent_node_plan(AgentNode *node, unsigned max) {
                 AgentUnit *u = CONTAINER_OF(node->dirty.next, AgentUnit, dirty);
 
                 list_unlink(&u->dirty);
-                list_unlink(&u->waiting);
+                if (u->work)
+                        list_unlink(&u->work->waiting);
                 plan_one(u, now_us);
         }
         agent_together_release(node);
@@ -412,11 +467,11 @@ void agent_node_plan(AgentNode *node, unsigned max) {
 
 void agent_node_wake(AgentNode *node, uint64_t now_us) {
         list_foreach_safe (n, &node->waiting) {
-                AgentUnit *u = CONTAINER_OF(n, AgentUnit, waiting);
+                AgentUnitWork *work = CONTAINER_OF(n, AgentUnitWork, waiting);
 
-                if (u->wait_until_us <= now_us) {
-                        list_unlink(&u->waiting);
-                        agent_unit_mark(u);
+                if (work->wait_until_us <= now_us) {
+                        list_unlink(&work->waiting);
+                        agent_unit_mark(work->unit);
                 }
         }
 }
@@ -427,10 +482,10 @@ uint64_t agent_node_next_wake(const AgentNode *node) {
         uint64_t next = systemd_manager_is_synced(node->systemd) ? agent_files_due(node) : 0;
 
         list_foreach (n, &node->waiting) {
-                const AgentUnit *u = CONTAINER_OF(n, AgentUnit, waiting);
+                const AgentUnitWork *work = CONTAINER_OF(n, AgentUnitWork, waiting);
 
-                if (next == 0 || u->wait_until_us < next)
-                        next = u->wait_until_us;
+                if (next == 0 || work->wait_until_us < next)
+                        next = work->wait_until_us;
         }
         return next;
 }

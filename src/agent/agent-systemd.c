@@ -18,21 +18,24 @@
 AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number) {
         AgentUnit *u = agent_unit_find(node, name);
 
-        return u && u->busy != PLAN_NOTHING && u->step_number == number ? u : NULL;
+        return u && agent_unit_doing(u)->busy != PLAN_NOTHING && u->work->step_number == number ? u : NULL;
 }
 
 // ---- ends of steps
 
 void agent_step_done(AgentUnit *u, const char *error) {
-        log_unit(LOG_DEBUG, u->name, "%s: %s: %s", u->name, plan_step_to_string(u->busy), error ?: "done");
-        u->busy = PLAN_NOTHING;
+        AgentUnitWork *work = u->work;
+
+        log_unit(LOG_DEBUG, u->name, "%s: %s: %s", u->name, plan_step_to_string(work->busy),
+                 error ?: "done");
+        work->busy = PLAN_NOTHING;
         if (error) {
-                u->failures++;
-                u->retry_us = clock_boot_us() + plan_backoff_us(u->failures);
+                work->failures++;
+                work->retry_us = clock_boot_us() + plan_backoff_us(work->failures);
                 agent_unit_set_error(u, "%s", error);
         } else {
-                u->failures = 0;
-                u->retry_us = 0;
+                work->failures = 0;
+                work->retry_us = 0;
                 agent_unit_clear_error(u);
         }
         agent_unit_mark(u);
@@ -40,17 +43,19 @@ void agent_step_done(AgentUnit *u, const char *error) {
 
 // The step failed and is not tried again by itself: the next request may.
 static void step_given_up(AgentUnit *u, const char *error) {
-        log_unit(LOG_DEBUG, u->name, "%s: %s: %s", u->name, plan_step_to_string(u->busy), error);
-        u->busy = PLAN_NOTHING;
-        u->failures = 0;
-        u->retry_us = 0;
+        AgentUnitWork *work = u->work;
+
+        log_unit(LOG_DEBUG, u->name, "%s: %s: %s", u->name, plan_step_to_string(work->busy), error);
+        work->busy = PLAN_NOTHING;
+        work->failures = 0;
+        work->retry_us = 0;
         agent_unit_set_error(u, "%s", error);
         agent_unit_mark(u);
 }
 
 // Nobody knows what came of it: look at the unit when the connection is back.
 static void step_lost(AgentUnit *u) {
-        u->busy = PLAN_NOTHING;
+        u->work->busy = PLAN_NOTHING;
         u->unwatched = true;
         agent_unit_mark(u);
 }
@@ -89,11 +94,14 @@ static void on_outdated(int outdated, void *userdata) {
         _cleanup_free_ AgentStepCall *call = userdata;
         AgentUnit *u = agent_unit_find(call->node, call->name);
 
-        if (outdated <= 0 || !u || u->step_number != call->number || !u->file_present)
+        if (!u || agent_unit_doing(u)->verify_number != call->number)
                 return;
-        log_unit(LOG_NOTICE, u->name, "systemd kept the old file of %s in memory.", u->name);
-        u->stale = true;
-        u->stale_since_us = clock_boot_us();
+        u->work->verify_number = 0;
+        if (outdated > 0 && u->work->step_number == call->number && u->file_present) {
+                log_unit(LOG_NOTICE, u->name, "systemd kept the old file of %s in memory.", u->name);
+                u->stale = true;
+                u->work->stale_since_us = clock_boot_us();
+        }
         agent_unit_mark(u);
 }
 
@@ -107,8 +115,10 @@ static void verify_content(AgentUnit *u) {
         call = agent_step_call_new(u);
         if (!call || systemd_manager_outdated(u->node->systemd, u->name, on_outdated, call) < 0)
                 free(call); // asked after the next start
-        else
+        else {
                 u->to_verify = false;
+                u->work->verify_number = u->work->step_number;
+        }
 }
 
 // ---- ends of jobs
@@ -120,7 +130,7 @@ static bool looks_again(AgentUnit *u) {
                 return false;
         u->looked_again = true;
         u->file_present = false;
-        u->busy = PLAN_NOTHING;
+        u->work->busy = PLAN_NOTHING;
         agent_unit_mark(u);
         return true;
 }
@@ -262,7 +272,7 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
         AgentUnit *u = agent_unit_find(userdata, name);
         char text[AGENT_ERROR_MAX];
 
-        if (!u || u->busy != PLAN_LOAD)
+        if (!u || agent_unit_doing(u)->busy != PLAN_LOAD)
                 return;
         if (load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN) {
                 snprintf(text, sizeof(text), "systemd did not load it: %s",
@@ -273,7 +283,7 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
         if (load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND && looks_again(u))
                 return;
         u->parsed = true;
-        u->load = load;
+        u->load = (uint8_t) load;
         if (load == ARGOSY__LOAD_STATE__LOAD_LOADED) {
                 agent_step_done(u, NULL);
                 return;
@@ -293,8 +303,8 @@ static void on_unit_changed(const char *name, const UnitRuntime *now, void *user
                 agent_reach_on_unit(node->agent, name);
         if (!u)
                 return;
-        if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE && u->busy == PLAN_NOTHING &&
-            u->retry_us == 0 && !u->refused)
+        if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
+            agent_unit_doing(u)->busy == PLAN_NOTHING && agent_unit_doing(u)->retry_us == 0 && !u->refused)
                 agent_unit_clear_error(u); // somebody helped
         agent_unit_report_state(u);
         agent_unit_mark(u);
@@ -315,10 +325,10 @@ static void on_read_again(uint64_t since_us, void *userdata) {
         AgentNode *node = userdata;
 
         agent_foreach_unit(u, node) {
-                if (u->stale && u->stale_since_us < since_us)
+                if (u->stale && agent_unit_doing(u)->stale_since_us < since_us)
                         u->stale = false;
                 u->read_again = u->stale;
-                if (u->links_stale && u->links_stale_since_us < since_us)
+                if (u->links_stale && agent_unit_doing(u)->links_stale_since_us < since_us)
                         u->links_stale = false;
         }
 }

@@ -22,65 +22,69 @@ static bool pulls_others(const char *name) {
         return false;
 }
 
-static void set_free(AgentUnit *u) {
-        list_unlink(&u->together);
-        u->together_phase = AGENT_TOGETHER_FREE;
+static void set_free(AgentUnitWork *work) {
+        list_unlink(&work->together);
+        work->together_phase = AGENT_TOGETHER_FREE;
 }
 
 void agent_together_ordered(AgentUnit *u) {
-        set_free(u);
-        u->together_phase = AGENT_TOGETHER_FRESH;
-        u->together_number = ++u->node->n_orders;
-        list_append(&u->node->fresh, &u->together);
+        AgentUnitWork *work = u->work;
+
+        set_free(work);
+        work->together_phase = AGENT_TOGETHER_FRESH;
+        work->together_number = ++u->node->n_orders;
+        list_append(&u->node->fresh, &work->together);
 }
 
 void agent_together_planned(AgentUnit *u) {
-        if (u->together_phase == AGENT_TOGETHER_FRESH)
-                set_free(u);
+        if (u->work && u->work->together_phase == AGENT_TOGETHER_FRESH)
+                set_free(u->work);
 }
 
 static bool is_fresh_up_to(const AgentNode *node, uint64_t number) {
         if (list_is_empty(&node->fresh))
                 return false;
-        return CONTAINER_OF(node->fresh.next, AgentUnit, together)->together_number <= number;
+        return CONTAINER_OF(node->fresh.next, AgentUnitWork, together)->together_number <= number;
 }
 
-static bool may_go(AgentUnit *u) {
-        AgentNode *node = u->node;
+static bool may_go(AgentUnitWork *work) {
+        AgentNode *node = work->unit->node;
 
-        if (u->together_phase == AGENT_TOGETHER_FOR_ORDERS) {
-                if (is_fresh_up_to(node, u->together_number))
+        if (work->together_phase == AGENT_TOGETHER_FOR_ORDERS) {
+                if (is_fresh_up_to(node, work->together_number))
                         return false;
-                u->together_phase = AGENT_TOGETHER_FOR_FILES;
-                u->together_number = node->files_queued;
+                work->together_phase = AGENT_TOGETHER_FOR_FILES;
+                work->together_number = node->files_queued;
         }
-        return node->files_done >= u->together_number;
+        return node->files_done >= work->together_number;
 }
 
 bool agent_together_hold_back(AgentUnit *u) {
-        if (u->together_phase == AGENT_TOGETHER_FREE) {
+        AgentUnitWork *work = u->work;
+
+        if (work->together_phase == AGENT_TOGETHER_FREE) {
                 if (!pulls_others(u->name))
                         return false;
-                u->together_phase = AGENT_TOGETHER_FOR_ORDERS;
-                u->together_number = u->node->n_orders;
+                work->together_phase = AGENT_TOGETHER_FOR_ORDERS;
+                work->together_number = u->node->n_orders;
         }
-        if (may_go(u)) {
-                set_free(u);
+        if (may_go(work)) {
+                set_free(work);
                 return false;
         }
-        if (!list_is_linked(&u->together))
-                list_append(&u->node->held_back, &u->together);
+        if (!list_is_linked(&work->together))
+                list_append(&u->node->held_back, &work->together);
         return true;
 }
 
 // They stay in their phase, and may go when they are planned again.
 void agent_together_release(AgentNode *node) {
         list_foreach_safe (n, &node->held_back) {
-                AgentUnit *u = CONTAINER_OF(n, AgentUnit, together);
+                AgentUnitWork *work = CONTAINER_OF(n, AgentUnitWork, together);
 
-                if (!may_go(u))
+                if (!may_go(work))
                         continue;
-                list_unlink(&u->together);
-                agent_unit_mark(u);
+                list_unlink(&work->together);
+                agent_unit_mark(work->unit);
         }
 }

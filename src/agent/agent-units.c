@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of units and specs: filled from the ledger at the start, then from the leader's orders.
+// What units there are, from the ledger at the start, then from the leader's orders.
 //
 // After a restart of argosyd nothing of the specs is in memory; their contents are read back from the unit
 // files, checked against the record's hash. A unit whose files are not as recorded is held without a spec:
@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,152 +20,6 @@
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"
-
-// ---- specs
-
-static void spec_inspect(AgentSpec *s, const char *name) {
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
-
-        // The leader refuses what cannot be parsed; should one slip through, systemd has the last word on
-        // it.
-        if (unit_file_parse(name, s->content, s->len, &file, NULL) < 0)
-                return;
-        s->oneshot = file->oneshot && !file->remain;
-        s->spreadable = !file->has_slice && !file->has_weights;
-        s->links = file->n_install > 0;
-        s->cut_off_stop = file->failing.cut_off_stop;
-        s->cut_off_sec = file->failing.cut_off_sec;
-}
-
-AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
-        return map_find(&a->specs, hash->bytes, HASH_SIZE);
-}
-
-AgentSpec *agent_spec_ref(AgentSpec *s) {
-        if (s)
-                s->n_refs++;
-        return s;
-}
-
-void agent_spec_unref(Agent *a, AgentSpec *s) {
-        if (!s || --s->n_refs > 0)
-                return;
-        map_take(&a->specs, s->hash.bytes, HASH_SIZE);
-        free(s);
-}
-
-// A reference to the spec of that hash, made from `content` if it is new. -EBADMSG: the content has another
-// hash.
-int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
-                   AgentSpec **ret) {
-        AgentSpec *s = agent_spec_find(a, hash);
-        Hash actual;
-
-        if (s) {
-                *ret = agent_spec_ref(s);
-                return 0;
-        }
-        actual = hash_of(content, len);
-        if (!hash_equal(&actual, hash))
-                return -EBADMSG;
-        s = malloc(sizeof(*s) + len);
-        if (!s)
-                return -ENOMEM;
-        *s = (AgentSpec){.hash = *hash, .n_refs = 1, .len = len};
-        memcpy(s->content, content, len);
-        if (map_add(&a->specs, s->hash.bytes, HASH_SIZE, s) < 0) {
-                free(s);
-                return -ENOMEM;
-        }
-        spec_inspect(s, name);
-        *ret = s;
-        return 0;
-}
-
-// ---- units
-
-AgentUnit *agent_unit_find(AgentNode *node, const char *name) {
-        SystemdUnit *w = systemd_manager_find(node->systemd, name);
-
-        return w && !w->other ? CONTAINER_OF(w, AgentUnit, watch) : NULL;
-}
-
-AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter) {
-        SystemdUnit *w = node->systemd ? systemd_manager_next(node->systemd, iter) : NULL;
-
-        while (w && w->other)
-                w = systemd_manager_next(node->systemd, iter);
-        return w ? CONTAINER_OF(w, AgentUnit, watch) : NULL;
-}
-
-int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
-        size_t size = strlen(name) + 1;
-        AgentUnit *u = calloc(1, SIZE_WITH_NAME(AgentUnit, size - 1));
-        int r;
-
-        if (!u)
-                return -ENOMEM;
-        u->node = node;
-        list_init(&u->dirty);
-        list_init(&u->waiting);
-        list_init(&u->call);
-        list_init(&u->together);
-        list_init(&u->report);
-        memcpy(u->name, name, size);
-        r = systemd_manager_watch(node->systemd, &u->watch, u->name);
-        if (r < 0) {
-                free(u);
-                return r == -EEXIST ? -EINVAL : r;
-        }
-        node->n_units++;
-        *ret = u;
-        return 0;
-}
-
-void agent_unit_free(AgentUnit *u) {
-        Agent *a = u->node->agent;
-
-        systemd_manager_unwatch(u->node->systemd, &u->watch);
-        u->node->n_units--;
-        agent_cgroup_forget(u);
-        list_unlink(&u->dirty);
-        list_unlink(&u->waiting);
-        list_unlink(&u->call);
-        list_unlink(&u->together);
-        list_unlink(&u->report);
-        agent_spec_unref(a, u->spec);
-        agent_spec_unref(a, u->held_spec);
-        free(u->error);
-        free(u);
-}
-
-void agent_unit_mark(AgentUnit *u) {
-        if (!list_is_linked(&u->dirty))
-                list_append(&u->node->dirty, &u->dirty);
-        drain_mark(&u->node->agent->drain);
-}
-
-void agent_unit_set_error(AgentUnit *u, const char *format, ...) {
-        char text[AGENT_ERROR_MAX];
-        va_list ap;
-
-        va_start(ap, format);
-        vsnprintf(text, sizeof(text), format, ap);
-        va_end(ap);
-        if (u->error && streq(u->error, text))
-                return;
-        free(u->error);
-        u->error = strdup(text); // NULL: then the failure is reported without its reason
-        agent_unit_report(u);
-}
-
-void agent_unit_clear_error(AgentUnit *u) {
-        if (!u->error)
-                return;
-        free(u->error);
-        u->error = NULL;
-        agent_unit_report(u);
-}
 
 // ---- from the ledger
 
@@ -191,31 +44,46 @@ static AgentSpec *read_back(AgentNode *node, const LedgerRecord *record) {
         return NULL;
 }
 
+// -ENOMEM; any other failure of its files means that they do not count as ours, and are written again.
+static int adopt_files(AgentUnit *u, const LedgerRecord *record) {
+        AgentNode *node = u->node;
+        AgentSpec *content;
+        int r;
+
+        u->half_written = !node->dir; // its helper looks; nothing is read back from there
+        if (!node->dir)
+                return 0;
+        r = unit_dir_adopt(node->dir, record->name, record->from_template, &record->spec, record->slice);
+        if (r == -ENOMEM)
+                return r;
+        content = read_back(node, record);
+        u->content_known = content;
+        u->file_present = r == 0 && content;
+        u->enabled = unit_dir_is_enabled(node->dir, record->name);
+        agent_spec_unref(node->agent, content); // the record holds it
+        return 0;
+}
+
 static int adopt_record(const LedgerRecord *record, void *userdata) {
         AgentNode *node = userdata;
+        AgentSpec *spec;
         AgentUnit *u;
         int r;
 
         r = agent_unit_new(node, record->name, &u);
         if (r < 0)
                 return r;
-        r = node->dir ? unit_dir_adopt(node->dir, record->name, record->from_template, &record->spec,
-                                       record->slice)
-                      : 1;
-        if (r == -ENOMEM)
-                return r; // any other reason: its files do not count as ours, and are written again
-        u->has_held = true;
-        u->held = *record;
-        u->held.name = u->name;
-        u->held_spec = node->dir ? read_back(node, record) : NULL;
-        u->file_present = r == 0 && u->held_spec;
-        u->enabled = node->dir && unit_dir_is_enabled(node->dir, record->name);
-        u->half_written = !node->dir; // its helper looks; nothing is read back from there
+        spec = agent_spec_name(node->agent, &record->spec);
+        if (!spec)
+                return -ENOMEM;
+        agent_unit_hold(u, record, spec);
+        r = adopt_files(u, record);
+        if (r < 0)
+                return r;
         if (node->units_were_stopped && !record->done && !record->failed) {
                 u->held.target = ARGOSY__TARGET__TARGET_INACTIVE; // as after a reboot
                 u->held.pending = false;
         }
-        u->answered = record->revision;
         u->parsed = record->revision > 0;
         u->unwatched = true;
         slices_add(&node->slices, record->slice);
@@ -226,9 +94,11 @@ static int tell_records(Ledger *l, void *userdata) {
         AgentNode *node = userdata;
         int r = 0;
 
-        agent_foreach_unit(u, node) {
-                if (u->has_held && r >= 0)
-                        r = ledger_put(l, &u->held);
+        agent_foreach_unit(u, node) if (u->has_held && r >= 0) {
+                LedgerRecord record;
+
+                agent_unit_fill_record(u, &record);
+                r = ledger_put(l, &record);
         }
         return r;
 }
@@ -275,9 +145,7 @@ static int spec_from_parcel(Agent *a, const Parcel *parcel, const Hash *hash, co
 
 // After `cluster recover` the counter may have gone back: a number in the record that the order does not
 // know was never given.
-static void clamp_held(AgentUnit *u) {
-        const PlanWanted *w = &u->wanted;
-
+static void clamp_held(AgentUnit *u, const PlanWanted *w) {
         if (!u->has_held || w->remove)
                 return;
         u->held.start_rev = MIN_OF(u->held.start_rev, w->start_rev);
@@ -285,39 +153,70 @@ static void clamp_held(AgentUnit *u) {
         u->held.stop_rev = MIN_OF(u->held.stop_rev, w->stop_rev);
 }
 
-static void want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool from_template) {
+// A new request: tried at once, whatever the last one came to.
+static void begin_anew(AgentUnit *u) {
+        AgentUnitWork *work = u->work;
+
+        work->failures = 0;
+        work->retry_us = 0;
+        u->looked_again = u->refused = false;
+        if (work->busy == PLAN_NOTHING)
+                agent_unit_clear_error(u);
+}
+
+// Owns `spec` if it succeeds.
+static int want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool from_template) {
+        AgentUnitWork *work = agent_unit_work(u);
         Agent *a = u->node->agent;
 
-        if (!u->has_wanted || u->wanted.revision != wanted->revision || u->wanted.remove != wanted->remove) {
-                // A new request: tried at once, whatever the last one came to.
-                u->failures = 0;
-                u->looked_again = false;
-                u->retry_us = 0;
-                u->refused = false;
-                if (u->busy == PLAN_NOTHING)
-                        agent_unit_clear_error(u);
-        }
-        agent_spec_unref(a, u->spec);
-        u->spec = spec;
-        u->wanted = *wanted;
+        if (!work)
+                return -ENOMEM;
+        if (!u->has_wanted || work->wanted.revision != wanted->revision ||
+            work->wanted.remove != wanted->remove)
+                begin_anew(u);
+        agent_spec_unref(a, work->spec);
+        work->spec = spec;
+        work->wanted = *wanted;
+        work->request = a->n_obeyed;
+        work->from_template = from_template;
         u->has_wanted = true;
-        u->request = a->n_obeyed;
-        u->from_template = from_template;
         u->gone = false;
         agent_together_ordered(u);
-        clamp_held(u);
+        clamp_held(u, wanted);
         agent_unit_report(u);
         agent_unit_mark(u);
+        return 0;
 }
 
-static void unwant(AgentUnit *u, uint64_t revision) {
+static int unwant(AgentUnit *u, uint64_t revision) {
         PlanWanted wanted = {.remove = true, .revision = revision};
 
-        want(u, &wanted, NULL, false);
+        return want(u, &wanted, NULL, false);
 }
 
-void agent_unit_unwant(AgentUnit *u) {
-        unwant(u, u->answered);
+int agent_unit_unwant(AgentUnit *u) {
+        if (u->has_wanted && agent_unit_doing(u)->wanted.remove)
+                return 0;
+        return unwant(u, agent_unit_answered(u));
+}
+
+// The whole set of orders comes with each session, and most of it is what is held: then there is nothing to
+// be done but to look whether that is still so.
+static bool is_held_already(AgentUnit *u, const PlanWanted *w, bool from_template) {
+        const AgentHeld *h = &u->held;
+
+        if (u->work || !u->has_held || !u->file_present || u->half_written)
+                return false;
+        if (w->target != (Argosy__Target) h->target || w->revision != h->revision ||
+            w->start_rev != h->start_rev || w->restart_rev != h->restart_rev || w->stop_rev != h->stop_rev ||
+            from_template != h->from_template || !hash_equal(&w->spec, &h->spec->hash))
+                return false;
+        u->has_wanted = true;
+        u->wanted_outcome = (uint8_t) w->outcome;
+        u->refused = u->gone = false;
+        agent_unit_report(u);
+        agent_unit_mark(u);
+        return true;
 }
 
 static PlanWanted decode(const Argosy__UnitOrder *o, const Hash *spec) {
@@ -361,8 +260,7 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
                         if (r < 0)
                                 return r;
                 }
-                unwant(u, o->revision);
-                return 0;
+                return unwant(u, o->revision);
         }
         if (!is_runnable_name(o->name))
                 return -EINVAL;
@@ -377,8 +275,14 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
                 }
         }
         wanted = decode(o, &hash);
-        want(u, &wanted, spec, o->from_template);
-        return 0;
+        if (is_held_already(u, &wanted, o->from_template)) {
+                agent_spec_unref(a, spec);
+                return 0;
+        }
+        r = want(u, &wanted, spec, o->from_template);
+        if (r < 0)
+                agent_spec_unref(a, spec);
+        return r;
 }
 
 static void obey_orders(Agent *a, Argosy__UnitOrder **orders, size_t n, const Parcel *parcel) {
@@ -400,8 +304,8 @@ static void unwant_the_rest(AgentNode *node) {
                 if (u->in_welcome)
                         continue;
                 if (u->has_held)
-                        unwant(u, u->answered);
-                else if (u->busy == PLAN_NOTHING)
+                        (void) agent_unit_unwant(u); // out of memory: the next Welcome comes to it again
+                else if (agent_unit_doing(u)->busy == PLAN_NOTHING)
                         agent_unit_free(u);
         }
 }

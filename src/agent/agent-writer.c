@@ -78,20 +78,22 @@ static int send_adopt(AgentNode *node, Argosy__HelperUnit **units, size_t n) {
 
 static int tell_what_is_ours(AgentNode *node) {
         _cleanup_free_ Argosy__HelperUnit *units = calloc(HELPER_UNITS_PER_REQUEST, sizeof(*units));
+        _cleanup_free_ LedgerRecord *records = calloc(HELPER_UNITS_PER_REQUEST, sizeof(*records));
         Argosy__HelperUnit *pointers[HELPER_UNITS_PER_REQUEST];
         size_t n = 0;
         int r = 0;
 
-        if (!units)
+        if (!units || !records)
                 return -ENOMEM;
         agent_foreach_unit(u, node) {
                 if (!may_have_files(u))
                         continue;
                 argosy__helper_unit__init(&units[n]);
+                agent_unit_fill_record(u, &records[n]);
                 units[n].name = (char *) u->name;
                 units[n].from_template = u->held.from_template;
-                units[n].spec = (ProtobufCBinaryData){HASH_SIZE, (uint8_t *) u->held.spec.bytes};
-                units[n].slice = (char *) u->held.slice;
+                units[n].spec = (ProtobufCBinaryData){HASH_SIZE, u->held.spec->hash.bytes};
+                units[n].slice = records[n].slice;
                 pointers[n] = &units[n];
                 if (++n < HELPER_UNITS_PER_REQUEST)
                         continue;

@@ -19,6 +19,16 @@ static int slice_number(const char *slice) {
         return parse_u64(digits, SLICES_MAX - 1, &n) ? (int) n : -1;
 }
 
+uint16_t slice_of_name(const char *name) {
+        return (uint16_t) (slice_number(name) + 1);
+}
+
+void slice_name(uint16_t slice, char ret[static LEDGER_SLICE_SIZE]) {
+        ret[0] = 0;
+        if (slice > 0)
+                snprintf(ret, LEDGER_SLICE_SIZE, "argosy-%02u.slice", slice - 1U);
+}
+
 void slices_add(Slices *s, const char *slice) {
         int n = slice_number(slice);
 
@@ -51,5 +61,5 @@ void slices_choose(const Slices *s, char ret[static LEDGER_SLICE_SIZE]) {
                         break;
                 }
         }
-        snprintf(ret, LEDGER_SLICE_SIZE, "argosy-%02u.slice", best);
+        slice_name((uint16_t) (best + 1), ret);
 }

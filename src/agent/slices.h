@@ -20,6 +20,10 @@ typedef struct Slices {
         uint16_t n_in[SLICES_MAX];
 } Slices;
 
+// A slice of ours as a number, 0 for none of ours. slice_name() gives an empty name for that.
+uint16_t slice_of_name(const char *name);
+void slice_name(uint16_t slice, char ret[static LEDGER_SLICE_SIZE]);
+
 // Counts a unit in or out. `slice` as in the ledger, empty for none of ours.
 void slices_add(Slices *s, const char *slice);
 void slices_remove(Slices *s, const char *slice);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent-private.h"
+#include "clock.h"
+#include "unit-file.h"
+
+// ---- specs
+
+static void spec_inspect(AgentSpec *s, const char *name) {
+        _cleanup_(unit_file_freep) UnitFile *file = NULL;
+
+        // The leader refuses what cannot be parsed; should one slip through, systemd has the last word on
+        // it.
+        if (unit_file_parse(name, s->content, s->len, &file, NULL) < 0)
+                return;
+        s->oneshot = file->oneshot && !file->remain;
+        s->spreadable = !file->has_slice && !file->has_weights;
+        s->links = file->n_install > 0;
+        s->cut_off_stop = file->failing.cut_off_stop;
+        s->cut_off_sec = file->failing.cut_off_sec;
+}
+
+AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
+        AgentSpec *s = map_find(&a->specs, hash->bytes, HASH_SIZE);
+
+        return s && s->known ? s : NULL;
+}
+
+AgentSpec *agent_spec_ref(AgentSpec *s) {
+        if (s)
+                s->n_refs++;
+        return s;
+}
+
+void agent_spec_unref(Agent *a, AgentSpec *s) {
+        if (!s || --s->n_refs > 0)
+                return;
+        map_take(&a->specs, s->hash.bytes, HASH_SIZE);
+        free(s->content);
+        free(s);
+}
+
+AgentSpec *agent_spec_name(Agent *a, const Hash *hash) {
+        AgentSpec *s = map_find(&a->specs, hash->bytes, HASH_SIZE);
+
+        if (s)
+                return agent_spec_ref(s);
+        s = calloc(1, sizeof(*s));
+        if (!s)
+                return NULL;
+        s->hash = *hash;
+        s->n_refs = 1;
+        if (map_add(&a->specs, s->hash.bytes, HASH_SIZE, s) < 0) {
+                free(s);
+                return NULL;
+        }
+        return s;
+}
+
+int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
+                   AgentSpec **ret) {
+        AgentSpec *s = agent_spec_find(a, hash);
+        Hash actual;
+
+        if (s) {
+                *ret = agent_spec_ref(s);
+                return 0;
+        }
+        actual = hash_of(content, len);
+        if (!hash_equal(&actual, hash))
+                return -EBADMSG;
+        s = agent_spec_name(a, hash);
+        if (!s)
+                return -ENOMEM;
+        s->content = malloc(len ?: 1);
+        if (!s->content) {
+                agent_spec_unref(a, s);
+                return -ENOMEM;
+        }
+        memcpy(s->content, content, len);
+        s->len = len;
+        s->known = true;
+        spec_inspect(s, name);
+        *ret = s;
+        return 0;
+}
+
+// ---- units
+
+AgentUnit *agent_unit_find(AgentNode *node, const char *name) {
+        SystemdUnit *w = systemd_manager_find(node->systemd, name);
+
+        return w && !w->other ? CONTAINER_OF(w, AgentUnit, watch) : NULL;
+}
+
+AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter) {
+        SystemdUnit *w = node->systemd ? systemd_manager_next(node->systemd, iter) : NULL;
+
+        while (w && w->other)
+                w = systemd_manager_next(node->systemd, iter);
+        return w ? CONTAINER_OF(w, AgentUnit, watch) : NULL;
+}
+
+int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
+        size_t len = strlen(name);
+        AgentUnit *u = calloc(1, SIZE_WITH_NAME(AgentUnit, len));
+        int r;
+
+        if (!u)
+                return -ENOMEM;
+        u->node = node;
+        list_init(&u->dirty);
+        list_init(&u->report);
+        memcpy(u->name, name, len + 1);
+        r = systemd_manager_watch(node->systemd, &u->watch, u->name);
+        if (r < 0) {
+                free(u);
+                return r == -EEXIST ? -EINVAL : r;
+        }
+        node->n_units++;
+        *ret = u;
+        return 0;
+}
+
+static void work_free(AgentUnit *u) {
+        AgentUnitWork *w = TAKE_PTR(u->work);
+
+        if (!w)
+                return;
+        list_unlink(&w->waiting);
+        list_unlink(&w->call);
+        list_unlink(&w->together);
+        agent_spec_unref(u->node->agent, w->spec);
+        agent_spec_unref(u->node->agent, w->before);
+        free(w->error);
+        free(w);
+}
+
+void agent_unit_free(AgentUnit *u) {
+        systemd_manager_unwatch(u->node->systemd, &u->watch);
+        u->node->n_units--;
+        agent_cgroup_forget(u);
+        list_unlink(&u->dirty);
+        list_unlink(&u->report);
+        work_free(u);
+        agent_spec_unref(u->node->agent, u->held.spec);
+        free(u);
+}
+
+void agent_unit_mark(AgentUnit *u) {
+        if (!list_is_linked(&u->dirty))
+                list_append(&u->node->dirty, &u->dirty);
+        drain_mark(&u->node->agent->drain);
+}
+
+void agent_unit_set_error(AgentUnit *u, const char *format, ...) {
+        AgentUnitWork *w = agent_unit_work(u);
+        char text[AGENT_ERROR_MAX];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        if (!w || (w->error && streq(w->error, text)))
+                return;
+        free(w->error);
+        w->error = strdup(text); // NULL: then the failure is reported without its reason
+        agent_unit_report(u);
+}
+
+void agent_unit_clear_error(AgentUnit *u) {
+        if (!agent_unit_doing(u)->error)
+                return;
+        free(u->work->error);
+        u->work->error = NULL;
+        agent_unit_report(u);
+}
+
+// ---- at rest, and not
+
+const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer) {
+        const AgentHeld *h = &u->held;
+
+        if (!u->has_wanted)
+                return NULL;
+        if (u->work)
+                return &u->work->wanted;
+        *buffer = (PlanWanted){.target = h->target,
+                               .spec = h->spec->hash,
+                               .revision = h->revision,
+                               .start_rev = h->start_rev,
+                               .restart_rev = h->restart_rev,
+                               .stop_rev = h->stop_rev,
+                               .outcome = u->wanted_outcome};
+        return buffer;
+}
+
+uint64_t agent_unit_answered(const AgentUnit *u) {
+        return u->work ? u->work->answered : u->held.revision;
+}
+
+const AgentSpec *agent_unit_content(const AgentUnit *u) {
+        if (u->work && u->work->replacing)
+                return u->work->before;
+        return u->content_known ? u->held.spec : NULL;
+}
+
+AgentUnitWork *agent_unit_work(AgentUnit *u) {
+        AgentUnitWork *w;
+
+        if (u->work)
+                return u->work;
+        w = calloc(1, sizeof(*w));
+        if (!w)
+                return NULL;
+        w->unit = u;
+        list_init(&w->waiting);
+        list_init(&w->call);
+        list_init(&w->together);
+        w->answered = u->held.revision;
+        if (u->has_wanted) {
+                (void) agent_unit_wanted(u, &w->wanted);
+                w->spec = agent_spec_ref(u->held.spec);
+                w->from_template = u->held.from_template;
+        }
+        u->work = w;
+        return w;
+}
+
+void agent_unit_keep_order(AgentUnit *u) {
+        if (!u->has_wanted || agent_unit_work(u))
+                return;
+        u->has_wanted = false;
+        u->node->agent->attach_wanted = true;
+}
+
+// Whether the order is what is held.
+static bool is_carried_out(const AgentUnit *u) {
+        const PlanWanted *w = &u->work->wanted;
+        const AgentHeld *h = &u->held;
+
+        return u->has_held && !w->remove && w->target == (Argosy__Target) h->target &&
+               hash_equal(&w->spec, &h->spec->hash) && w->revision == h->revision &&
+               w->start_rev == h->start_rev && w->restart_rev == h->restart_rev &&
+               w->stop_rev == h->stop_rev && u->work->from_template == h->from_template;
+}
+
+static bool is_linked(const AgentUnitWork *w) {
+        return list_is_linked(&w->waiting) || list_is_linked(&w->call) || list_is_linked(&w->together);
+}
+
+static bool is_at_rest(const AgentUnit *u) {
+        const AgentUnitWork *w = u->work;
+
+        if (w->busy != PLAN_NOTHING || w->verify_number != 0 || w->together_phase != AGENT_TOGETHER_FREE ||
+            is_linked(w))
+                return false;
+        if (w->error || w->failures > 0 || w->retry_us != 0 || w->replacing || u->stale || u->links_stale)
+                return false;
+        if (w->outcome != ARGOSY__OUTCOME__KIND__NONE || w->answered != u->held.revision ||
+            (w->cut_off_until_us != 0 && w->cut_off_until_us > clock_boot_us()))
+                return false;
+        return !u->has_wanted || is_carried_out(u);
+}
+
+void agent_unit_settle(AgentUnit *u) {
+        if (!u->work || !is_at_rest(u))
+                return;
+        u->wanted_outcome = u->has_wanted ? (uint8_t) u->work->wanted.outcome : 0;
+        work_free(u);
+}
+
+// ---- the record
+
+void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
+        const AgentHeld *h = &u->held;
+
+        *ret = (LedgerRecord){.name = u->name,
+                              .spec = h->spec ? h->spec->hash : (Hash){},
+                              .from_template = h->from_template,
+                              .revision = h->revision,
+                              .start_rev = h->start_rev,
+                              .restart_rev = h->restart_rev,
+                              .stop_rev = h->stop_rev,
+                              .target = h->target,
+                              .done = h->done,
+                              .failed = h->failed,
+                              .pending = h->pending,
+                              .interrupted = h->interrupted};
+        memcpy(ret->invocation_id, h->invocation_id, sizeof(ret->invocation_id));
+        slice_name(h->slice, ret->slice);
+}
+
+void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) {
+        u->has_held = true;
+        u->held = (AgentHeld){.spec = spec,
+                              .revision = record->revision,
+                              .start_rev = record->start_rev,
+                              .restart_rev = record->restart_rev,
+                              .stop_rev = record->stop_rev,
+                              .slice = slice_of_name(record->slice),
+                              .target = (uint8_t) record->target,
+                              .from_template = record->from_template,
+                              .done = record->done,
+                              .failed = record->failed,
+                              .pending = record->pending,
+                              .interrupted = record->interrupted};
+        memcpy(u->held.invocation_id, record->invocation_id, sizeof(u->held.invocation_id));
+}
+
+void agent_unit_drop_held(AgentUnit *u) {
+        char slice[LEDGER_SLICE_SIZE];
+
+        slice_name(u->held.slice, slice);
+        slices_remove(&u->node->slices, slice);
+        agent_spec_unref(u->node->agent, u->held.spec);
+        u->held = (AgentHeld){};
+        u->has_held = u->content_known = false;
+        if (u->work) {
+                agent_spec_unref(u->node->agent, TAKE_PTR(u->work->before));
+                u->work->replacing = false;
+        }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A unit of this host. A node may hold ten thousand of them, and almost all of them are at rest: loaded or
+// running as the leader wants it, with nothing to be done and nothing to be told. So there are two objects:
+//
+//   AgentUnit      as long as the unit is known. What a unit at rest costs: 196 bytes and its name, in one
+//                  chunk of 224 for a name of up to 19. Of these, 72 are systemd's side (SystemdUnit), 60
+//                  what the ledger has (AgentHeld), 32 for being told that something has happened. That last
+//                  part must not fail for lack of memory, so it is there always.
+//   AgentUnitWork  from the first thing that is under way about the unit to the last: an order that differs
+//                  from what is held, a step, an error, an outcome that the leader does not know. About 350
+//                  bytes, which ten thousand units do not all need at a time. Made by agent_unit_work(),
+//                  freed by agent_unit_settle(), which looks whether it still says something.
+//
+// An order that has been carried out is not kept: it is what is held (agent_unit_wanted() says it again).
+// Nor is content kept for a unit: it is the AgentSpec's, which all units with the same content share.
+
+#include "list.h"
+#include "plan.h"
+#include "report-pace.h"
+
+typedef struct Agent Agent;
+typedef struct AgentNode AgentNode;
+
+// One for each content, while a unit wants or holds it.
+typedef struct AgentSpec {
+        Hash hash;
+        unsigned n_refs;
+        bool known;           // the rest; else only the record of a unit names it
+        bool oneshot;         // Type=oneshot without RemainAfterExit=
+        bool spreadable;      // no Slice= and no resource weights of its own
+        bool cut_off_stop;    // CutOff=stop
+        bool links;           // has an [Install] section that asks for links
+        unsigned cut_off_sec; // of cut_off_stop
+        size_t len;
+        uint8_t *content;
+} AgentSpec;
+
+// The unit's record, as the ledger has it (see LedgerRecord).
+typedef struct AgentHeld {
+        AgentSpec *spec; // a reference
+        uint64_t revision, start_rev, restart_rev, stop_rev;
+        uint8_t invocation_id[16];
+        uint16_t slice; // slices.h
+        uint8_t target; // Argosy__Target
+        bool from_template : 1, done : 1, failed : 1, pending : 1, interrupted : 1;
+} AgentHeld;
+
+typedef enum AgentTogether {
+        AGENT_TOGETHER_FREE,
+        AGENT_TOGETHER_FRESH,      // together_number: of the order
+        AGENT_TOGETHER_FOR_ORDERS, // its start waits until all orders up to together_number are planned
+        AGENT_TOGETHER_FOR_FILES,  // and then until all files up to together_number are written
+} AgentTogether;
+
+typedef struct AgentUnitWork {
+        struct AgentUnit *unit;
+        ListNode waiting, call; // linked while waiting, waiting for the ledger
+        ListNode together;      // in AgentNode.fresh or .held_back
+        uint64_t together_number;
+        AgentTogether together_phase;
+
+        PlanWanted wanted;  // if AgentUnit.has_wanted
+        bool from_template; // of that order
+        AgentSpec *spec;    // of that order, a reference; NULL without one or with a removal
+        uint64_t request;   // number of the message that it came with: those take turns
+
+        bool replacing;    // the record names content that is not written yet; in place is still
+        AgentSpec *before; // this one, a reference; NULL: none, or not known any more
+        bool new_content;  // of the write under way: other than what systemd may have in memory
+        uint64_t stale_since_us, links_stale_since_us;
+        uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
+
+        PlanStep busy;
+        uint64_t step_number; // of the step under way; an answer with another number is too late
+        uint64_t
+                verify_number; // of the step after which it was asked what content runs; 0: no answer is due
+        unsigned failures;
+        uint64_t retry_us, wait_until_us;
+
+        // What is reported.
+        char *error;
+        uint64_t answered; // revision
+        Argosy__Outcome__Kind outcome;
+        uint64_t outcome_at_us;
+        const char *outcome_result; // lives as long as the connection to systemd
+} AgentUnitWork;
+
+typedef struct AgentUnit {
+        SystemdUnit watch; // by node->systemd
+        AgentNode *node;
+        AgentUnitWork *work;    // NULL: at rest
+        ListNode dirty, report; // linked while to be planned, to be reported
+        ReportPace pace;
+        AgentHeld held;
+
+        uint8_t load; // Argosy__LoadState that systemd said when it parsed the file, UNKNOWN before
+        bool has_held : 1;
+        bool has_wanted : 1;        // a leader has said what it is to be
+        uint8_t wanted_outcome : 2; // of the order, if there is no work
+        bool content_known : 1;     // that of held.spec is in place, or was
+        bool file_present : 1, files_removed : 1;
+        bool stale : 1;       // systemd has the content from before the last write in memory
+        bool links_stale : 1; // links below it changed after systemd loaded it
+        bool read_again : 1;  // somebody reloaded about when `stale` began: before our own reload we ask
+        bool parsed : 1, unwatched : 1, enabled : 1;
+        bool to_verify : 1; // it replaced other content: that it is what runs is asked after the next start
+        bool half_written : 1; // a helper that wrote its files did not say how that ended
+        bool looked_again : 1; // at its files, since the last request
+        bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
+        bool paced : 1;                                        // `report` is linked in Agent.paced
+        bool in_welcome : 1;                                   // mark while a Welcome is taken over
+
+        char name[];
+} AgentUnit;
+
+// ---- specs
+
+// A reference to the spec of that hash, made from `content` if that was not known. -EBADMSG: the content has
+// another hash.
+int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
+                   AgentSpec **ret);
+// A reference to the spec of that hash, known or not. NULL: out of memory.
+AgentSpec *agent_spec_name(Agent *a, const Hash *hash);
+AgentSpec *agent_spec_find(Agent *a, const Hash *hash); // only if it is known
+AgentSpec *agent_spec_ref(AgentSpec *s);
+void agent_spec_unref(Agent *a, AgentSpec *s);
+
+// ---- units
+
+AgentUnit *agent_unit_find(AgentNode *node, const char *name);
+AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter); // *iter begins as 0
+// The unit may be freed in the body, none may be made.
+#define agent_foreach_unit(u, node)                         \
+        for (size_t u##_i = 0, u##_b = 1; u##_b; u##_b = 0) \
+                for (AgentUnit * u; (u = agent_unit_next((node), &u##_i));)
+// -EINVAL: of all units, it is the one that runs another manager of ours.
+int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
+void agent_unit_free(AgentUnit *u);
+void agent_unit_mark(AgentUnit *u);
+void agent_unit_set_error(AgentUnit *u, const char *format, ...) _printf_(2, 3);
+void agent_unit_clear_error(AgentUnit *u);
+
+// What is under way, made if there is nothing yet; NULL: out of memory.
+AgentUnitWork *agent_unit_work(AgentUnit *u);
+// To look at: all zero for a unit at rest.
+static inline const AgentUnitWork *agent_unit_doing(const AgentUnit *u) {
+        static const AgentUnitWork nothing;
+
+        return u->work ?: &nothing;
+}
+// Before something is held that is not as ordered. Without memory for that the order is forgotten, and the
+// leader will say it again.
+void agent_unit_keep_order(AgentUnit *u);
+// If nothing is under way any more, the unit is at rest from now on.
+void agent_unit_settle(AgentUnit *u);
+
+// The order: NULL if no leader has said anything yet. `buffer` is where it is for a unit at rest.
+const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer);
+// The revision that was answered last.
+uint64_t agent_unit_answered(const AgentUnit *u);
+// The content that is in place; NULL: none, or not known.
+const AgentSpec *agent_unit_content(const AgentUnit *u);
+// Fills *ret in with what is held; its name is the unit's.
+void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret);
+// Takes a record over, but for what it names.
+void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec);
+// It holds nothing any more, also no place in a slice.
+void agent_unit_drop_held(AgentUnit *u);

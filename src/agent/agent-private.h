@@ -25,6 +25,7 @@
 #include "map.h"
 #include "plan.h"
 #include "report-pace.h"
+#include "slab.h"
 #include "slices.h"
 #include "str.h"
 #include "unit-dir.h"
@@ -43,6 +44,8 @@ enum {
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
         AGENT_CALLS_MAX = 64,     // status, journal and top calls at a time
         AGENT_ERROR_MAX = 512,    // bytes of an error text
+        AGENT_TRIM_AFTER = 256,   // units that came to rest: what they needed meanwhile is given back,
+        AGENT_TRIM_DELAY_US = 2 * 1000 * 1000, // so much later, with what others needed
 };
 
 typedef struct AgentNode {
@@ -122,13 +125,16 @@ typedef struct Agent {
         AgentNode *system;  // NULL while the agent begins or ends
         size_t n_nodes;
         Map specs;
+        Slab slab; // of AgentUnits
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
         uint64_t paced_due_us; // boot time of the next look at them, 0: not set
 
         Drain drain;
-        uv_timer_t wake; // the earliest wait_until_us
-        uv_timer_t beat; // also times out an unanswered Attach
+        uv_timer_t wake;      // the earliest wait_until_us
+        size_t n_settled;     // units that came to rest since the heap was trimmed
+        uint64_t trim_due_us; // boot time at which it is; 0: too few did
+        uv_timer_t beat;      // also times out an unanswered Attach
 
         Fence fence;        // the newest that is on the disk
         Fence fence_queued; // the newest that was accepted

@@ -106,7 +106,7 @@ AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter) {
 
 int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         size_t len = strlen(name);
-        AgentUnit *u = calloc(1, SIZE_WITH_NAME(AgentUnit, len));
+        AgentUnit *u = slab_alloc(&node->agent->slab, SIZE_WITH_NAME(AgentUnit, len));
         int r;
 
         if (!u)
@@ -117,7 +117,7 @@ int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret) {
         memcpy(u->name, name, len + 1);
         r = systemd_manager_watch(node->systemd, &u->watch, u->name);
         if (r < 0) {
-                free(u);
+                slab_free(&node->agent->slab, u, SIZE_WITH_NAME(AgentUnit, len));
                 return r == -EEXIST ? -EINVAL : r;
         }
         node->n_units++;
@@ -137,6 +137,7 @@ static void work_free(AgentUnit *u) {
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
         free(w);
+        u->node->agent->n_settled++;
 }
 
 void agent_unit_free(AgentUnit *u) {
@@ -147,7 +148,7 @@ void agent_unit_free(AgentUnit *u) {
         list_unlink(&u->report);
         work_free(u);
         agent_spec_unref(u->node->agent, u->held.spec);
-        free(u);
+        slab_free(&u->node->agent->slab, u, SIZE_WITH_NAME(AgentUnit, strlen(u->name)));
 }
 
 void agent_unit_mark(AgentUnit *u) {

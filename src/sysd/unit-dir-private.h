@@ -14,7 +14,7 @@
 //                                  one
 //
 // There may be thousands of entries, almost all of them instances that say nothing but which template they
-// follow. So an entry is small: 35 bytes and its name, in one chunk of 64 for a name of up to 20.
+// follow. So an entry is small, 35 bytes and its name, and comes out of a slab.
 //
 // What content an entry has is asked with entry_spec(). It is zero while its files are known to be
 // wrong, so that the next apply writes them. A template's `spec` is that of the file's content; zero if
@@ -22,6 +22,7 @@
 
 #include "list.h"
 #include "map.h"
+#include "slab.h"
 #include "unit-dir.h"
 #include "unit-install.h"
 
@@ -63,6 +64,7 @@ struct UnitDir {
         Map survey; // name -> ForeignName, if `surveyed`
         bool surveyed;
         Map entries, templates;
+        Slab slab;     // of entries
         char **slices; // names of the slices that entries are in, each once
         size_t n_slices;
         uint64_t mtime_us; // what we set last, or found

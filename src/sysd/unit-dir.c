@@ -66,11 +66,9 @@ static void more_free(EntryMore *more) {
         free(more);
 }
 
-static void entry_done(void *p) {
-        Entry *e = p;
-
+static void entry_done(UnitDir *d, Entry *e) {
         more_free(e->more);
-        free(e);
+        slab_free(&d->slab, e, SIZE_WITH_NAME(Entry, strlen(e->name)));
 }
 
 static void template_done(void *p) {
@@ -82,7 +80,9 @@ UnitDir *unit_dir_free(UnitDir *d) {
         if (!d)
                 return NULL;
         unit_dir_survey_end(d);
-        map_done_with(&d->entries, entry_done);
+        map_foreach (slot, &d->entries)
+                entry_done(d, slot->value);
+        map_done(&d->entries);
         map_done_with(&d->templates, template_done);
         for (size_t i = 0; i < d->n_slices; i++)
                 free(d->slices[i]);
@@ -206,7 +206,7 @@ static int entry_find_template(UnitDir *d, Entry *e) {
 }
 
 static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
-        Entry *e = calloc(1, SIZE_WITH_NAME(Entry, strlen(name)));
+        Entry *e = slab_alloc(&d->slab, SIZE_WITH_NAME(Entry, strlen(name)));
 
         if (!e)
                 return NULL;
@@ -214,7 +214,7 @@ static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
         strcpy(e->name, name);
         if ((from_template && entry_find_template(d, e) < 0) || map_add_str(&d->entries, e->name, e) < 0) {
                 list_unlink(&e->in_template);
-                free(e);
+                entry_done(d, e);
                 return NULL;
         }
         return e;
@@ -223,7 +223,7 @@ static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
 static void entry_free(UnitDir *d, Entry *e) {
         list_unlink(&e->in_template);
         map_take_str(&d->entries, e->name);
-        entry_done(e);
+        entry_done(d, e);
 }
 
 static void template_collect(UnitDir *d, Template *t) {

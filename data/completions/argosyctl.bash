@@ -5,6 +5,10 @@ _argosyctl_cluster_words() { # list-unit-files|list-nodes FIELD
     argosyctl "${user[@]}" "$1" --no-legend --no-pager --full --quiet --timeout=2s --fields="$2" 2>/dev/null
 }
 
+_argosyctl_first_words() { # role|pool
+    argosyctl "${user[@]}" "$1" show --no-legend --quiet --timeout=2s 2>/dev/null | cut -d " " -f 1
+}
+
 _argosyctl() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}" word i
     local -a verb=() found=() user=()
@@ -61,6 +65,11 @@ _argosyctl() {
                     case "$word" in
                     unit) found+=($(compgen -W "$(_argosyctl_cluster_words list-unit-files unit)" -- "$cur")) ;;
                     node) found+=($(compgen -W "$(_argosyctl_cluster_words list-nodes node)" -- "$cur")) ;;
+                    role | pool) found+=($(compgen -W "$(_argosyctl_first_words "$word")" -- "$cur")) ;;
+                    *=)
+                        found+=($(compgen -W "$word" -- "$cur"))
+                        compopt -o nospace
+                        ;;
                     file)
                         found+=($(compgen -f -- "$cur"))
                         compopt -o filenames

@@ -282,6 +282,14 @@ static void help_arguments(FILE *f, char *const *words, size_t n) {
                 fputs("file\n", f);
         if (strstr(v->args, "NODE"))
                 fputs("node\n", f);
+        if (strstr(v->args, "ROLE"))
+                fputs("role\n", f);
+        if (strstr(v->args, "SETTING"))
+                fputs("Weight=\nGuaranteeCPU=\nGuaranteeMemory=\nGuaranteeResource=\nLimitCPU=\n"
+                      "LimitMemory=\nLimitResource=\n",
+                      f);
+        if (strstr(v->args, "POOL"))
+                fputs("pool\n", f);
         if (strstr(v->args, "VERB"))
                 help_first_words(f, false);
 }

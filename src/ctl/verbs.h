@@ -108,6 +108,7 @@ void help_verb(FILE *f, const Verb *v);
 //      FAMILY       the second words of this one
 //      options      of the verb named by `words`
 //      valued       options that take a value, of all verbs
-//      arguments    what the arguments of the verb named by `words` may be: unit, file, node
+//      arguments    what the arguments of the verb named by `words` may be: unit, file, node, role, pool,
+//                   or a word itself
 // False: no such question.
 bool help_words(FILE *f, const char *what, char *const *words, size_t n);

@@ -28,5 +28,9 @@ expect "short pretty off" argosyctl list-units --json =
 expect "unit,node" argosyctl list-units --fields = unit,n
 expect "promote" argosyctl --timeout 3 cluster pro
 [[ $(argosyctl complete arguments start) == $'unit\nfile' ]] || { echo "start takes other arguments" >&2; exit 1; }
+expect "set show delete" argosyctl role ""
+expect "Weight=" argosyctl role set web We
+[[ $(argosyctl complete arguments role delete) == role ]] || { echo "role delete takes other arguments" >&2; exit 1; }
+[[ $(argosyctl complete arguments pool set) == $'node\npool' ]] || { echo "pool set takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete arguments cluster remove) == node ]] || { echo "cluster remove takes other arguments" >&2; exit 1; }
 [[ $(argosyctl complete verbs | sort | uniq -d) == "" ]] || { echo "a verb is offered twice" >&2; exit 1; }

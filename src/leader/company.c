@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "str.h"
+#include "unit-name.h"
 
 typedef struct Step { // one that was reached, in the order in which they were
         char *name;
@@ -82,6 +83,25 @@ static int follow(Search *s, CompanyFind find, void *userdata, size_t *ret_last)
                 }
         }
         return r;
+}
+
+int company_of_records(const char *name, UnitOptions **ret, void *state) {
+        UnitEntry *e = cluster_state_find_unit(state, name);
+        _cleanup_free_ char *template = NULL;
+        const UnitFile *file;
+        int r;
+
+        if (!e && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+                e = cluster_state_find_unit(state, template);
+        }
+        if (!e)
+                return 1;
+        r = spec_entry_file(e->spec, &file);
+        r = r < 0 ? r : unit_file_expand(file, name, name, ret, NULL);
+        return r == -EINVAL ? 1 : r;
 }
 
 int company_check(const char *name, const UnitOptions *options, CompanyFind find, void *userdata, char *ret,

@@ -4,12 +4,16 @@
 // Units that are to be where others are (MachineOf=, SameNodeAs=) must not lead back to themselves: then
 // each would wait for the other to be somewhere first. Pure.
 
+#include "cluster-state.h"
 #include "unit-file.h"
 
 enum { COMPANY_MAX = 256 }; // units that are looked at
 
 // What the options of a unit are: 0 and a reference, 1: nobody knows it (yet), or a negative error.
 typedef int (*CompanyFind)(const char *name, UnitOptions **ret, void *userdata);
+
+// A CompanyFind: as the unit's record says, or that of its template. `state`: ClusterState.
+int company_of_records(const char *name, UnitOptions **ret, void *state);
 
 // 0: no circle; -ELOOP, `ret` says how it goes ("a.service -> b.service -> a.service") and *ret_line in the
 // unit's own file begins it; -E2BIG: more than COMPANY_MAX; -ENOMEM; or what `find` returned.

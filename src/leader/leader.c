@@ -75,6 +75,8 @@ void leader_on_time(Leader *l) {
                 l->drain_due_us = nodes_next_deadline(l);
         }
         rollouts_on_time(l);
+        if (l->rebalance_due_us <= leader_now(l))
+                l->rebalance_due_us = 0; // the next look sets it anew
         leader_mark(l);
 }
 

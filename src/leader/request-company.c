@@ -38,34 +38,25 @@ void request_contents_done(Planner *p) {
         map_done_with(&p->contents, free);
 }
 
-// The content that a name has, or gets by this request. 1: none.
-static int content_of(Planner *p, const char *name, const UnitFile **ret) {
-        const Content *c = map_find_str(&p->contents, name);
-        UnitEntry *e = cluster_state_find_unit(p->state, name);
-
-        if (c) {
-                *ret = c->file;
-                return 0;
-        }
-        if (draft_has_unit(p->batch, name) && !draft_has_unit_since(p->batch, name, p->start))
-                return -EBUSY; // another request changes it in this batch
-        return e ? spec_entry_file(e->spec, ret) : 1;
-}
-
+// As this request would have it, or else as it is.
 static int find_options(const char *name, UnitOptions **ret, void *userdata) {
         Planner *p = userdata;
+        const Content *c = map_find_str(&p->contents, name);
         _cleanup_free_ char *template = NULL;
-        const UnitFile *file;
-        int r = content_of(p, name, &file);
+        int r;
 
-        if (r == 1 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+        if (!c && draft_has_unit(p->batch, name) && !draft_has_unit_since(p->batch, name, p->start))
+                return -EBUSY; // another request changes it in this batch
+        if (!c && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE &&
+            !cluster_state_find_unit(p->state, name)) {
                 template = unit_name_template(name);
                 if (!template)
                         return -ENOMEM;
-                r = content_of(p, template, &file);
+                c = map_find_str(&p->contents, template);
         }
-        if (r == 0)
-                r = unit_file_expand(file, name, name, ret, NULL);
+        if (!c)
+                return company_of_records(name, ret, p->state);
+        r = unit_file_expand(c->file, name, name, ret, NULL);
         return r == -EINVAL ? 1 : r;
 }
 

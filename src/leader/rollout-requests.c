@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "company.h"
 #include "response.h"
 #include "rollout-private.h"
 #include "str.h"
@@ -84,6 +85,19 @@ typedef struct Plan {
         size_t n_units;
 } Plan;
 
+// 0, or -EINVAL and *ret_why.
+static int check_company(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
+        char way[ROLLOUT_REASON_SIZE];
+        unsigned line = 1;
+        int r = company_check(name, options, company_of_records, l->state, way, sizeof(way), &line);
+
+        if (r != -ELOOP && r != -E2BIG)
+                return r;
+        *ret_why = str_printf("%s:%u: units that are to be where each other is: %s", name, line,
+                              r == -ELOOP ? way : "more than can be followed");
+        return *ret_why ? -EINVAL : -ENOMEM;
+}
+
 // Whether the unit could have the new content at all. 0, or 1 and refused.
 static int check_replaces(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
         Replacers all = {};
@@ -104,6 +118,8 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
         if (r == 0) {
                 unit_install_done(&install);
                 r = unit_file_expand(p->file, name, name, &options, &why);
+                if (r == 0 && options->same_node)
+                        r = check_company(t->leader, name, options, &why);
                 if (r == 0 && options->role && !streq(options->role, ROLE_DEFAULT) &&
                     !cluster_state_find_role(t->leader->state, options->role)) {
                         why = str_printf("%s:%u: Role=%s: there is no such role", name, options->role_line,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
+#include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
 
@@ -303,6 +304,24 @@ static void a_host_that_is_away_for_a_moment_is_waited_for(void **state) {
         assert_true(dry->final);
 }
 
+// A time that has come and is not looked at would wake the leader again and again.
+static void while_a_host_is_waited_for_no_time_stands_still(void **state) {
+        RigAnswer *a;
+
+        start_on_two(12, ONE_DOWN);
+        a = ask((Wish){.health = true});
+        assert_int_equal(units_on(3), 1);
+        rig_host_off(&g, 2);
+        rig_host(&g, 2)->linked = false;
+        rig_pass_ms(&g, HEALTH_MS + 250);
+        assert_false(a->final);
+        assert_int_equal(g.leader->rebalance_due_us, 0);
+        rig_host_on(&g, 2, false);
+        watch(a, 12);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(units_on(3), 4);
+}
+
 static void one_is_under_way_at_a_time_and_can_be_ended(void **state) {
         RigAnswer *a, *b;
 
@@ -377,6 +396,7 @@ int main(void) {
                 T(when_one_fails_where_it_went_nothing_more_is_moved),
                 T(each_has_to_be_well_for_a_while_before_the_next),
                 T(a_host_that_is_away_for_a_moment_is_waited_for),
+                T(while_a_host_is_waited_for_no_time_stands_still),
                 T(one_is_under_way_at_a_time_and_can_be_ended),
                 T(a_client_that_goes_away_does_not_end_it),
                 T(with_its_leader_it_ends_and_the_next_one_goes_on_when_asked),

@@ -221,6 +221,20 @@ static void a_restart_goes_through_them_all_and_changes_nothing_else(void **stat
                         assert_int_equal(((RigUnit *) slot->value)->restarts, 1);
 }
 
+static void an_update_that_ties_units_to_each_other_is_refused(void **state) {
+        const Argosy__Response *r;
+
+        assert_int_equal(rig_change(&g, START, "a.service", OLD)->status, 0);
+        assert_int_equal(rig_change(&g, START, "b.service", OLD "[X-Argosy]\nMachineOf=a.service\n")->status,
+                         0);
+        r = last(ask((Wish){UPDATE, "a.service", OLD "[X-Argosy]\nMachineOf=b.service\n"}));
+        assert_int_equal(r->status, EINVAL);
+        assert_string_equal(r->message,
+                            "a.service:4: units that are to be where each other is: a.service -> "
+                            "b.service -> a.service");
+        assert_true(record_is("a.service", OLD));
+}
+
 static void a_second_update_is_refused_while_one_runs(void **state) {
         const Argosy__Response *r;
         RigAnswer *a, *replace;
@@ -556,6 +570,7 @@ int main(void) {
                 RIG_TEST(the_units_own_option_is_stricter_than_the_command),
                 RIG_TEST(an_update_that_fails_goes_back),
                 RIG_TEST(a_restart_goes_through_them_all_and_changes_nothing_else),
+                RIG_TEST(an_update_that_ties_units_to_each_other_is_refused),
                 RIG_TEST(a_second_update_is_refused_while_one_runs),
                 RIG_TEST(its_owner_can_give_it_up),
                 RIG_TEST(an_update_to_what_was_there_before_is_not_taken_back),

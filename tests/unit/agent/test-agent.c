@@ -95,6 +95,8 @@ static void stop_then_start_then_removal(void **state) {
 static void small_batches_of_files_keep_their_distance(void **state) {
         enum { N = 10 };
         char names[N][32];
+        int in_time =
+                0; // how many orders certainly came before the second batch, however slow this machine is
         uint64_t begin_us;
 
         meet_leader(NULL, 0);
@@ -106,11 +108,13 @@ static void small_batches_of_files_keep_their_distance(void **state) {
         for (int i = 1; i < N; i++) {
                 send_order((Order){.name = names[i], .content = web, .revision = 5 + i, .start = 5 + i});
                 uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own
+                if (clock_boot_us() - begin_us < AGENT_FILES_PACE_US)
+                        in_time = i;
         }
         loop_until(has_file(names[1]));
         assert_true(clock_boot_us() - begin_us > AGENT_FILES_PACE_US);
         loop_until(answered(names[1], 6)); // the pool is done with the batch
-        for (int i = 1; i < N; i++)
+        for (int i = 1; i <= in_time; i++)
                 assert_true(has_file(names[i]));
         for (int i = 0; i < N; i++)
                 loop_until(answered(names[i], 5 + i));

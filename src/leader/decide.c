@@ -377,10 +377,10 @@ typedef struct OrderCheck {
         const ChangeOrder *order;
 } OrderCheck;
 
-static bool is_in_batch(const char *name, void *userdata) {
+static bool is_planned(const char *name, void *userdata) {
         const OrderCheck *c = userdata;
 
-        return draft_has_unit(&c->decision->batch, name);
+        return draft_has_order(&c->decision->batch, name);
 }
 
 static void on_member(const char *name, void *userdata) {
@@ -394,12 +394,16 @@ static int on_order(const ChangeOrder *o, void *userdata) {
         OrderCheck context = {d, o};
         const DependencyCheck check = {.current = &d->leader->dependencies,
                                        .planned = &d->planned,
-                                       .counts = is_in_batch,
+                                       .counts = is_planned,
                                        .member = on_member,
                                        .userdata = &context};
-        int r = dependencies_check_cycle(&check, o->name, o->list, o->n, o->text, o->size, o->line);
+        int r = o->known ? 0
+                         : dependencies_check_cycle(&check, o->name, o->list, o->n, o->text, o->size,
+                                                    o->line);
 
-        return r < 0 ? r : dependencies_set(&d->planned, o->name, o->list, o->n);
+        if (r == 0 && !o->known)
+                r = draft_note_order(&d->batch, o->name);
+        return r < 0 || o->known ? r : dependencies_set(&d->planned, o->name, o->list, o->n);
 }
 
 static const ChangeOps change_ops = {.place = on_place,

@@ -314,6 +314,14 @@ int draft_claim(Draft *b, const void *data, size_t len) {
         return touch(b, 'c', data, len);
 }
 
+int draft_note_order(Draft *b, const char *name) {
+        return touched(b, 'd', name, strlen(name)) ? 0 : touch(b, 'd', name, strlen(name));
+}
+
+bool draft_has_order(const Draft *b, const char *name) {
+        return touched(b, 'd', name, strlen(name));
+}
+
 int draft_set_time(Draft *b, uint64_t at_us) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 

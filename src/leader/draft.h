@@ -25,8 +25,8 @@ typedef struct KeySet {
 
 typedef struct Draft {
         Buf packed;
-        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'o' ROLLOUT,
-                        // 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL
+        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'd' NAME
+                        // (dependencies), 'o' ROLLOUT, 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL
         size_t n_ops;
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
@@ -68,6 +68,11 @@ int draft_set_time(Draft *b, uint64_t at_us);
 
 // Reserves a word that must not be used twice in one batch, without an operation. -EBUSY: it is reserved.
 int draft_claim(Draft *b, const void *data, size_t len);
+
+// Notes, without an operation, that the unit is about to have other dependencies than the log says; twice is
+// once.
+int draft_note_order(Draft *b, const char *name);
+bool draft_has_order(const Draft *b, const char *name);
 
 bool draft_has_unit(const Draft *b, const char *name);
 // True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.

@@ -187,6 +187,7 @@ int request_check_order(Planner *p, const char *name, const Source *source, cons
         const ChangeOrder order = {.name = name,
                                    .list = options->dependencies,
                                    .n = options->n_dependencies,
+                                   .known = cluster_state_find_unit(p->state, name) && !source->changes,
                                    .text = path,
                                    .size = sizeof(path),
                                    .line = &line,
@@ -228,6 +229,8 @@ typedef struct Taking {
         Argosy__Response__UnitResult *result;
         int error;
         bool refused;
+        const char *first; // who went along
+        size_t n;
 } Taking;
 
 // Only what is launched: the others do not run by our order.
@@ -249,14 +252,24 @@ static bool take(const DependencyPeer *peer, void *userdata) {
                 t->refused = true;
         else if (r == 0) {
                 r = request_plan_other(p, peer->name, t->verb, &own);
-                if (r == 0 && !*t->result->message)
-                        r = field_printf(&t->result->message, "%s is %s too, since it depends on it",
-                                         peer->name,
-                                         t->verb == ARGOSY__VERB__VERB_STOP ? "stopped" : "restarted");
+                if (r == 0 && t->n++ == 0)
+                        t->first = peer->name;
                 message_free(own);
         }
         t->error = MIN_OF(r, 0);
         return t->error || t->refused;
+}
+
+static int tell_who_went_along(const Taking *t) {
+        const char *what = t->verb == ARGOSY__VERB__VERB_STOP ? "stopped" : "restarted";
+
+        if (t->n == 0 || *t->result->message)
+                return 0;
+        if (t->n == 1)
+                return field_printf(&t->result->message, "%s is %s too, since it depends on it", t->first,
+                                    what);
+        return field_printf(&t->result->message, "%s and %zu more are %s too, since they depend on it",
+                            t->first, t->n - 1, what);
 }
 
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
@@ -272,7 +285,7 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
         p->ops->each_dependent(name, take, &t, p->userdata);
         p->planning = planning.outer;
         if (!t.refused)
-                return t.error;
+                return t.error ?: tell_who_went_along(&t);
         r = request_fail(result, E2BIG, "too many units depend on each other");
         return r < 0 ? r : 1;
 }

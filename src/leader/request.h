@@ -53,6 +53,7 @@ typedef struct ChangeOrder {
         const char *name;
         const struct UnitDependency *list;
         size_t n;
+        bool known; // it has these already
         char *text; // what goes in a circle
         size_t size;
         unsigned *line;
@@ -79,7 +80,8 @@ typedef struct ChangeOps {
         // As dependencies_each_on() of what the cluster has.
         bool (*each_dependent)(const char *name, DependencyEach each, void *each_data, void *userdata);
         // Whether these dependencies of the unit, which the batch is about to get, make a circle: -ELOOP, as
-        // dependencies_check_cycle() has it. Else they are taken note of, for what is planned later.
+        // dependencies_check_cycle() has it. Else they are taken note of, for what is planned later. Nothing
+        // is done about what is known.
         int (*order)(const ChangeOrder *order, void *userdata);
 } ChangeOps;
 

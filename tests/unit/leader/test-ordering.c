@@ -119,6 +119,24 @@ static void a_stop_takes_those_along_that_require_the_unit_and_is_the_last(void 
         assert_int_equal(on(2, "b.service"), DOWN);
 }
 
+static void all_that_go_along_are_counted(void **state) {
+        const Argosy__Response__UnitResult *r;
+
+        change(SUBMIT, "b.service", SERVICE ON("two"));
+        change(SUBMIT, "a@.service", SERVICE ON("one") "PartOf=b.service\n");
+        change(START, "b.service", NULL);
+        change(START, "a@1.service", NULL);
+        change(START, "a@2.service", NULL);
+        change(SUBMIT, "a@3.service", NULL);
+        rig_pass_ms(&g, 3000);
+        r = rig_change(&g, RESTART, "b.service", NULL);
+        assert_string_equal(r->message, "a@1.service and 1 more are restarted too, since they depend on it");
+        r = rig_change(&g, STOP, "b.service", NULL);
+        assert_string_equal(r->message, "a@1.service and 1 more are stopped too, since they depend on it");
+        assert_int_equal(rig_record(&g, "a@2.service")->target, LOADED);
+        assert_int_equal(rig_record(&g, "a@3.service")->target, ARGOSY__TARGET__TARGET_INACTIVE);
+}
+
 static void a_stop_waits_for_nobody_who_goes_on(void **state) {
         change(START, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("one") "After=b.service\n");
@@ -282,6 +300,8 @@ static void circles_are_refused_however_they_come_about(void **state) {
                             "n@1.service:5: the unit depends on itself (n@1.service)");
 }
 
+static bool replace; // what has other content
+
 // All of a request that has several units.
 static RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, char **contents) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -305,6 +325,7 @@ static RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, char **
         }
         change.files = pointers;
         change.n_files = contents ? n : 0;
+        change.replace = replace;
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         a = rig_ask(&g, &request);
@@ -330,6 +351,29 @@ static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
         }
         assert_int_equal(c->units[3]->status, 0);
         assert_non_null(rig_record(&g, "d.service"));
+}
+
+// One turns around what the other one said until now: only together they are no circle.
+static void a_request_may_turn_an_order_around(void **state) {
+        char *names[] = {"b.service", "a.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
+        Argosy__Response__Change *c;
+
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
+        replace = true;
+        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change; // first come, first judged
+        assert_int_equal(c->units[0]->status, EINVAL);
+        names[0] = "a.service";
+        names[1] = "b.service";
+        contents[0] = SERVICE;
+        contents[1] = SERVICE "[X-Argosy]\nAfter=a.service\n";
+        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
+        replace = false;
+        assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
+        assert_string_equal(
+                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nAfter=b.service\nBefore=a.service\n"),
+                "c.service:5: the order goes in a circle: c.service after b.service after a.service after "
+                "c.service");
 }
 
 static void what_is_required_must_be_known(void **state) {
@@ -657,6 +701,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(
                         a_stop_takes_those_along_that_require_the_unit_and_is_the_last, setup, teardown),
+                cmocka_unit_test_setup_teardown(all_that_go_along_are_counted, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_stop_waits_for_nobody_who_goes_on, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_restart_goes_down_and_up_in_order, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_bound_is_down_as_long_as_the_other_one_is, setup,
@@ -671,6 +716,7 @@ int main(void) {
                                                 teardown),
                 cmocka_unit_test_setup_teardown(nothing_of_a_circle_within_one_request_is_stored, setup,
                                                 teardown),
+                cmocka_unit_test_setup_teardown(a_request_may_turn_an_order_around, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_required_must_be_known, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_is_required_is_started_too_unless_it_runs, setup,
                                                 teardown),

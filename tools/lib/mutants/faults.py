@@ -431,7 +431,7 @@ FAULTS = [
           "return false;",
           "leader/ordering: what_is_bound_is_down_as_long_as_the_other_one_is"),
     Fault("circle-over-a-batch-unseen", "src/leader/decide.c",
-          "return r < 0 ? r : dependencies_set(&d->planned, o->name, o->list, o->n);",
+          "return r < 0 || o->known ? r : dependencies_set(&d->planned, o->name, o->list, o->n);",
           "return r;",
           "leader/ordering: nothing_of_a_circle_within_one_request_is_stored"),
     Fault("half-a-circle-stored", "src/leader/request-dependencies.c",

@@ -701,7 +701,11 @@ static void what_was_held_back_starts_again_by_the_same_order(void **state) {
         pid1_hold_jobs(pid1, true);
         send_order(held);
         loop_until(pid1_n_held(pid1) == 1);
-        send_order(start); // before the stop has ended
+        send_orders((Order[]){start,
+                              {.name = "job.service", .content = job, .loaded_only = true, .revision = 6}},
+                    2);
+        loop_until(map_find_str(&w.seen, "job.service")); // so both are heard before the stop has ended
+        assert_int_equal(pid1_n_held(pid1), 1);
         pid1_hold_jobs(pid1, false);
         loop_until(pid1_runs(pid1, "web.service") == 3);
         loop_until(answered("web.service", 5) && pid1_is_active(pid1, "web.service"));

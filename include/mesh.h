@@ -87,7 +87,9 @@ int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n);
 // Voters only, from the store's role callback and the log: told to every host that dialled us. `leading`
 // only when caught up. `leader_host`: as far as known, else 0.
 void mesh_set_leading(Mesh *m, bool leading, uint64_t term, uint32_t leader_host);
-// The raft server id that Hello announces, from the next link on.
+// The raft server id that Hello announces. When it changes, links are made anew, so that every voter knows
+// it: the next leader judges by it whether this host came back with an empty disk. The leader's own link
+// stays, since the leader is told by StoreOpened.
 void mesh_set_raft_id(Mesh *m, uint32_t raft_id);
 // The cluster was recovered. Hosts that know a newer generation than we do are refused, and refuse nothing.
 void mesh_set_generation(Mesh *m, uint64_t generation);

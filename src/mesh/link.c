@@ -195,20 +195,23 @@ int link_new(Mesh *m, const MeshPeer *peer, bool hint, Link **ret) {
         return 0;
 }
 
-void link_set_peer(Link *l, const MeshPeer *peer) {
-        bool same = streq(l->peer.address, peer->address) && l->peer.port == peer->port &&
-                    hash_equal(&l->peer.pin, &peer->pin);
-
-        l->hint = false;
-        l->peer = *peer;
-        if (same)
-                return;
+void link_dial_anew(Link *l) {
         l->failures = 0;
         l->dial_now = true;
         if (l->stream)
                 stream_close(l->stream, 0, false);
         else
                 dial_later(l);
+}
+
+void link_set_peer(Link *l, const MeshPeer *peer) {
+        bool same = streq(l->peer.address, peer->address) && l->peer.port == peer->port &&
+                    hash_equal(&l->peer.pin, &peer->pin);
+
+        l->hint = false;
+        l->peer = *peer;
+        if (!same)
+                link_dial_anew(l);
 }
 
 void link_abandon(Link *l, bool flush) {

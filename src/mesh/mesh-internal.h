@@ -106,7 +106,9 @@ void mesh_fill_hello(Mesh *m, Argosy__ToVoter__Hello *ret);
 // link.c
 int link_new(Mesh *m, const MeshPeer *peer, bool hint, Link **ret);
 void link_dial(Link *l);
-// A changed address or key: leaves the old stream and dials at once.
+// Leaves its stream and dials at once, with a Hello of now.
+void link_dial_anew(Link *l);
+// Dials anew if the address or the key has changed.
 void link_set_peer(Link *l, const MeshPeer *peer);
 void link_report_pending(Link *l);
 // Forgets it; what was sent is still written if `flush`.

@@ -257,7 +257,15 @@ int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n) {
 }
 
 void mesh_set_raft_id(Mesh *m, uint32_t raft_id) {
+        if (raft_id == m->raft_id)
+                return;
         m->raft_id = raft_id;
+        list_foreach (i, &m->links) {
+                Link *l = CONTAINER_OF(i, Link, node);
+
+                if (l != m->leader_link)
+                        link_dial_anew(l);
+        }
 }
 
 void mesh_set_generation(Mesh *m, uint64_t generation) {

@@ -20,8 +20,9 @@ typedef struct Host {
         size_t n_voters_told;
         char failed[256]; // last link_failed()
         unsigned n_failed;
-        bool reply_to_attach; // as a leader would
-        bool follow_told;     // takes over the voters that it is told
+        bool reply_to_attach;               // as a leader would
+        bool follow_told;                   // takes over the voters that it is told
+        uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
 } Host;
 
 static Host host[MEMBERS_MAX];
@@ -83,8 +84,10 @@ static void on_to_leader(uint32_t from, const Argosy__ToVoter *m, void *userdata
 
 static void on_host_link(uint32_t from, const Argosy__ToVoter__Hello *hello, void *userdata) {
         tell(userdata, "%u:%s ", from, hello ? "up" : "down");
-        if (hello)
+        if (hello) {
                 assert_int_equal(hello->host, from);
+                ((Host *) userdata)->raft_ids[from] = hello->raft_id;
+        }
 }
 
 static int point_at(Host *h, const uint32_t *numbers, size_t n);
@@ -327,6 +330,22 @@ static void a_leader_of_an_older_term_is_not_believed(void **state) {
         assert_int_equal(send_ack(&host[0], 3, 1), 0); // and its orders are not heard
         lead(1, 7);
         loop_until(story_is(3, "leader=0@0 leader=1@7 "));
+}
+
+// Else the next leader would take it for one that came back with an empty disk, and demote it.
+static void every_voter_hears_of_a_new_voter(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        lead(1, 4);
+        follow(2, 4, 1);
+        VOTERS(3, 1, 2);
+        loop_until(story_is(3, "leader=1@4 ") && story_has(2, "3:up"));
+        assert_int_equal(host[1].raft_ids[3], 0);
+        mesh_set_raft_id(host[2].mesh, 7);
+        loop_until(host[1].raft_ids[3] == 7);
+        assert_false(story_has(1, "3:down"));
+        assert_int_equal(attach(3, 1), 0);
 }
 
 static void a_link_that_comes_back_is_told_as_a_new_one(void **state) {
@@ -643,6 +662,7 @@ int main(void) {
                 LOOP_TEST(we_are_not_the_leader_before_our_link_is_up),
                 LOOP_TEST(a_host_follows_from_leader_to_leader),
                 LOOP_TEST(a_leader_of_an_older_term_is_not_believed),
+                LOOP_TEST(every_voter_hears_of_a_new_voter),
                 LOOP_TEST(a_link_that_comes_back_is_told_as_a_new_one),
                 LOOP_TEST(the_newest_session_of_a_host_wins),
                 LOOP_TEST(a_first_frame_that_is_not_hello_ends_the_session),

@@ -233,6 +233,10 @@ FAULTS = [
           "if (hello->cluster_id.len != 16 || memcmp(hello->cluster_id.data, cluster_id, 16) != 0)",
           "if (false)",
           "mesh/decide: only_members_of_this_cluster_may_talk"),
+    Fault("new-voter-told-to-the-leader-only", "src/mesh/mesh.c",
+          "if (l != m->leader_link)",
+          "if (false)",
+          "mesh/mesh: every_voter_hears_of_a_new_voter"),
 
     # ---- agent: what a host obeys, and what it remembers
     Fault("fence-not-synced", "src/agent/fence.c",

@@ -104,12 +104,27 @@ static int say_later(Ticket *t, Argosy__Response *r) {
 
 // ------------------------------------------------------------------------------------------------ status
 
+// Of an instance, what is under way with its template.
+static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
+        char phrase[192];
+
+        if (!u->group || !rollout_phrase(l, u->group->name, phrase, sizeof(phrase)))
+                return false;
+        snprintf(ret, size, "%s: %s", u->group->name, phrase);
+        return true;
+}
+
 static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
         const Unit *u = unit_find(l, unit);
         const Site *site = u ? site_find(u, n) : NULL;
-        char why[256];
+        char why[512];
 
-        return site && ordering_why(l, site, why, sizeof(why)) ? field_set(&s->why, why) : 0;
+        if (!site)
+                return 0;
+        if (ordering_why(l, site, why, sizeof(why)) ||
+            (u->node == n && retries_phrase(l, u, why, sizeof(why))) || group_phrase(l, u, why, sizeof(why)))
+                return field_set(&s->why, why);
+        return 0;
 }
 
 // What the leader knows better than the agent.

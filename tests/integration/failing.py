@@ -131,6 +131,7 @@ def test_what_fails_everywhere_ends_as_failed_and_says_so(c: Cluster):
     eventually(lambda: "no other node takes it (RestartElsewhere=1)" in why(c, "hopeless"))
     assert why(c, "hopeless").count("it failed there") == 2
     assert c.shown("hopeless.service") == "loaded failed failed"
+    assert "no other node takes it" in c.ctl_result("status hopeless").out
 
 
 main(nodes=4, conf=QUICK)

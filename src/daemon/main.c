@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -128,6 +129,8 @@ int main(int argc, char **argv) {
         if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
                 return manager_helper_main(argc - 2, argv + 2);
         setenv("UV_THREADPOOL_SIZE", "4", 0);
+        // The pool's threads have short jobs and little to allocate: a heap for each would be mostly holes.
+        mallopt(M_ARENA_MAX, 1);
         signal(SIGPIPE, SIG_IGN);
         if (!read_arguments(argc, argv, &arguments))
                 return 2;

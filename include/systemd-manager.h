@@ -38,7 +38,9 @@ enum {
         SYSTEMD_READ_SHARED = 256,       // of all managers that share a loop, once so many have more to say
         SYSTEMD_READ_MIN = 4,            // but so many of each
         SYSTEMD_CHECK_CHUNK = 100,       // names per ListUnitsByNames
-        SYSTEMD_QUERIES_MAX = 64,        // questions about single units in flight
+        SYSTEMD_MESSAGE_MAX = 8 * 1024 * 1024, // bytes of a message of a user's or a container's manager: a
+                                               // list of 30,000 units
+        SYSTEMD_QUERIES_MAX = 64,              // questions about single units in flight
         SYSTEMD_ROWS_PER_TURN =
                 1000,            // rows of a ListUnits reply taken in per turn of the loop, about 1 us each
         SYSTEMD_SETTLE_MS = 100, // how long the end of a job waits for its unit's change before it asks
@@ -127,6 +129,9 @@ typedef struct SystemdConfig {
         int (*open_socket)(void *userdata);
         void *open_userdata;
         SystemdShare *share; // NULL: alone
+        // Of a manager that is not trusted: bytes of one message. A longer one ends the connection with
+        // -EMSGSIZE. 0: what sd-bus takes.
+        uint64_t message_max;
 } SystemdConfig;
 
 // Connects from the loop, not before it returns. `config` and `ops` are copied, strings too.

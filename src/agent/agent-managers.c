@@ -49,8 +49,10 @@ static int name_places(AgentNode *node) {
 }
 
 static int open_manager(AgentNode *node, char **ret_why) {
-        SystemdConfig config = {
-                .loop = node->agent->loop, .open_socket = agent_reach_open, .open_userdata = node};
+        SystemdConfig config = {.loop = node->agent->loop,
+                                .open_socket = agent_reach_open,
+                                .open_userdata = node,
+                                .message_max = SYSTEMD_MESSAGE_MAX};
         _cleanup_free_ char *ledger_path = NULL;
         int r = make_dirs(node);
 

@@ -11,16 +11,23 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "bus-guard.h"
 #include "bus-link.h"
 #include "bus-pace.h"
 #include "clock.h"
 #include "systemd-manager.h"
 #include "uvx.h"
 
-enum { LINK_HANDLES = 3 };
+enum {
+        LINK_HANDLES = 3,
+        PULLS_PER_TURN = 4, // from behind the guard
+};
 
 struct BusLink {
         sd_bus *bus;
+        int fd;          // the peer's
+        BusGuard *guard; // NULL: the peer is trusted, sd-bus reads `fd` itself
+        bool fed;        // sd-bus has not read yet all that came through the guard
         uv_poll_t poll;
         uv_prepare_t prepare;
         uv_timer_t timer;
@@ -97,16 +104,31 @@ static uint64_t now_monotonic_us(void) {
         return uv_hrtime() / 1000;
 }
 
+// sd-bus has read everything. Whether there is more for it.
+static bool pull(BusLink *l, unsigned *n_pulls) {
+        ssize_t n;
+
+        l->fed = false;
+        if (!l->guard || (*n_pulls)++ == PULLS_PER_TURN)
+                return false;
+        n = bus_guard_pull(l->guard);
+        if (n < 0 && l->error == 0)
+                l->error = (int) n;
+        l->fed = n > 0;
+        return l->fed;
+}
+
 static void process(BusLink *l) {
         size_t n_messages = 0, budget = read_budget(l);
+        unsigned n_pulls = 0;
         int r = 0;
 
         note_loss(l);
         while (n_messages < budget && !l->paused && l->error == 0) {
                 r = sd_bus_process(l->bus, NULL);
-                if (r <= 0)
+                if (r < 0 || (r == 0 && !pull(l, &n_pulls)))
                         break;
-                n_messages++;
+                n_messages += r > 0;
                 note_loss(l);
         }
         note_busy(l, n_messages == budget);
@@ -166,6 +188,8 @@ static void on_prepare(uv_prepare_t *h) {
         r = sd_bus_get_timeout(l->bus, &until_us);
         if (r <= 0)
                 until_us = UINT64_MAX;
+        if (l->fed && !rests)
+                until_us = now_us; // the socket does not show it
         if (rests)
                 until_us = MIN_OF(until_us, l->rest_until_us);
         if (until_us == UINT64_MAX || l->paused) {
@@ -203,27 +227,36 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
         return type == SD_BUS_MESSAGE_SIGNAL; // method calls of the peer get sd-bus's own refusal
 }
 
-static int open_bus(BusLink *l, int fd) {
+static int open_bus(BusLink *l, int fd, uint64_t message_max) {
+        int r, input = fd;
         sd_bus *bus;
-        int r;
 
         r = sd_bus_new(&bus);
         if (r < 0) {
                 close(fd);
                 return r;
         }
-        r = sd_bus_set_fd(bus, fd, fd);
-        if (r < 0)
+        r = sd_bus_negotiate_fds(bus, false); // none is of use to us
+        if (r >= 0 && message_max > 0)
+                r = bus_guard_new(fd, message_max, &l->guard, &input);
+        if (r >= 0)
+                r = sd_bus_set_fd(bus, input, fd);
+        if (r < 0) {
                 close(fd);
+                if (input != fd)
+                        close(input);
+        }
         if (r >= 0)
                 r = sd_bus_add_filter(bus, NULL, on_message, l);
         if (r >= 0)
                 r = sd_bus_start(bus);
         if (r < 0) {
                 sd_bus_close_unref(bus);
+                l->guard = bus_guard_free(l->guard);
                 return r;
         }
         l->bus = bus;
+        l->fd = fd;
         return 0;
 }
 
@@ -235,7 +268,8 @@ static void *init_handle(BusLink *l, uv_handle_t *h, int r) {
         return h;
 }
 
-int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata, BusLink **ret) {
+int bus_link_new(uv_loop_t *loop, int fd, uint64_t message_max, const BusLinkOps *ops, void *userdata,
+                 BusLink **ret) {
         BusLink *l = calloc(1, sizeof(*l));
         int r;
 
@@ -244,14 +278,15 @@ int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata,
                 return -ENOMEM;
         }
         *l = (BusLink){.ops = *ops, .userdata = userdata, .drained_us = clock_boot_us()};
-        r = open_bus(l, fd);
+        r = open_bus(l, fd, message_max);
         if (r < 0) {
                 free(l);
                 return r;
         }
-        r = uvx_errno(uv_poll_init(loop, &l->poll, sd_bus_get_fd(l->bus)));
+        r = uvx_errno(uv_poll_init(loop, &l->poll, l->fd));
         if (r < 0) {
                 sd_bus_close_unref(l->bus);
+                bus_guard_free(l->guard);
                 free(l);
                 return r;
         }
@@ -276,11 +311,16 @@ void bus_link_close(BusLink *l) {
         uv_close((uv_handle_t *) &l->prepare, on_handle_closed);
         uv_close((uv_handle_t *) &l->timer, on_handle_closed);
         l->bus = sd_bus_close_unref(l->bus); // behind uv_close(): the loop must forget the descriptor first
+        l->guard = bus_guard_free(l->guard);
 }
 
 sd_bus *bus_link_bus(BusLink *l) {
         ask_before_poll(l);
         return l->bus;
+}
+
+int bus_link_fd(const BusLink *l) {
+        return l->fd;
 }
 
 void bus_link_fail(BusLink *l, int error) {

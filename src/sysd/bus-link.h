@@ -27,13 +27,17 @@ typedef struct BusLinkOps {
 
 // Owns `fd` after success and after failure. Calls may be queued at once, they go out when the peer has
 // accepted us.
-int bus_link_new(uv_loop_t *loop, int fd, const BusLinkOps *ops, void *userdata, BusLink **ret);
+// `message_max` 0: the peer is trusted; else a message of more bytes breaks the link with -EMSGSIZE before
+// it is read.
+int bus_link_new(uv_loop_t *loop, int fd, uint64_t message_max, const BusLinkOps *ops, void *userdata,
+                 BusLink **ret);
 // Drops the connection with all calls under way: their handlers are not called. Never from inside `message`
 // or a reply handler.
 void bus_link_close(BusLink *l);
 // How many messages a turn takes depends on how many others have more, too.
 void bus_link_set_share(BusLink *l, SystemdShare *share);
 sd_bus *bus_link_bus(BusLink *l);
+int bus_link_fd(const BusLink *l); // the peer's socket, borrowed
 // A reply handler found nonsense: the link breaks at the end of the burst.
 void bus_link_fail(BusLink *l, int error);
 // Every reply handler hands its message to this first. The peer numbers what it sends (the serial in the

@@ -136,6 +136,7 @@ typedef enum CloseState { OPEN, CLOSING, CLOSED } CloseState;
 struct SystemdManager {
         uv_loop_t *loop;
         char *socket_path;
+        uint64_t message_max; // 0: trusted
         int (*open_socket)(void *userdata);
         void *open_userdata;
         SystemdShare *share;

@@ -94,7 +94,7 @@ int manager_new_property_call(SystemdManager *m, const char *unit, const char *i
 }
 
 int systemd_manager_pid(const SystemdManager *m) {
-        int fd = m->link ? sd_bus_get_fd(bus_link_bus(m->link)) : -1;
+        int fd = m->link ? bus_link_fd(m->link) : -1;
         struct ucred peer;
         socklen_t len = sizeof(peer);
 
@@ -318,7 +318,7 @@ static int manager_begin(SystemdManager *m, int fd) {
                 .broken = on_broken,
                 .closed = on_link_closed,
         };
-        int r = bus_link_new(m->loop, fd, &ops, m, &m->link);
+        int r = bus_link_new(m->loop, fd, m->message_max, &ops, m, &m->link);
         if (r < 0)
                 return r;
         bus_link_set_share(m->link, m->share);
@@ -553,6 +553,7 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
         *m = (SystemdManager){
                 .loop = config->loop,
                 .socket_path = strdup(config->socket_path ?: "/run/systemd/private"),
+                .message_max = config->message_max,
                 .open_socket = config->open_socket,
                 .open_userdata = config->open_userdata,
                 .share = config->share,

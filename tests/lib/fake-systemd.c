@@ -946,6 +946,17 @@ void fake_systemd_cut(FakeSystemd *f) {
         drop(f);
 }
 
+void fake_systemd_say_long(FakeSystemd *f, size_t bytes) {
+        sd_bus_message *m = signal_new(f, PATH, NAME ".Manager", "Long");
+        char *text;
+
+        if (!m)
+                return;
+        must(sd_bus_message_append_string_space(m, bytes, &text));
+        memset(text, 'x', bytes);
+        tell(f, m);
+}
+
 void fake_systemd_cut_after(FakeSystemd *f, int n_messages) {
         f->cut_after = n_messages;
 }

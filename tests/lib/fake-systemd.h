@@ -88,6 +88,8 @@ void fake_systemd_stall(FakeSystemd *f, bool stall);
 void fake_systemd_cut(FakeSystemd *f);
 // Cuts the connection after so many more messages have been sent; -1: never.
 void fake_systemd_cut_after(FakeSystemd *f, int n_messages);
+// A signal with a string of that many bytes.
+void fake_systemd_say_long(FakeSystemd *f, size_t bytes);
 // New connections are refused while this is on.
 void fake_systemd_refuse(FakeSystemd *f, bool refuse);
 

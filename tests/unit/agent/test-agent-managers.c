@@ -243,6 +243,19 @@ static size_t n_fds(void) {
 
 // ---- tests
 
+static void one_that_says_too_much_at_once_is_alone_with_it(void **state) {
+        Other *loud = add_other(0), *quiet = add_other(1);
+
+        attach(loud);
+        attach(quiet);
+        loop_until(all_online());
+        fake_systemd_say_long(loud->systemd, SYSTEMD_MESSAGE_MAX);
+        loop_until(fake_systemd_calls(loud->systemd, "ListUnits") == 2); // cut off, and tried again
+        loop_until(all_online());
+        assert_int_equal(fake_systemd_calls(quiet->systemd, "ListUnits"), 1);
+        assert_int_equal(fake_systemd_calls(systemd, "ListUnits"), 1);
+}
+
 static void eighty_managers_run_their_units_in_one_agent(void **state) {
         for (unsigned i = 0; i < MANY; i++)
                 attach(add_other(i));
@@ -432,6 +445,7 @@ static int helper_main(char **argv) {
 
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
+                T(one_that_says_too_much_at_once_is_alone_with_it),
                 T(eighty_managers_run_their_units_in_one_agent),
                 T(attaching_and_detaching_leaves_nothing_behind),
                 T(a_restart_finds_what_managers_hold),

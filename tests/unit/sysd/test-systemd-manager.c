@@ -17,6 +17,7 @@ static FakeSystemd *fake;
 static SystemdManager *manager;
 static Buf told;
 static bool closed;
+static char disconnected_why[128];
 static unsigned n_jobs_done, n_synced, n_disconnected, n_loaded;
 
 static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -55,6 +56,7 @@ static void on_synced(void *userdata) {
 
 static void on_disconnected(const char *why, void *userdata) {
         n_disconnected++;
+        snprintf(disconnected_why, sizeof(disconnected_why), "%s", why);
         assert_false(systemd_manager_is_synced(manager));
         tell("disconnected");
 }
@@ -106,12 +108,20 @@ static void forget_told(void) {
         told.len = 0;
 }
 
+// All of this once more with a manager that is not trusted.
+#ifdef NOT_TRUSTED
+enum { MESSAGE_MAX = SYSTEMD_MESSAGE_MAX };
+#else
+enum { MESSAGE_MAX = 0 };
+#endif
+
 static void open_manager(uint64_t check_period_us) {
         SystemdConfig config = {
                 .loop = &test_loop,
                 .open_socket = fake_systemd_open,
                 .open_userdata = fake,
                 .check_period_us = check_period_us,
+                .message_max = MESSAGE_MAX,
         };
 
         assert_int_equal(systemd_manager_new(&config, &ops, NULL, &manager), 0);
@@ -940,6 +950,29 @@ static void may_be_closed_from_a_callback(void **state) {
         manager = NULL;
 }
 
+static void a_message_has_a_limit(void **state) {
+        enum { LIMIT = 1024 * 1024, LESS = LIMIT - 1024 };
+        SystemdConfig config = {.loop = &test_loop,
+                                .open_socket = fake_systemd_open,
+                                .open_userdata = fake,
+                                .message_max = LIMIT};
+
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        assert_int_equal(systemd_manager_new(&config, &ops, NULL, &manager), 0);
+        watch_unit(manager, "a.service");
+        loop_until(n_synced == 1);
+        forget_told();
+        fake_systemd_say_long(fake, LESS);
+        fake_systemd_set(fake, "a.service", "active", "running", NULL);
+        loop_until(systemd_manager_find(manager, "a.service")->runtime.active ==
+                   ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_int_equal(n_disconnected, 0);
+        fake_systemd_say_long(fake, LIMIT);
+        loop_until(n_disconnected == 1);
+        assert_string_equal(disconnected_why, strerror(EMSGSIZE));
+        loop_until(n_synced == 2); // it is tried again
+}
+
 static void unwatch_in_changed(const char *name, const UnitRuntime *now, void *userdata) {
         unwatch_unit(manager, "a.service");
         unwatch_unit(manager, "b.service");
@@ -1026,6 +1059,7 @@ int main(void) {
                 T(inspects_as_systemctl_show),
                 T(says_where_a_control_group_is),
                 T(closing_ends_everything_once),
+                T(a_message_has_a_limit),
                 T(may_be_closed_from_a_callback),
                 T(units_may_be_unwatched_from_a_callback),
                 T(a_long_listing_does_not_hide_changes),

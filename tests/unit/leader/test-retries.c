@@ -329,6 +329,64 @@ static void a_slow_log_starts_it_once(void **state) {
         assert_int_equal(starts_on(host, "x.service"), 2);
 }
 
+static void what_a_full_disk_refused_is_done_later(void **state) {
+        uint32_t host;
+
+        break_content(TWICE);
+        start("x.service", TWICE);
+        host = host_of("x.service");
+        store_memory_fail(g.store, -ENOSPC);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(starts_on(host, "x.service"), 1);
+        store_memory_fail(g.store, 0);
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(starts_on(host, "x.service"), 2);
+}
+
+static void update(const char *name, const char *content, uint64_t health_us) {
+        Argosy__Request__Rollout m = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        RigAnswer *answer;
+
+        file.name = (char *) name;
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        m.id = (ProtobufCBinaryData){.data = (uint8_t *) "0123456789abcdef", .len = 16};
+        m.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        m.name = file.name;
+        m.file = &file;
+        m.max_unavailable = 1;
+        m.health_us = health_us;
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &m;
+        answer = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(answer->final);
+        assert_int_equal(answer->responses[0]->status, 0);
+}
+
+// An update of web@.service is waiting for one of the two to prove healthy when the other one fails.
+static void during_an_update_failures_are_the_updates_to_judge(void **state) {
+        const char *name = "web@1.service";
+        uint32_t host;
+
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", ONCE)->status, 0);
+        start("web@1.service", NULL);
+        start("web@2.service", NULL);
+        update("web@.service", ONCE "# new\n", 20 * USEC_PER_SEC);
+        if (rig_record(&g, name)->revision > rig_record(&g, "web@2.service")->revision)
+                name = "web@2.service"; // the one that has not had its turn
+        host = host_of(name);
+        rig_host_report(&g, rig_host(&g, host), rig_unit_on(&g, host, name),
+                        ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
+        rig_pass_ms(&g, 5000);
+        assert_int_equal(host_of(name), host);
+        assert_says(name, "the update under way decides about it");
+        rig_pass_ms(&g, 60000); // and it is the next to get the new content
+        assert_int_equal(host_of(name), host);
+        assert_int_equal(rig_count_running(&g, name), 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(without_the_option_a_failed_unit_stays_as_it_is, setup,
@@ -354,6 +412,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(better_where_it_failed_than_nowhere, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_node_is_chosen_less_for_a_while, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_slow_log_starts_it_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(what_a_full_disk_refused_is_done_later, setup, teardown),
+                cmocka_unit_test_setup_teardown(during_an_update_failures_are_the_updates_to_judge, setup,
+                                                teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -492,10 +492,6 @@ FAULTS = [
           "return rollout_is_update(r) && !field_equal(&r->spec, &r->spec_before);",
           "return rollout_is_update(r);",
           "leader/rollouts: an_update_to_what_was_there_before_is_not_taken_back"),
-    Fault("rollout-before-all-are-heard", "src/leader/rollouts.c",
-          "if (o->due && rollout_is_under_way(r) && l->n_unheard == 0) {",
-          "if (o->due && rollout_is_under_way(r)) {",
-          "leader/rollouts: a_new_leader_goes_on"),
     Fault("drain-over-budget", "src/leader/groups.c",
           "g->n_down + group_taken(l, g) < group_budget(g, e);",
           "true;",
@@ -516,10 +512,6 @@ FAULTS = [
           "if (!e || draft_has_unit(b, step->unit->name) || (step->node && group_keeps(l, step->unit, e))) {",
           "if (!e || draft_has_unit(b, step->unit->name)) {",
           "leader/rollouts: a_node_that_opens_for_a_drain_takes_them_one_by_one"),
-    Fault("lost-unit-waits-for-its-group", "src/leader/sessions.c",
-          "list_unlink(&u->moving); // also if its group held it back until now",
-          "if (list_is_linked(&u->moving)) continue;",
-          "leader/rollouts: a_host_that_is_lost_while_it_is_drained_holds_nothing_back"),
 
     # ---- leader: placement, counts and capacity
     Fault("spread-minimum-not-sought", "src/leader/placement-spread.c",
@@ -588,10 +580,6 @@ FAULTS = [
           "daemon/guard: what_is_no_lease_is_none"),
 
     # ---- what units use
-    Fault("usage-files-shared", "src/sysd/cgroup-usage.c",
-          "if (g && g->busy)",
-          "if (false)",
-          "sysd/cgroup-usage: a_name_given_twice_is_read_twice"),
     Fault("usage-descriptors-unlimited", "src/sysd/cgroup-usage.c",
           "if (u->groups.count < u->max_groups)",
           "if (true)",

@@ -91,6 +91,8 @@ void agent_on_message(Agent *a, const Argosy__ToHost *message);
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
 // Of all its managers together.
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
+// Reports of units that leaders were told since the agent was made, those of an Attach not counted.
+uint64_t agent_n_reports(const Agent *a);
 
 // ---- managers of users and containers (names: manager-name.h), each a node of its own
 

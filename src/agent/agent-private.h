@@ -128,6 +128,7 @@ typedef struct Agent {
         Slab slab; // of AgentUnits
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
+        uint64_t n_reports;    // told to leaders
         uint64_t paced_due_us; // boot time of the next look at them, 0: not set
 
         Drain drain;

@@ -169,6 +169,7 @@ void agent_report_drain(Agent *a) {
                 }
                 if (send_rows(a, rows, n) < 0)
                         return; // no link: the next session begins with everything
+                a->n_reports += n;
                 for (; n > 0; n--)
                         told(CONTAINER_OF(a->report.next, AgentUnit, report));
         }
@@ -208,6 +209,10 @@ void agent_reports_free(Argosy__UnitReport **reports, size_t n) {
 }
 
 // ---- local answers
+
+uint64_t agent_n_reports(const Agent *a) {
+        return a->n_reports;
+}
 
 size_t agent_n_units(const Agent *a) {
         size_t n = 0;

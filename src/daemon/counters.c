@@ -20,4 +20,6 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
                 d->turn_cpu_max_us};
         ret[SYSTEMD_COUNTERS + 2] =
                 (Counter){"slow_turns", "turns of the loop of more than 10 ms", d->turns_over_10ms};
+        ret[SYSTEMD_COUNTERS + 3] = (Counter){"reports", "changes of units that leaders were told",
+                                              d->agent ? agent_n_reports(d->agent) : 0};
 }

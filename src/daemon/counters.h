@@ -9,7 +9,7 @@
 
 typedef struct Daemon Daemon;
 
-enum { COUNTERS = SYSTEMD_COUNTERS + 3 };
+enum { COUNTERS = SYSTEMD_COUNTERS + 4 };
 
 typedef struct Counter {
         const char *name, *help;

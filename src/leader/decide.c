@@ -372,38 +372,30 @@ static bool on_each_dependent(const char *name, DependencyEach each, void *each_
         return dependencies_each_on(&d->leader->dependencies, name, each, each_data);
 }
 
-typedef struct OrderCheck {
-        const Decision *decision;
-        const ChangeOrder *order;
-} OrderCheck;
+static int on_order(const char *name, const UnitDependency *list, size_t n, void *userdata) {
+        Decision *d = userdata;
+        int r = draft_note_order(&d->batch, name);
+
+        return r < 0 ? r : dependencies_set(&d->planned, name, list, n);
+}
 
 static bool is_planned(const char *name, void *userdata) {
-        const OrderCheck *c = userdata;
+        const Decision *d = userdata;
 
-        return draft_has_order(&c->decision->batch, name);
+        return draft_has_order(&d->batch, name);
 }
 
-static void on_member(const char *name, void *userdata) {
-        const OrderCheck *c = userdata;
-
-        c->order->member(name, c->order->member_data);
-}
-
-static int on_order(const ChangeOrder *o, void *userdata) {
+static int on_circles(const char *const *names, size_t n, CircleFound found, void *found_data,
+                      void *userdata) {
         Decision *d = userdata;
-        OrderCheck context = {d, o};
-        const DependencyCheck check = {.current = &d->leader->dependencies,
-                                       .planned = &d->planned,
-                                       .counts = is_planned,
-                                       .member = on_member,
-                                       .userdata = &context};
-        int r = o->known ? 0
-                         : dependencies_check_cycle(&check, o->name, o->list, o->n, o->text, o->size,
-                                                    o->line);
+        CircleSearch s = {.current = &d->leader->dependencies,
+                          .planned = &d->planned,
+                          .counts = is_planned,
+                          .userdata = d,
+                          .found = found,
+                          .found_data = found_data};
 
-        if (r == 0 && !o->known)
-                r = draft_note_order(&d->batch, o->name);
-        return r < 0 || o->known ? r : dependencies_set(&d->planned, o->name, o->list, o->n);
+        return circles_find(&s, names, n);
 }
 
 static const ChangeOps change_ops = {.place = on_place,
@@ -413,7 +405,8 @@ static const ChangeOps change_ops = {.place = on_place,
                                      .find_activator = on_find_activator,
                                      .is_up = on_is_up,
                                      .each_dependent = on_each_dependent,
-                                     .order = on_order};
+                                     .order = on_order,
+                                     .circles = on_circles};
 
 // With a placer of its own, since what that one places counts for the rest of the batch.
 static int describe_change(Leader *l, Ticket *t) {

@@ -2,21 +2,20 @@
 #include "dependencies.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "str.h"
 
 // Lives while it has links.
 typedef struct Dependent {
         ListNode links; // Link.of_owner: what it says
-        ListNode named; // Link.of_other: who names it
+        ListNode named; // Link.of_other: who names it; those with UNIT_BEFORE stand first
         char name[];
 } Dependent;
 
 typedef struct Link {
         Dependent *owner, *other;
         ListNode of_owner, of_other;
-        unsigned kinds;
+        unsigned kinds, line;
 } Link;
 
 // ------------------------------------------------------------------------------------------------ the rules
@@ -110,9 +109,9 @@ static int link_new(Dependencies *g, Dependent *owner, const UnitDependency *u) 
                         drop_if_unused(g, other);
                 return -ENOMEM;
         }
-        *k = (Link){.owner = owner, .other = other, .kinds = u->kinds};
+        *k = (Link){.owner = owner, .other = other, .kinds = u->kinds, .line = u->line};
         list_append(&owner->links, &k->of_owner);
-        list_append(&other->named, &k->of_other);
+        list_insert_before(u->kinds & UNIT_BEFORE ? other->named.next : &other->named, &k->of_other);
         return 0;
 }
 
@@ -165,13 +164,15 @@ bool dependencies_each_of(const Dependencies *g, const char *name, DependencyEac
         list_foreach (i, &d->links) {
                 const Link *k = CONTAINER_OF(i, Link, of_owner);
 
-                if (each(&(DependencyPeer){k->other->name, k->kinds}, userdata))
+                if (each(&(DependencyPeer){k->other->name, k->kinds, k->line, false}, userdata))
                         return true;
         }
         list_foreach (i, &d->named) {
                 const Link *k = CONTAINER_OF(i, Link, of_other);
 
-                if (k->kinds & UNIT_BEFORE && each(&(DependencyPeer){k->owner->name, UNIT_AFTER}, userdata))
+                if (!(k->kinds & UNIT_BEFORE))
+                        return false;
+                if (each(&(DependencyPeer){k->owner->name, UNIT_AFTER, k->line, true}, userdata))
                         return true;
         }
         return false;
@@ -185,170 +186,15 @@ bool dependencies_each_on(const Dependencies *g, const char *name, DependencyEac
         list_foreach (i, &d->named) {
                 const Link *k = CONTAINER_OF(i, Link, of_other);
 
-                if (each(&(DependencyPeer){k->owner->name, k->kinds}, userdata))
+                if (each(&(DependencyPeer){k->owner->name, k->kinds, k->line, true}, userdata))
                         return true;
         }
         list_foreach (i, &d->links) {
                 const Link *k = CONTAINER_OF(i, Link, of_owner);
 
-                if (k->kinds & UNIT_BEFORE && each(&(DependencyPeer){k->other->name, UNIT_AFTER}, userdata))
+                if (k->kinds & UNIT_BEFORE &&
+                    each(&(DependencyPeer){k->other->name, UNIT_AFTER, k->line, false}, userdata))
                         return true;
         }
         return false;
-}
-
-// ------------------------------------------------------------------------------------------------ cycles
-
-// A walk from the unit along what it comes after, nearest first, each unit once. It has a list of its own,
-// since a chain may be as long as there are units.
-typedef struct Step {
-        const char *name;
-        size_t from;   // step from which it was found
-        unsigned line; // of `list`, where the way to it begins
-} Step;
-
-typedef struct Walk {
-        const DependencyCheck *check;
-        const char *goal;
-        Step *steps;
-        size_t n, allocated;
-        Map seen;
-        size_t at; // step that is looked at
-        bool found;
-        int error;
-} Walk;
-
-static bool is_planned(const DependencyCheck *c, const char *name) {
-        return c->planned && c->counts && c->counts(name, c->userdata);
-}
-
-static bool push(Walk *w, const char *name, unsigned line) {
-        if (map_find_str(&w->seen, name))
-                return false;
-        if (w->n == w->allocated) {
-                size_t more = w->allocated ? 2 * w->allocated : 32;
-                Step *longer = reallocarray(w->steps, more, sizeof *longer);
-
-                if (!longer)
-                        return w->error = -ENOMEM, true;
-                w->steps = longer;
-                w->allocated = more;
-        }
-        w->steps[w->n++] = (Step){.name = name, .from = w->at, .line = line};
-        if (map_add_str(&w->seen, name, (void *) name) < 0)
-                return w->error = -ENOMEM, true;
-        return w->found = streq(name, w->goal);
-}
-
-static bool on_peer(const DependencyPeer *peer, void *userdata) {
-        Walk *w = userdata;
-
-        return peer->kinds & UNIT_AFTER && push(w, peer->name, w->steps[w->at].line);
-}
-
-// What the links of `g` say that the unit comes after, without what those say who are judged by another
-// graph.
-static bool expand(Walk *w, const Dependencies *g, const char *name, bool overlay) {
-        const Dependent *d = find(g, name);
-
-        if (!d)
-                return false;
-        list_foreach (i, &d->links) {
-                const Link *k = CONTAINER_OF(i, Link, of_owner);
-
-                if (k->kinds & UNIT_AFTER && !streq(name, w->goal) &&
-                    is_planned(w->check, name) == overlay &&
-                    on_peer(&(DependencyPeer){k->other->name, UNIT_AFTER}, w))
-                        return true;
-        }
-        list_foreach (i, &d->named) {
-                const Link *k = CONTAINER_OF(i, Link, of_other);
-
-                if (k->kinds & UNIT_BEFORE && !streq(k->owner->name, w->goal) &&
-                    is_planned(w->check, k->owner->name) == overlay &&
-                    on_peer(&(DependencyPeer){k->owner->name, UNIT_AFTER}, w))
-                        return true;
-        }
-        return false;
-}
-
-// The unit itself may be found from whoever it says that it is before.
-static bool expand_goal(Walk *w, const UnitDependency *list, size_t n, const char *name) {
-        for (size_t i = 0; i < n; i++)
-                if (list[i].kinds & UNIT_BEFORE && streq(list[i].name, name) &&
-                    push(w, w->goal, w->steps[w->at].line ?: list[i].line))
-                        return true;
-        return false;
-}
-
-static void tell(const Walk *w, char *ret, size_t size) {
-        const DependencyCheck *c = w->check;
-        size_t len = 0, i = w->n - 1, hops = 1;
-        const char **path;
-
-        for (size_t k = i; k; k = w->steps[k].from)
-                hops++;
-        path = calloc(hops, sizeof *path);
-        if (size)
-                ret[0] = 0;
-        for (size_t k = i, at = hops; path && at > 0; k = w->steps[k].from)
-                path[--at] = w->steps[k].name;
-        for (size_t k = 0; path && k < hops; k++) {
-                if (c->member && k + 1 < hops)
-                        c->member(path[k], c->userdata);
-                if (len < size)
-                        len += (size_t) snprintf(ret + len, size - len, "%s%s", k ? " after " : "", path[k]);
-        }
-        free(path);
-}
-
-static bool comes_after(const DependencyPeer *peer, void *userdata) {
-        return peer->kinds & UNIT_AFTER;
-}
-
-// Nobody comes after most units, and those close no circle.
-static bool may_close(const DependencyCheck *c, const char *name, const UnitDependency *list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (list[i].kinds & UNIT_BEFORE)
-                        return true;
-        return dependencies_each_on(c->current, name, comes_after, NULL) ||
-               (c->planned && dependencies_each_on(c->planned, name, comes_after, NULL));
-}
-
-int dependencies_check_cycle(const DependencyCheck *c, const char *name, const UnitDependency *list,
-                             size_t n, char *ret, size_t size, unsigned *ret_line) {
-        Walk w = {.check = c, .goal = name};
-        unsigned line;
-
-        if (!may_close(c, name, list, n))
-                return 0;
-        // Step 0 is the unit; it is not in `seen`, so that the walk may come back to it.
-        w.steps = calloc(32, sizeof *w.steps);
-        if (!w.steps)
-                return -ENOMEM;
-        w.allocated = 32;
-        w.steps[w.n++] = (Step){.name = name};
-        for (size_t i = 0; i < n && !w.found && !w.error; i++)
-                if (list[i].kinds & UNIT_AFTER)
-                        push(&w, list[i].name, list[i].line);
-        // Who says that it is before this unit.
-        if (!w.found && !w.error && !expand(&w, c->planned, name, true))
-                expand(&w, c->current, name, false);
-        for (w.at = 1; w.at < w.n && !w.found && !w.error; w.at++) {
-                const char *next = w.steps[w.at].name;
-
-                if (!expand_goal(&w, list, n, next) && !expand(&w, c->planned, next, true))
-                        expand(&w, c->current, next, false);
-        }
-        line = w.steps[w.n - 1].line;
-        if (w.found)
-                tell(&w, ret, size);
-        map_done(&w.seen);
-        free(w.steps);
-        if (w.error < 0)
-                return w.error;
-        if (!w.found)
-                return 0;
-        *ret_line = line ?: n ? list[0].line : 1;
-        return -ELOOP;
 }

@@ -69,6 +69,8 @@ typedef struct DependencyPeer {
         const char *name; // borrowed until the next dependencies_set()
         unsigned kinds;   // what the unit that was asked about has with it; UNIT_AFTER also if the other one
                           // says UNIT_BEFORE
+        unsigned line;    // where that is said
+        bool theirs;      // it is the other one that says it
 } DependencyPeer;
 // Calls `each` until it returns true; returns whether it did. In no particular order; nobody twice unless
 // both name each other.
@@ -77,16 +79,3 @@ typedef bool (*DependencyEach)(const DependencyPeer *peer, void *userdata);
 bool dependencies_each_of(const Dependencies *g, const char *name, DependencyEach each, void *userdata);
 // Those that wait for it, need or want it; `kinds` is what they have with it.
 bool dependencies_each_on(const Dependencies *g, const char *name, DependencyEach each, void *userdata);
-
-// Whether the unit `name`, were its dependencies these, would come after itself. `planned` (may be NULL):
-// units that are about to have other dependencies than in `g`, as far as `counts` says so for their name.
-// Returns the path "a after b after a" in `ret` (cut to its size), and in *ret_line the line of `list` that
-// closes it; names on the path are given to `member` (may be NULL). -ELOOP, 0 or -ENOMEM.
-typedef struct DependencyCheck {
-        const Dependencies *current, *planned;
-        bool (*counts)(const char *name, void *userdata);
-        void (*member)(const char *name, void *userdata);
-        void *userdata;
-} DependencyCheck;
-int dependencies_check_cycle(const DependencyCheck *c, const char *name, const UnitDependency *list,
-                             size_t n, char *ret, size_t size, unsigned *ret_line);

@@ -17,6 +17,7 @@
 // dependencies cost one look into a table that has no entry for them.
 #include <errno.h>
 
+#include "circles.h"
 #include "leader-private.h"
 #include "str.h"
 
@@ -371,16 +372,40 @@ int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         return r;
 }
 
+typedef struct OrderCheck {
+        const char *name, *path;
+        char *why;
+} OrderCheck;
+
+static bool is_the_one(const char *name, void *userdata) {
+        const OrderCheck *c = userdata;
+
+        return streq(name, c->name);
+}
+
+static int refuse_circle(const Circle *circle, void *userdata) {
+        OrderCheck *c = userdata;
+        char text[512];
+
+        circle_tell(circle, text, sizeof(text));
+        c->why = str_printf("%s:%u: the order goes in a circle: %s", c->path, circle->line, text);
+        return c->why ? -EINVAL : -ENOMEM;
+}
+
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
                    char **ret_why) {
-        const DependencyCheck check = {.current = &l->dependencies};
-        char text[512];
-        unsigned line;
-        int r = dependencies_check_cycle(&check, name, options->dependencies, options->n_dependencies, text,
-                                         sizeof(text), &line);
+        OrderCheck context = {name, path, NULL};
+        Dependencies planned = {};
+        CircleSearch s = {.current = &l->dependencies,
+                          .planned = &planned,
+                          .counts = is_the_one,
+                          .userdata = &context,
+                          .found = refuse_circle,
+                          .found_data = &context};
+        int r = dependencies_set(&planned, name, options->dependencies, options->n_dependencies);
 
-        if (r != -ELOOP)
-                return r;
-        *ret_why = str_printf("%s:%u: the order goes in a circle: %s", path, line, text);
-        return *ret_why ? -EINVAL : -ENOMEM;
+        r = r < 0 ? r : circles_find(&s, &name, 1);
+        dependencies_done_all(&planned);
+        *ret_why = context.why;
+        return r;
 }

@@ -7,9 +7,17 @@
 #include "message.h"
 #include "request-private.h"
 #include "response.h"
+#include "str.h"
 #include "unit-name.h"
 
-enum { CHAIN_MAX = 256 }; // units that are started because of each other
+enum {
+        CHAIN_MAX = 256,       // units that are started because of each other
+        CIRCLE_ROUNDS_MAX = 4, // times that who is refused for a circle lets its old order close another one
+};
+
+#define TOO_MANY_CIRCLES                                                                                \
+        "the order that other units of the request have now closes one circle after the other: change " \
+        "fewer of them at a time"
 
 typedef struct Planning {
         const char *name;
@@ -30,13 +38,6 @@ static int options_of(const Source *source, const char *name, UnitOptions **ret)
         return r == -EINVAL ? 1 : r; // said when the record is planned
 }
 
-static bool was_sent(const Planner *p, const char *name) {
-        for (size_t i = 0; i < p->change->n_files; i++)
-                if (streq(p->change->files[i]->name, name))
-                        return true;
-        return false;
-}
-
 // Whether the cluster has the unit, could make it from its template, or gets it now.
 static int is_known(Planner *p, const char *name) {
         _cleanup_free_ char *template = NULL;
@@ -49,7 +50,7 @@ static int is_known(Planner *p, const char *name) {
         template = unit_name_template(name);
         if (!template)
                 return -ENOMEM;
-        return cluster_state_find_unit(p->state, template) || was_sent(p, template);
+        return cluster_state_find_unit(p->state, template) || request_find_file(p, template) >= 0;
 }
 
 static int refuse_unknown(const Source *source, const char *name, const UnitDependency *d,
@@ -143,81 +144,116 @@ int request_bring_dependencies(Planner *p, const char *name, const Source *sourc
 
 // ------------------------------------------------------------------------------------------------ circles
 
-typedef struct Circle {
-        Planner *p;
-        const char *text; // NULL until it is known
-        int error;
-        const char **names; // on it, and named by the request
-        size_t n;
-} Circle;
+typedef struct Ordered { // a unit that gets other dependencies than it has
+        size_t number;   // in the order in which they were planned
+        const char *path;
+        char name[];
+} Ordered;
 
-static void on_member(const char *name, void *userdata) {
-        Circle *c = userdata;
-        const char **longer;
-
-        if (request_names(c->p, name) <= 0 || map_find_str(&c->p->circles, name))
-                return;
-        longer = reallocarray(c->names, c->n + 1, sizeof(*longer));
-        if (!longer) {
-                c->error = -ENOMEM;
-                return;
-        }
-        c->names = longer;
-        longer[c->n++] = map_find_str(&c->p->named, name);
-}
-
-static int remember(Circle *c) {
-        for (size_t i = 0; i < c->n && !c->error; i++) {
-                char *copy = strdup(c->text);
-
-                if (!copy || map_add_str(&c->p->circles, c->names[i], copy) == -ENOMEM) {
-                        free(copy);
-                        c->error = -ENOMEM;
-                }
-                c->p->more_circles = true;
-        }
-        return c->error;
-}
-
-int request_check_order(Planner *p, const char *name, const Source *source, const UnitOptions *options,
-                        Argosy__Response__UnitResult *result) {
-        char path[512];
-        unsigned line = 0;
-        Circle c = {.p = p};
-        const ChangeOrder order = {.name = name,
-                                   .list = options->dependencies,
-                                   .n = options->n_dependencies,
-                                   .known = cluster_state_find_unit(p->state, name) && !source->changes,
-                                   .text = path,
-                                   .size = sizeof(path),
-                                   .line = &line,
-                                   .member = on_member,
-                                   .member_data = &c};
+int request_note_order(Planner *p, const char *name, const Source *source, const UnitOptions *options) {
+        Ordered *o;
         int r;
 
-        if (!p->ops->order)
+        if (!p->ops->order || (cluster_state_find_unit(p->state, name) && !source->changes))
                 return 0;
-        r = p->ops->order(&order, p->userdata);
-        if (r == -ELOOP) {
-                result->status = EINVAL;
-                r = field_printf(&result->message, "%s:%u: the order goes in a circle: %s",
-                                 source->path ?: name, line, path);
-                c.text = result->message;
-                r = r < 0 ? r : remember(&c);
-                r = r < 0 ? r : 1;
-        }
-        free(c.names);
+        r = p->ops->order(name, options->dependencies, options->n_dependencies, p->userdata);
+        if (r < 0 || map_find_str(&p->ordered, name))
+                return r;
+        o = malloc(sizeof(*o) + strlen(name) + 1);
+        if (!o)
+                return -ENOMEM;
+        *o = (Ordered){.number = p->ordered.count, .path = source->path};
+        strcpy(o->name, name);
+        r = map_add_str(&p->ordered, o->name, o);
+        if (r < 0)
+                free(o);
         return r;
 }
 
-int request_refuse_circle(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
-        const char *why = map_find_str(&p->circles, name);
-        int r = why ? request_fail(result, EINVAL, why) : 0;
+typedef struct Refusal {
+        const char *why; // behind the name
+        char name[];
+} Refusal;
 
-        return r < 0 || !why ? r : 1;
+static int refuse_later(Planner *p, const char *name, const char *why) {
+        size_t len = strlen(name) + 1;
+        Refusal *f = malloc(sizeof(*f) + len + strlen(why) + 1);
+        int r;
+
+        if (!f)
+                return -ENOMEM;
+        strcpy(f->name, name);
+        f->why = strcpy(f->name + len, why);
+        r = map_add_str(&p->circles, f->name, f);
+        if (r < 0)
+                free(f);
+        return r;
+}
+
+static int on_circle(const Circle *c, void *userdata) {
+        Planner *p = userdata;
+        const Ordered *o = map_find_str(&p->ordered, c->path[0]);
+        _cleanup_free_ char *why = NULL;
+        char path[512];
+        int r = 0;
+
+        circle_tell(c, path, sizeof(path));
+        why = str_printf("%s:%u: the order goes in a circle: %s", o && o->path ? o->path : c->path[0],
+                         c->line, path);
+        for (size_t i = 0; i < c->n_units && r >= 0; i++)
+                r = why ? refuse_later(p, c->units[i], why) : -ENOMEM;
+        return r;
+}
+
+// Those that were not taken back, in their order; freed by the caller.
+static int list_ordered(const Planner *p, const char ***ret, size_t *ret_n) {
+        const char **names = calloc(p->ordered.count + 1, sizeof(*names));
+        size_t n = 0;
+
+        if (!names)
+                return -ENOMEM;
+        map_foreach (slot, &p->ordered) {
+                const Ordered *o = slot->value;
+
+                if (draft_has_order(p->batch, o->name))
+                        names[o->number] = o->name;
+        }
+        for (size_t i = 0; i < p->ordered.count; i++)
+                if (names[i])
+                        names[n++] = names[i];
+        *ret = names;
+        *ret_n = n;
+        return 0;
+}
+
+int request_judge_order(Planner *p) {
+        _cleanup_free_ const char **names = NULL;
+        size_t n = 0, before = p->circles.count;
+        int r;
+
+        if (!p->ops->circles || p->ordered.count == 0)
+                return 0;
+        r = list_ordered(p, &names, &n);
+        if (r < 0)
+                return r;
+        r = p->ops->circles(names, n, on_circle, p, p->userdata);
+        if (r >= 0 && p->circles.count > before && ++p->n_judged >= CIRCLE_ROUNDS_MAX)
+                for (size_t i = 0; i < n && r >= 0; i++)
+                        if (!map_find_str(&p->circles, names[i]))
+                                r = refuse_later(p, names[i], TOO_MANY_CIRCLES);
+        map_done_with(&p->ordered, free);
+        return r < 0 ? r : p->circles.count > before;
+}
+
+int request_refuse_circle(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        const Refusal *f = map_find_str(&p->circles, name);
+        int r = f ? request_fail(result, EINVAL, f->why) : 0;
+
+        return r < 0 || !f ? r : 1;
 }
 
 void request_circles_done(Planner *p) {
+        map_done_with(&p->ordered, free);
         map_done_with(&p->circles, free);
 }
 

@@ -21,9 +21,11 @@ typedef struct Planner {
         DraftMark start;           // of this request
         unsigned depth;            // of units that bring others along
         struct Planning *planning; // innermost unit that is being planned
-        Map circles;       // char * by name: units of the request whose dependencies make a circle, and why
-        bool more_circles; // it got more
-        Map contents;      // of the units that were planned (request-company.c)
+        Map files;                 // change->files: their numbers, from 1
+        Map ordered;         // Ordered by name (request-dependencies.c): units that get other dependencies
+        Map circles;         // Refusal by name (there, too): those whose order goes in a circle, and why
+        unsigned n_judged;   // times that there were such
+        Map contents;        // of the units that were planned (request-company.c)
         Replacers replacers; // of the state and of this request
         bool replacers_known, replacers_planned;
 } Planner;
@@ -43,6 +45,8 @@ typedef struct Source {
 // Plans a unit: 1: the result has an error, and what was put into the batch is to be taken back.
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
+// The number of the file that the client sent under that name, or -ENOENT.
+int request_find_file(const Planner *p, const char *name);
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
 
@@ -74,13 +78,16 @@ int request_note_content(Planner *p, const char *name, const UnitFile *file);
 void request_contents_done(Planner *p);
 
 // request-dependencies.c
-// All three: 0, 1: the result has an error, -EBUSY, -ENOMEM.
+// All of these: 0, 1: the result has an error, -EBUSY, -ENOMEM.
 // Before the unit is planned: that what it needs is known, and is started with it.
 int request_bring_dependencies(Planner *p, const char *name, const Source *source,
                                Argosy__Response__UnitResult *result);
-// Before its record is put: that its dependencies make no circle.
-int request_check_order(Planner *p, const char *name, const Source *source, const UnitOptions *options,
-                        Argosy__Response__UnitResult *result);
+// Before its record is put: that is the order that it is going to have. 0 or -ENOMEM.
+int request_note_order(Planner *p, const char *name, const Source *source, const UnitOptions *options);
+// When all units are planned: whether their order goes in a circle. 1: so it does, who is on one is known,
+// and everything is to be planned again from the beginning, without those. Each time at least one unit more
+// is refused, and only a few times one by one.
+int request_judge_order(Planner *p);
 // Who is stopped or restarted with it.
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 // 1: it was found to be part of a circle.

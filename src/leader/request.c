@@ -18,11 +18,19 @@ int request_fail(Argosy__Response__UnitResult *result, int status, const char *m
         return field_set(&result->message, message);
 }
 
-static int find_file(const Planner *p, const char *name) {
-        for (size_t i = 0; i < p->change->n_files; i++)
-                if (streq(p->change->files[i]->name, name))
-                        return (int) i;
-        return -ENOENT;
+static int number_files(Planner *p) {
+        const Argosy__Request__Change *c = p->change;
+
+        for (size_t i = 0; i < c->n_files; i++) // of two of the same name the first one counts
+                if (map_add_str(&p->files, c->files[i]->name, (void *) (i + 1)) == -ENOMEM)
+                        return -ENOMEM;
+        return 0;
+}
+
+int request_find_file(const Planner *p, const char *name) {
+        uintptr_t number = (uintptr_t) map_find_str(&p->files, name);
+
+        return number ? (int) number - 1 : -ENOENT;
 }
 
 // Parses a file that the client sent, once for all units that use it. 0, or -EINVAL with *ret_why.
@@ -86,11 +94,11 @@ static int take_spec(SpecEntry *spec, bool from_template, bool changes, Source *
 
 // Which file the client found for this name: its own, or that of its template.
 static int find_sent(const Planner *p, const char *name, const char *template, bool *ret_template) {
-        int i = find_file(p, name);
+        int i = request_find_file(p, name);
 
         *ret_template = false;
         if (i < 0 && template) {
-                i = find_file(p, template);
+                i = request_find_file(p, template);
                 *ret_template = true;
         }
         return i;
@@ -332,7 +340,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 return r < 0 ? r : 1;
         }
         if (r >= 0 && request_needs_file(p->change->verb))
-                r = request_check_order(p, name, source, options, result);
+                r = request_note_order(p, name, source, options);
         if (r == 0 && request_needs_file(p->change->verb))
                 r = request_check_company(p, name, source, options, result);
         if (r == 0 && request_needs_file(p->change->verb))
@@ -410,6 +418,8 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         int r;
 
         r = check_name(p, name, &kind, result);
+        if (r == 0)
+                r = request_refuse_circle(p, name, result);
         if (r != 0)
                 return r;
         if (!u && !request_needs_file(verb)) {
@@ -462,9 +472,7 @@ static int plan_some(Planner *p, Argosy__Response__Change *change, bool activato
                 r = FIELD_APPEND(change->units, change->n_units, result);
                 if (r < 0)
                         return r;
-                r = request_refuse_circle(p, name, result);
-                if (r == 0)
-                        r = request_plan_unit(p, name, result);
+                r = request_plan_unit(p, name, result);
                 if (r < 0)
                         return r;
                 if (r > 0)
@@ -473,10 +481,12 @@ static int plan_some(Planner *p, Argosy__Response__Change *change, bool activato
         return 0;
 }
 
+// 1: what was planned is to be taken back, and done again.
 static int plan_all(Planner *p, Argosy__Response__Change *change) {
         int r = plan_some(p, change, false);
 
-        return r < 0 ? r : plan_some(p, change, true); // they go where what they activate is
+        r = r < 0 ? r : plan_some(p, change, true); // they go where what they activate is
+        return r < 0 ? r : request_judge_order(p);
 }
 
 int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
@@ -494,17 +504,17 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draf
         p.parsed = calloc(change->n_files + 1, sizeof(*p.parsed));
         p.hashes = calloc(change->n_files + 1, sizeof(*p.hashes));
         if (response && p.parsed && p.hashes)
+                r = number_files(&p);
+        if (r >= 0)
                 r = plan_all(&p, response->change);
-        // Who was planned before the circle was closed belongs to it too: nothing of it is stored. Each time
-        // at least one unit more is refused at once.
-        while (r == 0 && p.more_circles) {
-                p.more_circles = false;
+        while (r > 0) {
                 draft_rollback(b, mark);
                 message_free(response);
                 response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
                 r = response ? plan_all(&p, response->change) : -ENOMEM;
         }
         map_done(&p.named);
+        map_done(&p.files);
         request_circles_done(&p);
         request_contents_done(&p);
         replacers_done(&p.replacers);

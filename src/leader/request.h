@@ -23,13 +23,14 @@
 // is stopped, unloaded or destroyed while something may still activate it is told so.
 //
 // What a unit needs on other nodes ([X-Argosy] Requires=, BindsTo=, Wants=) is started with it; who needs a
-// unit or is part of it is stopped, and restarted, with it. Dependencies that make a circle are refused, all
-// of those in the request that make it.
+// unit or is part of it is stopped, and restarted, with it. Dependencies that would make a circle once the
+// whole request is done are refused, all of those in the request that make it.
 //
 // Where a file comes from: the unit's own record, the file that the client found, the template's record, the
 // template's file that the client found, in this order. An instance keeps the content that it got; --replace
 // (and nothing else) takes over what the client found.
 
+#include "circles.h"
 #include "cluster-state.h"
 #include "dependencies.h"
 #include "draft.h"
@@ -49,18 +50,6 @@ typedef struct ChangePlace {
         size_t n_refusals;
 } ChangePlace;
 
-typedef struct ChangeOrder {
-        const char *name;
-        const struct UnitDependency *list;
-        size_t n;
-        bool known; // it has these already
-        char *text; // what goes in a circle
-        size_t size;
-        unsigned *line;
-        void (*member)(const char *name, void *userdata);
-        void *member_data;
-} ChangeOrder;
-
 typedef struct ChangeOps {
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
         // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more.
@@ -79,10 +68,12 @@ typedef struct ChangeOps {
         bool (*is_up)(const char *name, void *userdata);
         // As dependencies_each_on() of what the cluster has.
         bool (*each_dependent)(const char *name, DependencyEach each, void *each_data, void *userdata);
-        // Whether these dependencies of the unit, which the batch is about to get, make a circle: -ELOOP, as
-        // dependencies_check_cycle() has it. Else they are taken note of, for what is planned later. Nothing
-        // is done about what is known.
-        int (*order)(const ChangeOrder *order, void *userdata);
+        // The batch is about to give the unit these dependencies, in place of those that it has, if any. 0
+        // or -ENOMEM.
+        int (*order)(const char *name, const struct UnitDependency *list, size_t n, void *userdata);
+        // As circles_find(), of these units as the batch has them now.
+        int (*circles)(const char *const *names, size_t n, CircleFound found, void *found_data,
+                       void *userdata);
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "circles.h"
 #include "dependencies.h"
 #include "test.h"
 
@@ -127,35 +128,68 @@ static void nothing_stays_behind(void **state) {
 
 // ------------------------------------------------------------------------------------------------ circles
 
+enum { MANY = 2000, OF_EACH = 20 };
+
+static const char *asked; // may have no dependencies at all
+
 static bool in_batch(const char *name, void *userdata) {
-        return dependencies_has(&planned, name);
+        return dependencies_has(&planned, name) || (asked && streq(name, asked));
 }
 
-static void on_member(const char *name, void *userdata) {
+typedef struct Found {
+        char text[64 * 1024];
+        unsigned line, n; // circles
+        char units[16 * MANY];
+} Found;
+
+static Found found;
+
+static int on_circle(const Circle *c, void *userdata) {
+        assert_true(c->n > 0 && c->n_units > 0);
+        if (found.n++ == 0) {
+                circle_tell(c, found.text, sizeof(found.text));
+                found.line = c->line;
+        }
+        for (size_t i = 0; i < c->n_units; i++) {
+                strcat(found.units, found.n > 1 || i > 0 ? " " : "");
+                strcat(found.units, c->units[i]);
+        }
+        return 0;
 }
 
-static int check(const char *name, const char *other, unsigned kinds, const char *expected) {
-        const DependencyCheck c = {&g, &planned, in_batch, on_member, NULL};
+static CircleSearch search(void) {
+        memset(&found, 0, sizeof(found));
+        return (CircleSearch){.current = &g, .planned = &planned, .counts = in_batch, .found = on_circle};
+}
+
+// Whether the unit could have these. It keeps what it has.
+static bool closes(const char *name, const UnitDependency *list, size_t n) {
+        CircleSearch s = search();
+
+        asked = name;
+        assert_int_equal(dependencies_set(&planned, name, list, n), 0);
+        assert_int_equal(circles_find(&s, &name, 1), 0);
+        dependencies_forget(&planned, name);
+        asked = NULL;
+        assert_string_equal(found.units, found.n ? name : "");
+        return found.n > 0;
+}
+
+static void check(const char *name, const char *other, unsigned kinds, const char *expected) {
         const UnitDependency one = {(char *) other, kinds, 7};
-        char text[256] = "";
-        unsigned line = 0;
-        int r = dependencies_check_cycle(&c, name, &one, 1, text, sizeof(text), &line);
 
-        assert_string_equal(text, expected);
-        assert_int_equal(line, r ? 7 : 0);
-        return r;
+        assert_int_equal(closes(name, &one, 1), *expected != 0);
+        assert_string_equal(found.text, expected);
+        assert_int_equal(found.line, *expected ? 7 : 0);
 }
 
 static void a_circle_is_found_however_long_it_is(void **state) {
-        char *long_text;
-        unsigned line;
-
         set("a", "b", UNIT_AFTER);
         set("b", "c", UNIT_AFTER);
-        assert_int_equal(check("c", "d", UNIT_AFTER, ""), 0);
-        assert_int_equal(check("c", "a", UNIT_AFTER, "c after a after b after c"), -ELOOP);
-        assert_int_equal(check("c", "c", UNIT_AFTER, "c after c"), -ELOOP);
-        assert_int_equal(check("c", "a", UNIT_WANTS | UNIT_PART_OF, ""), 0); // no order
+        check("c", "d", UNIT_AFTER, "");
+        check("c", "a", UNIT_AFTER, "c after a after b after c");
+        check("c", "c", UNIT_AFTER, "c after c");
+        check("c", "a", UNIT_WANTS | UNIT_PART_OF, ""); // no order
         for (int i = 0; i < 1000; i++) {
                 char from[16], to[16];
 
@@ -163,38 +197,30 @@ static void a_circle_is_found_however_long_it_is(void **state) {
                 snprintf(to, sizeof(to), "x%d", i + 1);
                 set(from, to, UNIT_AFTER);
         }
-        long_text = calloc(1, 64 * 1024);
-        assert_int_equal(dependencies_check_cycle(&(DependencyCheck){.current = &g}, "x1000",
-                                                  &(UnitDependency){(char *) "x0", UNIT_AFTER, 1}, 1,
-                                                  long_text, 64 * 1024, &line),
-                         -ELOOP);
-        assert_non_null(strstr(long_text, "x499 after x500 after"));
-        free(long_text);
+        assert_true(closes("x1000", &(UnitDependency){(char *) "x0", UNIT_AFTER, 1}, 1));
+        assert_non_null(strstr(found.text, "x499 after x500 after"));
 }
 
 static void before_closes_a_circle_too(void **state) {
         const UnitDependency two[] = {{(char *) "a", UNIT_BEFORE, 7}, {(char *) "b", UNIT_AFTER, 8}};
-        const DependencyCheck c = {.current = &g};
-        char text[64];
-        unsigned line;
 
         set("a", "b", UNIT_BEFORE); // b after a
-        assert_int_equal(check("b", "a", UNIT_BEFORE, "b after a after b"), -ELOOP);
-        assert_int_equal(check("b", "a", UNIT_AFTER, ""), 0);
+        check("b", "a", UNIT_BEFORE, "b after a after b");
+        check("b", "a", UNIT_AFTER, "");
         set("c", "b", UNIT_AFTER);
-        assert_int_equal(check("a", "c", UNIT_AFTER, ""), 0); // its own old word does not count
-        assert_int_equal(dependencies_check_cycle(&c, "c", two, 2, text, sizeof(text), &line), -ELOOP);
-        assert_string_equal(text, "c after b after a after c");
-        assert_int_equal(line, 8);
+        check("a", "c", UNIT_AFTER, ""); // its own old word does not count
+        assert_true(closes("c", two, 2));
+        assert_string_equal(found.text, "c after b after a after c");
+        assert_int_equal(found.line, 8);
 }
 
 static void what_the_batch_brings_counts_instead_of_what_there_is(void **state) {
         set("a", "b", UNIT_AFTER);
-        assert_int_equal(check("b", "a", UNIT_AFTER, "b after a after b"), -ELOOP);
+        check("b", "a", UNIT_AFTER, "b after a after b");
         set_in(&planned, "a", "x", UNIT_AFTER); // it is about to depend on something else
-        assert_int_equal(check("b", "a", UNIT_AFTER, ""), 0);
+        check("b", "a", UNIT_AFTER, "");
         set_in(&planned, "x", "b", UNIT_AFTER);
-        assert_int_equal(check("b", "a", UNIT_AFTER, "b after a after x after b"), -ELOOP);
+        check("b", "a", UNIT_AFTER, "b after a after x after b");
 }
 
 enum { N = 24 };
@@ -235,10 +261,9 @@ static void what_is_refused_is_what_has_no_order(void **state) {
         for (int i = 0; i < 3000; i++) {
                 bool was_after[N], was_before[N];
                 UnitDependency list[3];
-                char names[N][8], text[1024], from[8];
-                unsigned a = draw(N), n = 0, line;
-                const DependencyCheck c = {.current = &g};
-                int r;
+                char names[N][8], from[8];
+                unsigned a = draw(N), n = 0;
+                bool refuse;
 
                 memcpy(was_after, after[a], sizeof(was_after));
                 memcpy(was_before, before[a], sizeof(was_before));
@@ -255,19 +280,108 @@ static void what_is_refused_is_what_has_no_order(void **state) {
                         n++;
                 }
                 snprintf(from, sizeof(from), "u%u", a);
-                r = dependencies_check_cycle(&c, from, list, n, text, sizeof(text), &line);
-                assert_int_equal(r, has_a_topological_order() ? 0 : -ELOOP);
-                if (r == 0) {
+                refuse = closes(from, list, n);
+                assert_int_equal(refuse, !has_a_topological_order());
+                if (!refuse) {
                         assert_int_equal(dependencies_set(&g, from, list, n), 0);
                         taken++;
                         continue;
                 }
-                assert_in_range(line, 1, n);
+                assert_in_range(found.line, 1, n);
                 memcpy(after[a], was_after, sizeof(was_after));
                 memcpy(before[a], was_before, sizeof(was_before));
                 refused++;
         }
         assert_true(refused > 100 && taken > 100);
+}
+
+// All at once: a unit is told exactly when it comes after itself, whatever the order of the names.
+static void of_a_whole_request_those_are_told_who_come_after_themselves(void **state) {
+        random_state = 7;
+        for (int i = 0; i < 300; i++) {
+                bool reach[N][N] = {};
+                char names[N][8], padded[sizeof(found.units) + 8];
+                const char *all[N];
+                unsigned n = 8 + draw(N - 8);
+                CircleSearch s;
+
+                for (unsigned a = 0; a < n; a++)
+                        snprintf(names[a], sizeof(names[a]), "u%u", a);
+                for (unsigned a = 0; a < n; a++) {
+                        UnitDependency list[2];
+                        unsigned k = 0;
+
+                        for (unsigned b = draw(3); k < b && k < 2; k++) {
+                                unsigned other = (a + 1 + draw(n - 1)) % n;
+                                bool is_before = draw(3) == 0;
+
+                                list[k] = (UnitDependency){names[other],
+                                                           is_before ? UNIT_BEFORE : UNIT_AFTER, 1};
+                                reach[is_before ? other : a][is_before ? a : other] = true;
+                        }
+                        assert_int_equal(dependencies_set(&planned, names[a], list, k), 0);
+                }
+                for (unsigned k = 0; k < n; k++)
+                        for (unsigned a = 0; a < n; a++)
+                                for (unsigned b = 0; b < n; b++)
+                                        reach[a][b] |= reach[a][k] && reach[k][b];
+                for (unsigned a = 0, from = draw(n); a < n; a++)
+                        all[a] = names[(from + a) % n];
+                s = search();
+                assert_int_equal(circles_find(&s, all, n), 0);
+                snprintf(padded, sizeof(padded), " %s ", found.units);
+                for (unsigned a = 0; a < n; a++) {
+                        char word[256];
+                        const char *at;
+
+                        snprintf(word, sizeof(word), " %s ", names[a]);
+                        at = strstr(padded, word);
+                        assert_int_equal(at != NULL, reach[a][a]);
+                        assert_true(!at || !strstr(at + 1, word)); // once
+                }
+                dependencies_done_all(&planned);
+        }
+}
+
+// Each unit comes after twenty random ones of those before it, so that there are very many ways from the
+// last one to the first. `back`: the first ones come after the last ones, too, and everything is one knot.
+static size_t count_steps(bool back, size_t *ret_edges) {
+        static char names[MANY][8];
+        const char *all[MANY];
+        CircleSearch s;
+        size_t edges = 0;
+
+        random_state = 3;
+        for (unsigned a = 0; a < MANY; a++)
+                snprintf(names[a], sizeof(names[a]), "u%u", a);
+        for (unsigned a = 0; a < MANY; a++) {
+                UnitDependency list[OF_EACH];
+                unsigned n = 0;
+
+                for (; n < OF_EACH && (a > 0 || back); n++)
+                        list[n] = (UnitDependency){
+                                names[back && a < OF_EACH ? MANY - 1 - draw(OF_EACH) : draw(a)],
+                                draw(2) ? UNIT_AFTER : UNIT_AFTER | UNIT_REQUIRES, n + 1};
+                edges += n;
+                assert_int_equal(dependencies_set(&planned, names[a], list, n), 0);
+                all[a] = names[a];
+        }
+        s = search();
+        assert_int_equal(circles_find(&s, all, MANY), 0);
+        dependencies_done_all(&planned);
+        *ret_edges = edges;
+        return s.n_steps;
+}
+
+static void a_tangle_costs_what_it_has_units_and_dependencies(void **state) {
+        size_t edges, steps = count_steps(false, &edges);
+
+        assert_int_equal(found.n, 0);
+        assert_true(edges > 39000);
+        assert_in_range(steps, edges, MANY + 2 * edges); // gathered and walked, each once
+        steps = count_steps(true, &edges);
+        assert_true(found.n > 0);
+        assert_true(steps <= MANY + (2 + CIRCLES_TOLD_MAX) * edges);
 }
 
 int main(void) {
@@ -281,6 +395,9 @@ int main(void) {
                 cmocka_unit_test_teardown(nothing_stays_behind, teardown),
                 cmocka_unit_test_teardown(a_circle_is_found_however_long_it_is, teardown),
                 cmocka_unit_test_teardown(before_closes_a_circle_too, teardown),
+                cmocka_unit_test_teardown(of_a_whole_request_those_are_told_who_come_after_themselves,
+                                          teardown),
+                cmocka_unit_test_teardown(a_tangle_costs_what_it_has_units_and_dependencies, teardown),
                 cmocka_unit_test_teardown(what_the_batch_brings_counts_instead_of_what_there_is, teardown),
                 cmocka_unit_test_teardown(what_is_refused_is_what_has_no_order, teardown),
         };

@@ -353,7 +353,8 @@ static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
         assert_non_null(rig_record(&g, "d.service"));
 }
 
-// One turns around what the other one said until now: only together they are no circle.
+// One turns around what the other one said until now: only together they are no circle, whoever is named
+// first.
 static void a_request_may_turn_an_order_around(void **state) {
         char *names[] = {"b.service", "a.service"};
         char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
@@ -361,19 +362,68 @@ static void a_request_may_turn_an_order_around(void **state) {
 
         change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
         replace = true;
-        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change; // first come, first judged
-        assert_int_equal(c->units[0]->status, EINVAL);
-        names[0] = "a.service";
-        names[1] = "b.service";
-        contents[0] = SERVICE;
-        contents[1] = SERVICE "[X-Argosy]\nAfter=a.service\n";
+        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
+        assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
+        contents[0] = SERVICE; // and back, now the one that drops its word comes first
+        contents[1] = SERVICE "[X-Argosy]\nAfter=b.service\n";
         c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
         replace = false;
         assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
         assert_string_equal(
-                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nAfter=b.service\nBefore=a.service\n"),
-                "c.service:5: the order goes in a circle: c.service after b.service after a.service after "
+                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
+                "c.service:5: the order goes in a circle: c.service after a.service after b.service after "
                 "c.service");
+}
+
+// b turns its order around, but a cannot drop its own: b's new word would close the circle with a's old one.
+static void who_is_refused_keeps_its_old_word(void **state) {
+        char *names[] = {"b.service", "a.service", "x.service", "y.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE "[X-Argosy]\nAfter=x.service\n",
+                            SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
+        Argosy__Response__Change *c;
+
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
+        replace = true;
+        c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
+        replace = false;
+        assert_string_equal(c->units[1]->message,
+                            "x.service:5: the order goes in a circle: x.service after a.service after "
+                            "x.service");
+        assert_string_equal(c->units[2]->message, c->units[1]->message);
+        assert_string_equal(c->units[0]->message,
+                            "b.service:5: the order goes in a circle: b.service after a.service after "
+                            "b.service");
+        assert_int_equal(c->units[3]->status, 0);
+        assert_null(rig_record(&g, "b.service"));
+}
+
+// Each one that is refused lets its old order close a circle with the new one of the next.
+static void circles_one_after_the_other_are_not_followed_for_ever(void **state) {
+        enum { CHAIN = 12 };
+        char names[CHAIN + 1][16], old[128], new[CHAIN + 1][128];
+        char *name[CHAIN + 1], *content[CHAIN + 1];
+        Argosy__Response__Change *c;
+
+        for (int i = 0; i <= CHAIN; i++) {
+                snprintf(names[i], sizeof(names[i]), "u%d.service", i);
+                name[i] = names[i];
+                content[i] = new[i];
+        }
+        for (int i = 0; i < CHAIN; i++) {
+                snprintf(old, sizeof(old), SERVICE "[X-Argosy]\n%sAfter=u%d.service\n", i ? "" : "#", i - 1);
+                change(SUBMIT, names[i], old);
+                snprintf(new[i], sizeof(new[i]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", i + 1);
+        }
+        snprintf(new[CHAIN], sizeof(new[CHAIN]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", CHAIN - 1);
+        replace = true;
+        c = change_many(SUBMIT, CHAIN + 1, name, content)->responses[0]->change;
+        replace = false;
+        for (int i = 0; i <= CHAIN; i++) {
+                assert_int_equal(c->units[i]->status, EINVAL);
+                assert_true(i < CHAIN ? rig_record(&g, names[i]) != NULL : !rig_record(&g, names[i]));
+        }
+        assert_non_null(strstr(c->units[CHAIN]->message, "goes in a circle: u12.service after u11.service"));
+        assert_non_null(strstr(c->units[CHAIN - 5]->message, "one circle after the other"));
 }
 
 static void what_is_required_must_be_known(void **state) {
@@ -713,6 +763,9 @@ int main(void) {
                         what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_new_leader_holds_back_the_same, setup, teardown),
                 cmocka_unit_test_setup_teardown(circles_are_refused_however_they_come_about, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(who_is_refused_keeps_its_old_word, setup, teardown),
+                cmocka_unit_test_setup_teardown(circles_one_after_the_other_are_not_followed_for_ever, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(nothing_of_a_circle_within_one_request_is_stored, setup,
                                                 teardown),

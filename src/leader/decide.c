@@ -60,10 +60,12 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 }
 
 static void wait_for_a_node(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->homeless))
-                u->untried = l->retry_homeless =
-                        true; // it may be its turn before others, or displace somebody
-        unit_set_homeless(l, u, true);
+        if (list_is_linked(&u->homeless))
+                homeless_ask(l, u); // there may be somebody now whom it is to join
+        else {
+                unit_set_homeless(l, u, true);
+                homeless_ask_first(l, u); // it may be its turn before others, or displace somebody
+        }
         unit_touch(l, u);
 }
 
@@ -194,31 +196,25 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         return place.node ? give_node(d, u, e, place.node) : placer_offer(d->placer, u);
 }
 
-static bool touches_homeless(const Decision *d) {
-        list_foreach (i, &d->leader->homeless)
-                if (draft_has_unit(&d->batch, CONTAINER_OF(i, Unit, homeless)->name))
-                        return true;
-        return false;
-}
-
 // Units without a node, and those that nobody took when they had to leave theirs, in the order of their
 // roles and priorities. None of them may be decided about in this batch already, nor is there to be little
-// room.
+// room. Those of which the Placement knows everything wait there for their turn, and are not looked at.
 static int decide_homeless(Decision *d) {
         Leader *l = d->leader;
         int r;
 
         if (!l->retry_homeless || !list_is_empty(&l->moving) ||
-            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || touches_homeless(d))
+            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || homeless_is_touched(l, &d->batch))
                 return 0;
         r = need_placer(d);
         if (r < 0)
                 return r;
         l->retry_homeless = false;
-        list_foreach_safe (i, &l->homeless) {
-                Unit *u = CONTAINER_OF(i, Unit, homeless);
+        list_foreach_safe (i, &l->asking) {
+                Unit *u = CONTAINER_OF(i, Unit, asking);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
+                l->n_asked++;
                 if (!still_has_to_move(d, u, e)) {
                         unit_set_homeless(l, u, false);
                         unit_touch(l, u);
@@ -226,6 +222,8 @@ static int decide_homeless(Decision *d) {
                         r = offer(d, u, e);
                 if (r < 0)
                         return r;
+                if (homeless_waits_by_itself(l, u))
+                        list_unlink(&u->asking);
         }
         return homeless_decide(l, &d->batch, d->placer);
 }

@@ -351,6 +351,21 @@ bool draft_has_request(const Draft *b, const void *id, size_t len) {
         return touched(b, 'r', id, len);
 }
 
+bool draft_each_unit(const Draft *b, bool (*each)(const char *name, void *userdata), void *userdata) {
+        for (size_t i = 0; i < b->touched.n; i++) {
+                const Key *key = b->touched.keys[i];
+                char name[KEY_MAX];
+
+                if (key->bytes[0] != 'u')
+                        continue;
+                memcpy(name, key->bytes + 1, key->len - 1);
+                name[key->len - 1] = 0;
+                if (each(name, userdata))
+                        return true;
+        }
+        return false;
+}
+
 bool draft_has_unit_since(const Draft *b, const char *name, DraftMark mark) {
         const Key *key = touched(b, 'u', name, strlen(name));
 

@@ -84,5 +84,7 @@ bool draft_uses_role(const Draft *b, const char *name);
 bool draft_has_pool(const Draft *b, const char *name);
 bool draft_has_host(const Draft *b, uint32_t host);
 bool draft_has_request(const Draft *b, const void *id, size_t len);
+// Calls `each` for the units that the batch touches, until it returns true; returns whether it did.
+bool draft_each_unit(const Draft *b, bool (*each)(const char *name, void *userdata), void *userdata);
 // Whether the unit was touched after `mark`.
 bool draft_has_unit_since(const Draft *b, const char *name, DraftMark mark);

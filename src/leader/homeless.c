@@ -22,13 +22,16 @@ enum {
 // ------------------------------------------------------------------------------------------------ who made
 // room
 
-void homeless_forget(Unit *u) {
+static void forget_giver(Unit *u) {
         list_unlink(&u->giver);
+        list_unlink(&u->displaced);
         u->makes_room = NULL;
-        list_foreach_safe (i, &u->givers) {
-                CONTAINER_OF(i, Unit, giver)->makes_room = NULL;
-                list_unlink(i);
-        }
+}
+
+void homeless_forget(Unit *u) {
+        forget_giver(u);
+        list_foreach_safe (i, &u->givers)
+                forget_giver(CONTAINER_OF(i, Unit, giver));
 }
 
 // It makes room as long as it has not ended, also when it has got another node or was destroyed meanwhile.
@@ -38,8 +41,7 @@ int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
         if (!*by || !cluster_state_find_unit(l->state, by))
                 return 0;
-        list_unlink(&u->giver);
-        u->makes_room = NULL;
+        forget_giver(u);
         other = unit_get(l, by);
         if (!other)
                 return -ENOMEM;
@@ -47,6 +49,7 @@ int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 return 0;
         u->makes_room = other;
         list_append(&other->givers, &u->giver);
+        list_append(&l->displaced, &u->displaced);
         return 0;
 }
 
@@ -73,29 +76,59 @@ const Unit *homeless_awaited(const Site *s) {
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ budgets
-
-static size_t count_ending(const Leader *l) {
-        size_t n = 0;
-
-        list_foreach (i, &l->homeless) {
-                const Unit *u = CONTAINER_OF(i, Unit, homeless);
-
-                if (!u->makes_room)
-                        continue;
-                list_foreach (k, &u->sites)
-                        n += is_ending(CONTAINER_OF(k, Site, by_unit));
-        }
-        return n;
-}
+// ------------------------------------------------------------------------------------------------ who is
+// asked
 
 static bool is_any(const char *name, void *userdata) {
         return true;
 }
 
-// It goes where the other one is, whatever room there is (follow.c), so it would be back at once.
+// It goes where the other one is, whatever room there is (follow.c): it is not displaced, since it would be
+// back at once, and has to be asked about.
 static bool has_mate(Leader *l, const Unit *u) {
         return mates_activated(&l->mates, u->name) || mates_find_activator(&l->mates, u->name, is_any, NULL);
+}
+
+void homeless_ask(Leader *l, Unit *u) {
+        if (list_is_linked(&u->homeless) && !list_is_linked(&u->asking))
+                list_append(&l->asking, &u->asking);
+}
+
+void homeless_ask_first(Leader *l, Unit *u) {
+        homeless_ask(l, u);
+        if (!list_is_linked(&u->untried))
+                list_append(&l->untried, &u->untried);
+        l->retry_homeless = true;
+}
+
+bool homeless_waits_by_itself(Leader *l, const Unit *u) {
+        return !u->node && !u->retry && u->place && !has_mate(l, u);
+}
+
+static bool is_homeless(const char *name, void *userdata) {
+        const Unit *u = unit_find(userdata, name);
+
+        return u && list_is_linked(&u->homeless);
+}
+
+bool homeless_is_touched(Leader *l, const Draft *b) {
+        return draft_each_unit(b, is_homeless, l);
+}
+
+// ------------------------------------------------------------------------------------------------ budgets
+
+static size_t count_ending(const Leader *l) {
+        size_t n = 0;
+
+        list_foreach (i, &l->displaced) {
+                const Unit *u = CONTAINER_OF(i, Unit, displaced);
+
+                if (!list_is_linked(&u->homeless))
+                        continue;
+                list_foreach (k, &u->sites)
+                        n += is_ending(CONTAINER_OF(k, Site, by_unit));
+        }
+        return n;
 }
 
 // What is decided about already is left alone.
@@ -139,13 +172,13 @@ static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
 // Whoever waits for them to be started hears now that nobody takes them. Who got a node has it when the
 // batch is committed.
 static void all_were_tried(Leader *l, const Draft *b) {
-        list_foreach (i, &l->homeless) {
-                Unit *u = CONTAINER_OF(i, Unit, homeless);
+        list_foreach_safe (i, &l->untried) {
+                Unit *u = CONTAINER_OF(i, Unit, untried);
 
-                if (u->untried && !draft_has_unit(b, u->name)) {
-                        u->untried = false;
-                        unit_touch(l, u);
-                }
+                if (draft_has_unit(b, u->name))
+                        continue;
+                list_unlink(i);
+                unit_touch(l, u);
         }
 }
 

@@ -184,9 +184,12 @@ struct Unit {
         ListNode global;   // in Leader.globals
         ListNode moving;   // in Leader.moving: the next batch finds it another node
         ListNode homeless; // in Leader.homeless: no node takes it, or it is stranded on a lost one
-        ListNode touched;  // in Leader.touched: waits are to look at it again
-        Due due;           // in Leader.dues: it is put into Leader.moving when its time comes
-        Retry *retry;      // NULL: it has not failed, or is not started again for it
+        ListNode asking;   // in Leader.asking, too: more than room decides about it
+        ListNode
+                untried; // in Leader.untried, too: no round has looked for a node since it lost its last one
+        ListNode touched; // in Leader.touched: waits are to look at it again
+        Due due;          // in Leader.dues: it is put into Leader.moving when its time comes
+        Retry *retry;     // NULL: it has not failed, or is not started again for it
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any
         uint32_t place;    // its number in the Placement + 1; 0: not there
@@ -197,12 +200,12 @@ struct Unit {
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
-        bool leaves;      // in its node's n_to_leave
-        bool judging;     // its waits are being walked over
-        bool untried;     // no round has looked for a node since it lost its last one
-        Unit *makes_room; // unit that it was displaced by, as long as that is known; NULL: none
-        ListNode giver;   // in that one's list
-        ListNode givers;  // Unit.giver: units that it displaced
+        bool leaves;        // in its node's n_to_leave
+        bool judging;       // its waits are being walked over
+        Unit *makes_room;   // unit that it was displaced by, as long as that is known; NULL: none
+        ListNode giver;     // in that one's list
+        ListNode displaced; // in Leader.displaced, while makes_room is set
+        ListNode givers;    // Unit.giver: units that it displaced
 };
 
 struct Site {
@@ -305,6 +308,8 @@ struct Leader {
         DueHeap retry_dues;                            // Retry.due
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool retry_homeless;                           // a node came or changed: somebody may take them now
+        ListNode asking, untried, displaced;           // Unit.*, of those in Leader.homeless
+        uint64_t n_asked;                              // that decide_homeless() looked at one by one
         bool globals_changed;
         bool braked;      // so many hosts were lost at once that their units stay where they are
         bool brake_due;   // that is to be judged again
@@ -487,6 +492,14 @@ Argosy__Response *roles_answer(Leader *l, const Argosy__Request *request); // Ro
 // One round over the units that are on no node and those that were offered (placer_offer()): whose turn
 // it is goes next, and what it may displace goes. 0 or -ENOMEM.
 int homeless_decide(Leader *l, Draft *b, Placer *placer);
+// The next turn that gives out nodes looks at the unit by itself, if it has none.
+void homeless_ask(Leader *l, Unit *u);
+void homeless_ask_first(Leader *l, Unit *u); // and there is to be one, since none has
+// Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
+// which it gets no node has nothing to do with it.
+bool homeless_waits_by_itself(Leader *l, const Unit *u);
+// Whether the batch touches one of them.
+bool homeless_is_touched(Leader *l, const Draft *b);
 int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
 void homeless_forget(Unit *u);
 // A unit that was displaced and still ends on this site's host, which is to have its room; NULL: none.

@@ -261,10 +261,14 @@ void site_count(Site *s) {
 void unit_set_homeless(Leader *l, Unit *u, bool homeless) {
         if (homeless == list_is_linked(&u->homeless))
                 return;
-        if (homeless)
+        if (homeless) {
                 list_append(&l->homeless, &u->homeless);
-        else
+                homeless_ask(l, u);
+        } else {
                 list_unlink(&u->homeless);
+                list_unlink(&u->asking);
+                list_unlink(&u->untried);
+        }
         if (u->node && u->leaves)
                 u->node->n_stuck = homeless ? u->node->n_stuck + 1 : u->node->n_stuck - 1;
 }

@@ -478,7 +478,7 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                         list_append(&l->moving, &u->moving);
         } else if (placed) {
                 unit_set_homeless(l, u, true);
-                u->untried = l->retry_homeless = true; // it may displace somebody
+                homeless_ask_first(l, u); // it may displace somebody
         }
         if (homeless_on_unit(l, u, e) < 0)
                 return -ENOMEM;
@@ -543,6 +543,9 @@ void registry_clear(Leader *l) {
         list_init(&l->moved);
         list_init(&l->ordering);
         list_init(&l->homeless);
+        list_init(&l->asking);
+        list_init(&l->untried);
+        list_init(&l->displaced);
         list_init(&l->globals);
         list_init(&l->touched);
         list_init(&l->outcomes);

@@ -52,7 +52,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                          failing_moves_at(l, u, e) == UINT64_MAX);
         WaitView v = {.record = e ? e->record : NULL,
                       .stranded = stranded,
-                      .untried = u->untried && list_is_linked(&u->homeless),
+                      .untried = list_is_linked(&u->untried),
                       .hosts_unheard = l->n_unheard > 0};
         _cleanup_free_ WaitSite *sites = NULL;
         size_t n = 0;

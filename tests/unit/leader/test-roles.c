@@ -141,6 +141,28 @@ static void who_waits_goes_by_the_weights_of_the_roles(void **state) {
         assert_int_equal(look("large")->units, 6);
 }
 
+// Whoever waits for room alone waits in the Placement: a turn that gives out one place looks at nobody else.
+static void a_turn_costs_what_it_gives_out_not_who_waits(void **state) {
+        enum { WAITING = 200, FREED = 5 };
+        uint64_t before;
+
+        slots(1, "9");
+        start_many("first", 9, "");
+        start_many("second", WAITING, "");
+        before = g.leader->n_asked;
+        assert_true(before <= 9 + WAITING); // each once, when it came
+        for (unsigned i = 0; i < FREED; i++) {
+                _cleanup_free_ char *gone = str_printf("first%u.service", i),
+                                    *next = str_printf("second%u.service", i);
+
+                assert_int_equal(at(next), 0);
+                rig_change(&g, UNLOAD, gone, NULL);
+                assert_int_not_equal(at(next), 0); // who came first
+        }
+        assert_int_equal(g.leader->n_asked, before);
+        assert_int_equal(look("default")->waiting, WAITING - FREED);
+}
+
 // Any weights, any sizes of units, in any order of coming: never further from the ideal than one unit.
 static void shares_are_fair_whatever_the_weights(void **state) {
         enum { ROLES = 3, UNITS = 36, TOTAL = 36 };
@@ -446,6 +468,7 @@ static void a_unit_goes_where_its_pool_is(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(a_turn_costs_what_it_gives_out_not_who_waits),
                 TEST(who_waits_goes_by_the_weights_of_the_roles),
                 TEST(shares_are_fair_whatever_the_weights),
                 TEST(a_limit_holds_is_told_and_can_be_raised),

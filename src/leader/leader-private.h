@@ -9,7 +9,8 @@
 //   forwards.c     requests that other hosts forward
 //   orders.c       records -> orders for agents
 //   decide.c       what goes into the next batch
-//   placer.c       what the Placement must know (placement.h), and questions to it
+//   placer.c       keeps the Placement (placement.h), and questions to it; what it must know of nodes and
+//                  units: placer-nodes.c, placer-units.c; of many units at once: placer-rounds.c
 //   placer-roles.c roles there, and what they have
 //   placer-spec.c  options and records in its words
 //   roles.c        requests about roles and pools

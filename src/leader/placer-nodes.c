@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Nodes and hosts in the Placement: looked at when somebody is about to place something, one comparison
+// each, and work for those that changed.
+#include <errno.h>
+
+#include "placer-private.h"
+#include "str.h"
+
+#define OFFERS_PREFIX "offers/"
+enum { OFFERS_MAX = 1000000000 };
+
+bool node_takes_units(const Node *n, const char **ret_why) {
+        const Host *h = n->host;
+        const char *why = NULL;
+
+        if (host_is_lost(h))
+                why = h->down ? "the node is shut down" : "the node is lost";
+        else if (h->leaving)
+                why = "the node is shutting down";
+        else if (h->lease.state == LEASE_SUSPECT)
+                why = "the node has not been heard of for a while";
+        else
+                why = n->reason ?: n->closed;
+        if (ret_why)
+                *ret_why = why;
+        return !why;
+}
+
+static PlacementState state_of(const Node *n) {
+        if (!node_takes_units(n, NULL))
+                return host_is_lost(n->host) ? PLACEMENT_LOST : PLACEMENT_CLOSED;
+        return n->host->attached ? PLACEMENT_OPEN : PLACEMENT_SECOND; // expected back within its lease
+}
+
+static int add_node(Leader *l, Node *n) {
+        PlacerTables *t = l->places;
+        Host *h = n->host;
+        uint32_t number;
+        int r = 0;
+
+        if (!h->place) {
+                r = placement_host_add(t->placement, &(PlacementVector){}, PLACEMENT_SIZE_ONE, &number);
+                if (r < 0)
+                        return r;
+                h->place = number + 1;
+        }
+        r = placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
+        if (r < 0)
+                return r;
+        n->place = number + 1;
+        n->place_labels = 0;
+        if (number >= t->n_nodes) {
+                size_t more = 2 * (size_t) number + 8;
+                Node **longer = realloc(t->nodes, more * sizeof *longer);
+
+                if (!longer)
+                        return -ENOMEM;
+                memset(longer + t->n_nodes, 0, (more - t->n_nodes) * sizeof *longer);
+                t->nodes = longer;
+                t->n_nodes = more;
+        }
+        t->nodes[number] = n;
+        return 0;
+}
+
+static int by_number(const void *a, const void *b) {
+        const Node *x = *(Node *const *) a, *y = *(Node *const *) b;
+
+        return (x->number > y->number) - (x->number < y->number);
+}
+
+// In the order of their numbers, which decides between equals.
+int placer_add_new_nodes(Leader *l) {
+        _cleanup_free_ Node **new = calloc(l->nodes.count + 1, sizeof *new);
+        size_t n = 0;
+        int r = 0;
+
+        if (!new)
+                return -ENOMEM;
+        map_foreach (slot, &l->nodes)
+                if (!((Node *) slot->value)->place)
+                        new[n++] = slot->value;
+        qsort(new, n, sizeof *new, by_number);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = add_node(l, new[i]);
+        if (n > 0)
+                l->places->hosts_revision = 0; // they need labels
+        return r;
+}
+
+int placer_label_nodes(Leader *l) {
+        int r = 0;
+
+        map_foreach (slot, &l->nodes) {
+                Node *n = slot->value;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
+
+                if (host && n->place && r >= 0)
+                        r = placer_label_node(l->places->placement, &l->places->patterns, l->state,
+                                              n->place - 1, host, n->manager, &n->place_labels);
+        }
+        l->places->hosts_revision = cluster_state_hosts_revision(l->state);
+        return r;
+}
+
+// What it says about cores and memory, and the labels offers/NAME=N about the rest.
+static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host) {
+        PlacementVector offers = {};
+        size_t prefix = strlen(OFFERS_PREFIX);
+
+        offers.of[PLACEMENT_CPU] = (int32_t) MIN_OF(h->cpu_milli, (uint32_t) INT32_MAX);
+        offers.of[PLACEMENT_MEMORY] = (int32_t) MIN_OF(h->memory_mib, (uint32_t) INT32_MAX);
+        for (size_t i = 0; i < host->n_labels; i++) {
+                int resource;
+                uint64_t n;
+
+                if (strncmp(host->labels[i]->key, OFFERS_PREFIX, prefix) != 0 ||
+                    !parse_u64(host->labels[i]->value, OFFERS_MAX, &n))
+                        continue;
+                resource = placement_find_resource(l->places->placement, host->labels[i]->key + prefix);
+                if (resource >= 0)
+                        offers.of[resource] = (int32_t) n;
+        }
+        placement_host_set(l->places->placement, h->place - 1, &offers, PLACEMENT_SIZE_ONE);
+}
+
+int placer_sync_nodes(Leader *l, uint32_t without_host) {
+        Placement *p = l->places->placement;
+        int r = placer_add_new_nodes(l);
+        bool relabelled = l->places->hosts_revision != cluster_state_hosts_revision(l->state);
+
+        if (r >= 0 && relabelled)
+                r = placer_label_nodes(l);
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+                Host *h = n->host;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
+                bool out = h->number == without_host || !host;
+
+                if (r < 0 || !n->place)
+                        continue;
+                if (host && (relabelled || h->offers_changed))
+                        sync_offers(l, h, host);
+                h->offers_changed = false;
+                r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n),
+                                             leader_now(l));
+                if (r >= 0)
+                        r = placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
+        }
+        return r;
+}
+
+void placer_on_node_freed(Leader *l, Node *n) {
+        if (!l->places || !n->place)
+                return;
+        l->places->nodes[n->place - 1] = NULL;
+        if (placement_node_remove(l->places->placement, n->place - 1) < 0)
+                l->pause_us = leader_now(l);
+        n->place = 0;
+        if (list_is_empty(&n->host->nodes) || n->of_host.next == n->of_host.prev) {
+                bool last = true;
+
+                list_foreach (i, &n->host->nodes)
+                        last &= CONTAINER_OF(i, Node, of_host) == n;
+                if (last && n->host->place) {
+                        placement_host_remove(l->places->placement, n->host->place - 1);
+                        n->host->place = 0;
+                }
+        }
+}
+
+bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
+
+        return host && placer_admits(l->state, host, n->manager, options);
+}
+
+int placer_tell_hosts_again(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+                const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
+
+                if (host && h->place)
+                        sync_offers(l, h, host);
+        }
+        return placer_label_nodes(l);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units in the Placement: as their records are, and, as long as a Placer lives, those that have none.
+#include <errno.h>
+
+#include "placer-private.h"
+
+// Makes room for another list of patterns. It goes through all units. 1: there is room now.
+static int forget_patterns(Leader *l) {
+        bool used[PLACER_PATTERNS_MAX] = {};
+        int r = 0;
+
+        map_foreach (slot, &l->units) {
+                const UnitEntry *e = cluster_state_find_unit(l->state, ((Unit *) slot->value)->name);
+                UnitOptions *options = NULL;
+
+                if (r < 0 || !e || unit_options_of(e, &options) < 0)
+                        continue;
+                if (options->managers)
+                        r = placer_patterns_mark(&l->places->patterns, options->managers, used);
+                unit_options_unref(options);
+        }
+        return r < 0 ? r : placer_patterns_sweep(&l->places->patterns, used);
+}
+
+static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
+        PlacerTables *t = l->places;
+        bool new = false;
+        int r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
+
+        if (r == -ENOSPC && t->patterns.n == PLACER_PATTERNS_MAX && options->managers) {
+                int room = forget_patterns(l);
+
+                if (room < 0)
+                        return room;
+                if (room)
+                        r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
+        }
+        if (new) {
+                int told = placer_tell_hosts_again(l);
+
+                r = r < 0 ? r : told;
+        }
+        return r;
+}
+
+// The unit of this name there, made if need be: with a record, named by somebody's options, or a guest.
+int placer_get_unit(Leader *l, const char *name, bool guest, uint32_t *ret) {
+        PlacerTables *t = l->places;
+        const Guest *known = map_find_str(&t->guests, name);
+        Unit *u = unit_find(l, name);
+        uint32_t number;
+        Guest *g;
+        int r;
+
+        if (u && u->place) {
+                *ret = u->place - 1;
+                return 0;
+        }
+        if (known) {
+                *ret = known->unit;
+                return 0;
+        }
+        if (!guest) {
+                u = unit_get(l, name);
+                if (!u)
+                        return -ENOMEM;
+                r = placement_unit_add(t->placement, u->name, t->anything, t->role, 0, ret);
+                if (r >= 0)
+                        u->place = *ret + 1;
+                for (const Exclusion *x = u->exclusions; x && r >= 0; x = x->next)
+                        r = placer_on_exclusion(l, u, x->node, true);
+                return r;
+        }
+        g = calloc(1, sizeof *g + strlen(name) + 1);
+        if (!g)
+                return -ENOMEM;
+        strcpy(g->name, name);
+        r = placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &number);
+        if (r >= 0)
+                r = map_add_str(&t->guests, g->name, g);
+        if (r < 0) {
+                free(g);
+                return r;
+        }
+        *ret = g->unit = number;
+        return 0;
+}
+
+static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
+        Placement *p = l->places->placement;
+        int r = 0;
+
+        placement_unit_unfollow(p, unit);
+        for (char **m = mates; m && *m && r >= 0; m++) {
+                uint32_t target;
+                Unit *mate;
+
+                if (streq(*m, name))
+                        continue;
+                r = placer_get_unit(l, *m, false, &target);
+                mate = unit_find(l, *m);
+                if (mate)
+                        mate->followed = true;
+                if (r >= 0)
+                        r = placement_unit_follow(p, unit, target);
+        }
+        return r == -ELOOP || r == -E2BIG ? 0 : r; // then it is as if it named fewer
+}
+
+// Gives the unit the class that its options mean.
+int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
+        Placement *p = l->places->placement;
+        uint32_t class, role = placer_role_of(l->places, options);
+        int r = class_of(l, name, options, &class);
+
+        if (r < 0)
+                return r;
+        placement_unit_set_preemptible(p, unit, options->preemptible);
+        if (placement_unit_class(p, unit) != class || placement_unit_role(p, unit) != role ||
+            placement_unit_priority(p, unit) != options->priority)
+                r = placement_unit_change(p, unit, class, role, options->priority);
+        placement_class_unref(p, class);
+        return r < 0 ? r : set_mates(l, name, unit, options->same_node);
+}
+
+static int put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
+        Placement *p = l->places->placement;
+        const Argosy__UnitRecord *r = e ? e->record : NULL;
+        bool placed = r && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
+        const Node *n = placed && r->node ? node_find(l, r->node) : NULL;
+        int error;
+
+        if (!placed)
+                return placement_unit_want(p, u->place - 1, false);
+        if (n && !n->place) {
+                error = placer_add_new_nodes(l);
+                error = error < 0 ? error : placer_label_nodes(l);
+                if (error < 0)
+                        return error;
+        }
+        error = placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
+        return error < 0 ? error : placement_unit_want(p, u->place - 1, true);
+}
+
+// What a unit is whose options cannot be had is not known: it counts, and demands nothing.
+int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+        UnitOptions *options = NULL;
+        uint32_t unit;
+        int r;
+
+        if (!e && !u->place)
+                return 0;
+        if (map_find_str(&l->places->guests, u->name))
+                return 0; // a Placer has it; looked at again when that is freed
+        r = placer_get_unit(l, u->name, false, &unit);
+        r = r < 0 ? r : placement_unit_release(l->places->placement, unit, false);
+        if (r >= 0 && e && unit_options_of(e, &options) >= 0) // also of global ones: who conflicts with them
+                r = placer_set_options(l, u->name, unit, options);
+        unit_options_unref(options);
+        if (r == -ENOSPC || r == -EINVAL)
+                r = 0;
+        r = r < 0 ? r : put_unit(l, u, e);
+        if (r >= 0 && !e && !u->followed) {
+                placement_unit_remove(l->places->placement, unit);
+                u->place = 0;
+        }
+        return r;
+}
+
+void placer_on_unit_freed(Leader *l, Unit *u) {
+        if (l->places && u->place)
+                placement_unit_remove(l->places->placement, u->place - 1);
+        u->place = 0;
+}
+
+int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
+        const Node *n = node ? node_find(l, node) : NULL;
+
+        if (!l->places || !u->place || (node && (!n || !n->place)))
+                return 0;
+        if (!excluded)
+                return placement_unit_readmit(l->places->placement, u->place - 1,
+                                              n ? n->place - 1 : PLACEMENT_NONE);
+        return placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1, PLACEMENT_NEVER);
+}
+
+bool placer_may_conflict(const Leader *l, const Unit *u) {
+        return l->places && u->place && placement_may_conflict(l->places->placement, u->place - 1);
+}
+
+bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n) {
+        return placer_may_conflict(l, u) && n->place &&
+               placement_conflict_on(l->places->placement, u->place - 1, n->place - 1);
+}
+
+bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
+        return a->place && b->place &&
+               placement_conflict_between(l->places->placement, a->place - 1, b->place - 1);
+}
+
+bool placer_must_go(const Leader *l, const Unit *u) {
+        return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
+}
+
+bool placer_is_replaced(const Leader *l, const Unit *u) {
+        return u->place && placement_unit_replaced(l->places->placement, u->place - 1);
+}
+
+static void drive_out(Leader *l, Unit *u) {
+        if (placer_is_replaced(l, u) && !list_is_linked(&u->moving))
+                list_append(&l->moving, &u->moving);
+}
+
+void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
+        const UnitFile *file;
+
+        if (!u->node)
+                return;
+        drive_out(l, u);
+        if (spec_entry_file(e->spec, &file) < 0 || !file->replaces)
+                return;
+        list_foreach (i, &u->node->placed)
+                drive_out(l, CONTAINER_OF(i, Unit, placed));
+}
+
+void placer_look_at_followers(Leader *l, const char *name) {
+        const Unit *target = unit_find(l, name);
+        uint32_t unit = PLACEMENT_NONE, i = 0;
+
+        if (!target || !target->place)
+                return;
+        while (placement_unit_follower(l->places->placement, target->place - 1, i++, &unit)) {
+                Unit *u = unit_find(l, placement_unit_name(l->places->placement, unit));
+
+                if (u && u->recorded && !list_is_linked(&u->moving) && !list_is_linked(&u->homeless))
+                        list_append(&l->moving, &u->moving);
+                else if (u && list_is_linked(&u->homeless))
+                        l->retry_homeless = true;
+        }
+}

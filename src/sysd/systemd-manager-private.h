@@ -26,6 +26,7 @@
 #include "fair-queue.h"
 #include "list.h"
 #include "map.h"
+#include "name-table.h"
 #include "systemd-manager.h"
 #include "systemd-message.h"
 #include "unit-cgroups.h"
@@ -154,7 +155,7 @@ struct SystemdManager {
         void (*closed)(void *userdata);
         void *closed_userdata;
 
-        Map units;
+        NameTable units;
         Words words;                     // sub-states and results
         ListNode dirty, fetch, suspects; // of SystemdUnitWork
         size_t n_later, later_at;        // units that have `later`, and how far in `units`

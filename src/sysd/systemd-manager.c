@@ -197,10 +197,14 @@ int systemd_manager_watch(SystemdManager *m, SystemdUnit *w, const char *name) {
 
         if (strlen(name) > UNIT_NAME_MAX)
                 return -EINVAL;
-        r = map_add_str(&m->units, name, w);
-        if (r < 0)
-                return r;
+        if (name_table_find(&m->units, name))
+                return -EEXIST;
         *w = (SystemdUnit){.name = name, .checked = m->check_round}; // its turn comes in the next round
+        r = name_table_add(&m->units, w);
+        if (r < 0) {
+                w->name = NULL;
+                return r;
+        }
         unit_runtime_init(&w->runtime);
         if (m->units.count % SYSTEMD_CHECK_CHUNK == 1)
                 manager_hasten_check(m);
@@ -213,20 +217,18 @@ int systemd_manager_watch(SystemdManager *m, SystemdUnit *w, const char *name) {
 void systemd_manager_unwatch(SystemdManager *m, SystemdUnit *w) {
         if (!w->name)
                 return;
-        map_take_str(&m->units, w->name);
+        name_table_take(&m->units, w->name);
         manager_want_no_more(m, w);
         work_free(w);
         w->name = NULL;
 }
 
 SystemdUnit *systemd_manager_find(const SystemdManager *m, const char *name) {
-        return map_find_str(&m->units, name);
+        return name_table_find(&m->units, name);
 }
 
 SystemdUnit *systemd_manager_next(const SystemdManager *m, size_t *iter) {
-        MapSlot *slot = map_next(&m->units, iter);
-
-        return slot ? slot->value : NULL;
+        return name_table_next(&m->units, iter);
 }
 
 // ---- connection
@@ -479,7 +481,7 @@ static void manager_free(SystemdManager *m) {
                 work_free(w);
                 w->name = NULL;
         }
-        map_done(&m->units);
+        name_table_done(&m->units);
         words_done(&m->words);
         map_done(&m->jobs_queued);
         fair_queue_done(&m->starts);
@@ -543,6 +545,10 @@ static int init_timer(SystemdManager *m, uv_timer_t *timer) {
         return r;
 }
 
+static const char *unit_name_of(const void *unit) {
+        return ((const SystemdUnit *) unit)->name;
+}
+
 int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata,
                         SystemdManager **ret) {
         uint64_t period_us = config->check_period_us ?: SYSTEMD_CHECK_PERIOD_S * UINT64_C(1000000);
@@ -563,6 +569,7 @@ int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void
                 .ops = *ops,
                 .userdata = userdata,
                 .retry_ms = RETRY_MIN_MS,
+                .units = {.name_of = unit_name_of},
         };
         if (config->cgroup_root)
                 m->cgroup_root = strdup(config->cgroup_root);

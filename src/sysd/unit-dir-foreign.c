@@ -96,7 +96,7 @@ static char *foreign_elsewhere(const UnitDir *d, const char *name, const char *t
 }
 
 char *unit_dir_foreign(UnitDir *d, const char *name) {
-        const Entry *e = map_find_str(&d->entries, name);
+        const Entry *e = name_table_find(&d->entries, name);
         bool instance = unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE;
         _cleanup_free_ char *template = instance ? unit_name_template(name) : NULL;
         char *path;

@@ -22,6 +22,7 @@
 
 #include "list.h"
 #include "map.h"
+#include "name-table.h"
 #include "slab.h"
 #include "unit-dir.h"
 #include "unit-install.h"
@@ -63,7 +64,8 @@ struct UnitDir {
         char **foreign;
         Map survey; // name -> ForeignName, if `surveyed`
         bool surveyed;
-        Map entries, templates;
+        NameTable entries;
+        Map templates;
         Slab slab;     // of entries
         char **slices; // names of the slices that entries are in, each once
         size_t n_slices;

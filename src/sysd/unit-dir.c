@@ -29,6 +29,10 @@ static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         return 0;
 }
 
+static const char *entry_name(const void *entry) {
+        return ((const Entry *) entry)->name;
+}
+
 int unit_dir_new_at(int fd, const char *dir, const char *const *search_dirs, UnitDir **ret) {
         _cleanup_(unit_dir_freep) UnitDir *d = calloc(1, sizeof(*d));
         int r;
@@ -38,6 +42,7 @@ int unit_dir_new_at(int fd, const char *dir, const char *const *search_dirs, Uni
                 return -ENOMEM;
         }
         d->fd = fd;
+        d->entries.name_of = entry_name;
         d->path = strdup(dir);
         if (!d->path)
                 return -ENOMEM;
@@ -80,9 +85,8 @@ UnitDir *unit_dir_free(UnitDir *d) {
         if (!d)
                 return NULL;
         unit_dir_survey_end(d);
-        map_foreach (slot, &d->entries)
-                entry_done(d, slot->value);
-        map_done(&d->entries);
+        name_table_foreach(e, &d->entries) entry_done(d, e);
+        name_table_done(&d->entries);
         map_done_with(&d->templates, template_done);
         for (size_t i = 0; i < d->n_slices; i++)
                 free(d->slices[i]);
@@ -212,7 +216,7 @@ static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
                 return NULL;
         list_init(&e->in_template);
         strcpy(e->name, name);
-        if ((from_template && entry_find_template(d, e) < 0) || map_add_str(&d->entries, e->name, e) < 0) {
+        if ((from_template && entry_find_template(d, e) < 0) || name_table_add(&d->entries, e) < 0) {
                 list_unlink(&e->in_template);
                 entry_done(d, e);
                 return NULL;
@@ -222,7 +226,7 @@ static Entry *entry_new(UnitDir *d, const char *name, bool from_template) {
 
 static void entry_free(UnitDir *d, Entry *e) {
         list_unlink(&e->in_template);
-        map_take_str(&d->entries, e->name);
+        name_table_take(&d->entries, e->name);
         entry_done(d, e);
 }
 
@@ -321,7 +325,7 @@ int unit_dir_adopt(UnitDir *d, const char *name, bool from_template, const Hash 
         r = name_check(name, from_template) ?: slice_check(slice);
         if (r < 0)
                 return r;
-        if (map_find_str(&d->entries, name))
+        if (name_table_find(&d->entries, name))
                 return -EEXIST;
         e = entry_new(d, name, from_template);
         if (!e)
@@ -343,7 +347,7 @@ static void template_lost(Template *t) {
 }
 
 int unit_dir_check(UnitDir *d, const char *name) {
-        Entry *e = map_find_str(&d->entries, name);
+        Entry *e = name_table_find(&d->entries, name);
         Hash spec;
 
         if (!e)
@@ -363,7 +367,7 @@ int unit_dir_check(UnitDir *d, const char *name) {
 }
 
 bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec) {
-        const Entry *e = map_find_str(&d->entries, name);
+        const Entry *e = name_table_find(&d->entries, name);
 
         if (e && ret_spec)
                 *ret_spec = *entry_spec(e);
@@ -371,7 +375,7 @@ bool unit_dir_find(const UnitDir *d, const char *name, Hash *ret_spec) {
 }
 
 bool unit_dir_is_enabled(const UnitDir *d, const char *name) {
-        const Entry *e = map_find_str(&d->entries, name);
+        const Entry *e = name_table_find(&d->entries, name);
 
         return e && e->enabled;
 }
@@ -383,7 +387,7 @@ static const char *item_slice(const UnitDirItem *item) {
 }
 
 static Entry *entry_of(UnitDir *d, const UnitDirItem *item) {
-        Entry *e = item->error == 0 ? map_find_str(&d->entries, item->name) : NULL;
+        Entry *e = item->error == 0 ? name_table_find(&d->entries, item->name) : NULL;
 
         return e && entry_item(e) == item ? e : NULL; // NULL also: has nothing to do
 }
@@ -465,7 +469,7 @@ static Entry *entry_new_to_write(UnitDir *d, const UnitDirItem *item) {
 }
 
 static int begin_write(UnitDir *d, UnitDirItem *item) {
-        Entry *e = map_find_str(&d->entries, item->name);
+        Entry *e = name_table_find(&d->entries, item->name);
         Template *t;
         int r;
 
@@ -495,7 +499,7 @@ static int begin_write(UnitDir *d, UnitDirItem *item) {
 }
 
 static int begin_remove(UnitDir *d, UnitDirItem *item) {
-        Entry *e = map_find_str(&d->entries, item->name);
+        Entry *e = name_table_find(&d->entries, item->name);
 
         if (!e)
                 return 0;
@@ -669,7 +673,7 @@ static void step(UnitDir *d, UnitDirItem *items, size_t n, int (*run)(UnitDir *,
 // What stays behind a failed write is ours, in a state that is not known: it is kept and written again, or
 // removed, later. Only a unit that never got anything on the disk is forgotten.
 static void end_item(UnitDir *d, UnitDirItem *item) {
-        Entry *e = map_find_str(&d->entries, item->name);
+        Entry *e = name_table_find(&d->entries, item->name);
         EntryMore *m;
         Template *t;
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include <stdio.h>
+
+#include "name-table.h"
+
+typedef struct Item {
+        char name[16];
+        bool there, visited;
+} Item;
+
+enum { N_ITEMS = 3000 };
+
+static Item items[N_ITEMS];
+
+static const char *item_name(const void *item) {
+        return ((const Item *) item)->name;
+}
+
+static void name_items(unsigned first) {
+        for (unsigned i = 0; i < N_ITEMS; i++) {
+                items[i] = (Item){};
+                snprintf(items[i].name, sizeof(items[i].name), "u@%u", first + i);
+        }
+}
+
+// Random adds and takes, compared with a plain array after every step on a sample.
+static void finds_what_was_added_and_nothing_else(void **state) {
+        NameTable t = {.name_of = item_name};
+        size_t count = 0;
+
+        srand(7);
+        name_items(0);
+        for (int step = 0; step < 100000; step++) {
+                Item *it = &items[rand() % N_ITEMS], *probe = &items[rand() % N_ITEMS];
+
+                if (it->there) {
+                        assert_ptr_equal(name_table_take(&t, it->name), it);
+                        assert_null(name_table_take(&t, it->name));
+                        count--;
+                } else {
+                        assert_int_equal(name_table_add(&t, it), 0);
+                        assert_int_equal(name_table_add(&t, it), -EEXIST);
+                        count++;
+                }
+                it->there = !it->there;
+                assert_int_equal(t.count, count);
+                assert_ptr_equal(name_table_find(&t, probe->name), probe->there ? probe : NULL);
+        }
+        name_table_done(&t);
+}
+
+// Whatever comes and goes, at most three quarters are full, and a table that grew to its size is more than
+// three eighths full.
+static void has_slots_for_what_it_holds(void **state) {
+        NameTable t = {.name_of = item_name};
+
+        name_items(0);
+        for (size_t i = 0; i < N_ITEMS; i++) {
+                assert_int_equal(name_table_add(&t, &items[i]), 0);
+                assert_true(4 * t.count <= 3 * t.n_slots);
+                assert_true(t.n_slots == 8 || 8 * t.count > 3 * t.n_slots);
+        }
+        name_table_done(&t);
+}
+
+// Another object of the same name is refused, and what is there stays.
+static void keeps_the_first_of_a_name(void **state) {
+        NameTable t = {.name_of = item_name};
+        Item first = {.name = "one"}, second = {.name = "one"};
+
+        assert_null(name_table_find(&t, "one"));
+        assert_null(name_table_take(&t, "one"));
+        assert_int_equal(name_table_add(&t, &first), 0);
+        assert_int_equal(name_table_add(&t, &second), -EEXIST);
+        assert_ptr_equal(name_table_find(&t, "one"), &first);
+        name_table_done(&t);
+        assert_null(name_table_find(&t, "one"));
+        assert_int_equal(name_table_add(&t, &second), 0);
+        assert_ptr_equal(name_table_find(&t, "one"), &second);
+        name_table_done(&t);
+}
+
+// Every object is met exactly once although most are removed as soon as they were met.
+static void may_take_while_walking(void **state) {
+        for (unsigned round = 0; round < 50; round++) {
+                NameTable t = {.name_of = item_name};
+                size_t met = 0, left = 0, n = 1 + (size_t) (rand() % N_ITEMS);
+
+                name_items(round * 100000);
+                for (size_t i = 0; i < n; i++)
+                        assert_int_equal(name_table_add(&t, &items[i]), 0);
+                name_table_foreach(object, &t) {
+                        Item *it = object;
+
+                        assert_false(it->visited);
+                        it->visited = true;
+                        met++;
+                        if ((it - items) % 3)
+                                assert_ptr_equal(name_table_take(&t, it->name), it);
+                        else
+                                left++;
+                }
+                assert_int_equal(met, n);
+                assert_int_equal(t.count, left);
+                name_table_done(&t);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(finds_what_was_added_and_nothing_else),
+                cmocka_unit_test(has_slots_for_what_it_holds),
+                cmocka_unit_test(keeps_the_first_of_a_name),
+                cmocka_unit_test(may_take_while_walking),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

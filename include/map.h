@@ -5,7 +5,7 @@
 //
 // The map owns neither keys nor values: a key usually lives inside its value and must stay unchanged while
 // it is in the map. Iteration order is arbitrary; entries may be taken while iterating with map_foreach(),
-// none may be added.
+// none may be added; a slot is not to be looked at after something was taken.
 
 #include <stdbool.h>
 

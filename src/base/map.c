@@ -2,7 +2,8 @@
 //
 // Open addressing with linear probing, at most 3/4 full. Removal shifts the following entries back instead
 // of leaving tombstones, so lookups stay short however long the map lives; see map_next() for why one may
-// remove while walking.
+// remove while walking. The slots of many are given back with the last of them: a map of what is under way
+// costs nothing when nothing is.
 
 #include <errno.h>
 #include <sys/random.h>
@@ -154,7 +155,8 @@ void *map_take(Map *m, const void *key, size_t key_len) {
                 }
         }
         m->slots[hole] = (MapSlot){};
-        m->count--;
+        if (--m->count == 0 && m->n_slots > MAP_MIN_SLOTS)
+                map_done(m);
         return value;
 }
 

@@ -94,7 +94,8 @@ void *name_table_take(NameTable *t, const char *name) {
                 }
         }
         t->slots[hole] = NULL;
-        t->count--;
+        if (--t->count == 0 && t->n_slots > TABLE_MIN_SLOTS)
+                name_table_done(t);
         return object;
 }
 

@@ -75,11 +75,33 @@ static void hashes_as_published(void **state) {
         assert_true(map_hash(data, sizeof(data)) == UINT64_C(0xa129ca6149be45e5));
 }
 
+// What was needed for many is not kept for none.
+static void gives_back_the_slots_of_many(void **state) {
+        static Item items[N_ITEMS];
+        Map m = {};
+
+        for (uint32_t i = 0; i < N_ITEMS; i++) {
+                items[i] = (Item){.key = i};
+                assert_int_equal(map_add(&m, &items[i].key, sizeof(items[i].key), &items[i]), 0);
+        }
+        map_foreach (slot, &m) {
+                Item *it = slot->value;
+
+                assert_ptr_equal(map_take(&m, &it->key, sizeof(it->key)), it);
+        }
+        assert_int_equal(m.count, 0);
+        assert_true(m.n_slots <= 8);
+        assert_int_equal(map_add(&m, &items[0].key, sizeof(items[0].key), &items[0]), 0);
+        assert_ptr_equal(map_find(&m, &items[0].key, sizeof(items[0].key)), &items[0]);
+        map_done(&m);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(hashes_as_published),
                 cmocka_unit_test(finds_what_was_added_and_nothing_else),
                 cmocka_unit_test(may_take_while_walking),
+                cmocka_unit_test(gives_back_the_slots_of_many),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,10 @@ static void may_take_while_walking(void **state) {
                 }
                 assert_int_equal(met, n);
                 assert_int_equal(t.count, left);
+                name_table_foreach(object, &t)
+                        assert_ptr_equal(name_table_take(&t, item_name(object)), object);
+                assert_int_equal(t.count, 0);
+                assert_true(t.n_slots <= 8); // what was needed for many is not kept for none
                 name_table_done(&t);
         }
 }

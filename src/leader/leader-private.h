@@ -8,7 +8,8 @@
 //   sessions.c     hosts: links, attach and welcome, beats, losing a host
 //   forwards.c     requests that other hosts forward
 //   orders.c       records -> orders for agents
-//   decide.c       what goes into the next batch
+//   decide.c       what goes into the next batch; decide-moves.c: who gets another node; decide-changes.c:
+//                  what clients want of units
 //   placer.c       keeps the Placement (placement.h), and questions to it; what it must know of nodes and
 //                  units: placer-nodes.c, placer-units.c; of many units at once: placer-rounds.c
 //   placer-roles.c roles there, and what they have

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Changes: request.c says what they mean, and asks here what it must know of the cluster.
+#include <errno.h>
+
+#include "decide-private.h"
+#include "dry-run.h"
+#include "message.h"
+#include "request.h"
+#include "response.h"
+#include "str.h"
+
+static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
+                    void *userdata) {
+        Decision *d = userdata;
+        PlacerAnswer place;
+        int r;
+
+        ret->node = follow_node(d->leader, &d->batch, name, activates, options);
+        ret->possible = ret->node;
+        if (ret->node)
+                return 0;
+        r = decision_need_placer(d);
+        if (r < 0)
+                return r;
+        r = placer_place(d->placer, name, options, true, &place);
+        if (r < 0)
+                return r;
+        *ret = (ChangePlace){
+                .node = place.node,
+                .possible = place.possible,
+                .refusals = place.refusals,
+                .n_refusals = place.n_refusals,
+        };
+        snprintf(ret->why, sizeof ret->why, "%s", place.why);
+        return 0;
+}
+
+static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdata) {
+        Decision *d = userdata;
+        const Node *n = node_find(d->leader, node);
+
+        return n && !host_is_lost(n->host) && !node_is_emptying(n) && node_admits(d->leader, n, options);
+}
+
+static bool on_waits(const char *name, void *userdata) {
+        const Decision *d = userdata;
+        const Unit *u = unit_find(d->leader, name);
+        const UnitEntry *e = cluster_state_find_unit(d->leader->state, name);
+
+        return u && e && failing_moves_at(d->leader, u, e) > leader_now(d->leader);
+}
+
+static const char *on_find_activator(const char *name, bool (*counts)(const char *name, void *userdata),
+                                     void *counts_data, void *userdata) {
+        Decision *d = userdata;
+
+        return mates_find_activator(&d->leader->mates, name, counts, counts_data);
+}
+
+// 1, 0, or -EBUSY: that changes in this batch.
+static int on_role_known(const char *name, void *userdata) {
+        Decision *d = userdata;
+        int r;
+
+        if (streq(name, ROLE_DEFAULT))
+                return 1;
+        if (draft_has_role(&d->batch, name))
+                return -EBUSY;
+        if (!cluster_state_find_role(d->leader->state, name))
+                return 0;
+        r = draft_use_role(&d->batch, name);
+        return r < 0 ? r : 1;
+}
+
+static const char *node_name(uint32_t node, void *userdata) {
+        const Node *n = node_find(userdata, node);
+
+        return n ? n->name : NULL;
+}
+
+static void on_change_committed(Leader *l, Ticket *t) {
+        change_complete(l->state, t->response, node_name, l);
+}
+
+// An explicit order to start is a reason to ask again the nodes that refused the name.
+static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
+        if (change->verb != ARGOSY__VERB__VERB_START && change->verb != ARGOSY__VERB__VERB_LOAD)
+                return;
+        for (size_t i = 0; i < change->n_names; i++) {
+                Unit *u = unit_find(l, change->names[i]);
+
+                if (u && !u->node) {
+                        unit_forget_exclusions(l, u, 0);
+                        retries_forget(l, u);
+                }
+        }
+}
+
+static bool on_is_up(const char *name, void *userdata) {
+        const Decision *d = userdata;
+
+        return ordering_standing(d->leader, name) == STANDING_UP;
+}
+
+static bool on_each_dependent(const char *name, DependencyEach each, void *each_data, void *userdata) {
+        const Decision *d = userdata;
+
+        return dependencies_each_on(&d->leader->dependencies, name, each, each_data);
+}
+
+static int on_order(const char *name, const UnitDependency *list, size_t n, void *userdata) {
+        Decision *d = userdata;
+        int r = draft_note_order(&d->batch, name);
+
+        return r < 0 ? r : dependencies_set(&d->planned, name, list, n);
+}
+
+static bool is_planned(const char *name, void *userdata) {
+        const Decision *d = userdata;
+
+        return draft_has_order(&d->batch, name);
+}
+
+static int on_circles(const char *const *names, size_t n, CircleFound found, void *found_data,
+                      void *userdata) {
+        Decision *d = userdata;
+        CircleSearch s = {.current = &d->leader->dependencies,
+                          .planned = &d->planned,
+                          .counts = is_planned,
+                          .userdata = d,
+                          .found = found,
+                          .found_data = found_data};
+
+        return circles_find(&s, names, n);
+}
+
+static const ChangeOps change_ops = {.place = on_place,
+                                     .may_stay = on_may_stay,
+                                     .waits = on_waits,
+                                     .role_known = on_role_known,
+                                     .find_activator = on_find_activator,
+                                     .is_up = on_is_up,
+                                     .each_dependent = on_each_dependent,
+                                     .order = on_order,
+                                     .circles = on_circles};
+
+// With a placer of its own, since what that one places counts for the rest of the batch.
+static int describe_change(Leader *l, Ticket *t) {
+        _cleanup_response_ Argosy__Response *response = NULL;
+        Decision alone = {.leader = l};
+        void *batch = NULL;
+        int r;
+
+        r = change_plan(l->state, t->request->change, &alone.batch, &change_ops, &alone, &response);
+        if (r >= 0)
+                r = message_unpack(&argosy__log_batch__descriptor, alone.batch.packed.data,
+                                   alone.batch.packed.len, &batch);
+        if (r >= 0)
+                r = dry_run_describe(l->state, batch, response, node_name, l);
+        message_free(batch);
+        draft_done(&alone.batch);
+        placer_free(alone.placer);
+        dependencies_done_all(&alone.planned);
+        if (r < 0)
+                return r;
+        ticket_settle(t, TAKE_PTR(response));
+        return 0;
+}
+
+int decide_change(Decision *d, Ticket *t) {
+        Leader *l = d->leader;
+        const Argosy__Request__Change *change = t->request->change;
+        DraftMark mark = draft_mark(&d->batch);
+        _cleanup_response_ Argosy__Response *response = NULL;
+        uint64_t revision;
+        bool repeated;
+        int r;
+
+        if (change->dry_run)
+                return describe_change(l, t);
+        if (draft_has_request(&d->batch, change->id.data, change->id.len))
+                return -EBUSY;
+        repeated = cluster_state_was_applied(l->state, change->id.data, &revision);
+        if (!repeated)
+                forget_refusals(l, change);
+        r = change_plan(l->state, change, &d->batch, &change_ops, d, &response);
+        if (r < 0)
+                return r;
+        if (repeated) {
+                draft_rollback(&d->batch, mark);
+                change_repeat(change, response);
+        }
+        if (d->batch.packed.len > STORE_BATCH_MAX - 256) {
+                size_t bytes = d->batch.packed.len - mark.len;
+
+                draft_rollback(&d->batch, mark);
+                if (mark.n_ops)
+                        return -EBUSY;
+                ticket_settle(t, response_error(E2BIG,
+                                                "the request makes %zu bytes of log, more than the %d that "
+                                                "one entry may have: "
+                                                "name fewer units at once",
+                                                bytes, STORE_BATCH_MAX));
+                return 0;
+        }
+        if (d->batch.n_ops == mark.n_ops) { // nothing to store
+                change_complete(l->state, response, node_name, l);
+                ticket_settle(t, TAKE_PTR(response));
+                return 0;
+        }
+        r = draft_add_request(&d->batch, change->id.data, change->id.len);
+        if (r < 0)
+                return r;
+        t->response = TAKE_PTR(response);
+        t->committed = on_change_committed;
+        return 1;
+}

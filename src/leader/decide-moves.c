@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units that have to go elsewhere, and those that wait for a node.
+#include <errno.h>
+
+#include "decide-private.h"
+
+static bool still_has_to_move(Decision *d, const Unit *u, const UnitEntry *e) {
+        Leader *l = d->leader;
+
+        if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || e->record->global)
+                return false;
+        if (!u->node || follow_is_elsewhere(l, &d->batch, u, e))
+                return true;
+        if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
+                return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
+                         record_final_outcome(e->record, e->record->node));
+        if (unit_has_to_leave(u, e) || placer_must_go(l, u))
+                return true;
+        return unit_exclusion(u, u->node->number);
+}
+
+// One that nobody takes stays with a lost node, since it may still be running there and be right when the
+// node comes back; and with one that is being drained, until the drain's deadline. A node that refused it
+// loses it.
+static bool stays_without_other(const Leader *l, const Unit *u) {
+        if (!u->node || host_is_lost(u->node->host))
+                return true;
+        return node_is_emptying(u->node) && !node_deadline_is_over(l, u->node) &&
+               !unit_exclusion(u, u->node->number);
+}
+
+static void wait_for_a_node(Leader *l, Unit *u) {
+        if (list_is_linked(&u->homeless))
+                homeless_ask(l, u); // there may be somebody now whom it is to join
+        else {
+                unit_set_homeless(l, u, true);
+                homeless_ask_first(l, u); // it may be its turn before others, or displace somebody
+        }
+        unit_touch(l, u);
+}
+
+// Whether the unit of a lost node is to wait before it moves. 1, 0, or -ENOMEM.
+static int moves_later(Decision *d, Unit *u, const UnitEntry *e) {
+        uint64_t at_us = failing_moves_at(d->leader, u, e);
+        int r;
+
+        if (at_us <= leader_now(d->leader))
+                return 0;
+        r = failing_delay(d->leader, u, at_us);
+        return r < 0 ? r : 1;
+}
+
+static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
+        Argosy__UnitRecord next = *e->record;
+        int r;
+
+        next.node = node;
+        group_take(d->leader, u);
+        follow_look_again(d->leader, u->name);
+        r = draft_put_unit(&d->batch, &next, 0, e->record->revision);
+        if (r >= 0 && !list_is_linked(&u->moving))
+                list_append(&d->leader->moved, &u->moving);
+        return r;
+}
+
+static uint32_t node_of_mates(Decision *d, const Unit *u, const UnitOptions *options) {
+        return follow_node(d->leader, &d->batch, u->name, mates_activated(&d->leader->mates, u->name),
+                           options);
+}
+
+// Finds the unit another node.
+static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
+        UnitOptions *options = NULL;
+        PlacerAnswer place;
+        int r;
+
+        r = moves_later(d, u, e);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e)) {
+                wait_for_a_node(d->leader, u);
+                return 0;
+        }
+        r = decision_need_placer(d);
+        if (r < 0)
+                return r;
+        r = unit_options_of(e, &options);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        place = (PlacerAnswer){.node = node_of_mates(d, u, options)};
+        if (!place.node && !u->retry && u->node && host_is_lost(u->node->host)) {
+                unit_options_unref(options); // in its turn: decide_homeless()
+                wait_for_a_node(d->leader, u);
+                return 0;
+        }
+        if (!place.node)
+                r = placer_place(d->placer, u->name, options, false, &place);
+        unit_options_unref(options);
+        if (r == -ENOSPC || r == -EINVAL) // more than can be counted: nobody takes it
+                place = (PlacerAnswer){};
+        else if (r < 0)
+                return r;
+        if (!place.node && stays_without_other(d->leader, u)) {
+                wait_for_a_node(d->leader, u);
+                return 0;
+        }
+        return give_node(d, u, e, place.node);
+}
+
+// Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
+static bool waits_for_its_group(Decision *d, Unit *u, const UnitEntry *e) {
+        Leader *l = d->leader;
+
+        if (!group_keeps(l, u, e))
+                return false;
+        unit_set_homeless(l, u, false);
+        list_unlink(&u->moving);
+        list_append(&u->group->waiting, &u->moving);
+        return true;
+}
+
+int decide_moves(Decision *d) {
+        Leader *l = d->leader;
+        ListNode later = LIST_INIT(later);
+        int r = 0;
+
+        while (r >= 0 && !list_is_empty(&l->moving) && d->batch.packed.len < BATCH_SOFT_BYTES) {
+                Unit *u = CONTAINER_OF(l->moving.next, Unit, moving);
+                UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                list_unlink(&u->moving);
+                if (!still_has_to_move(d, u, e) || waits_for_its_group(d, u, e))
+                        continue;
+                if (draft_has_unit(&d->batch, u->name))
+                        list_append(&later, &u->moving);
+                else
+                        r = move_unit(d, u, e);
+                if (r < 0 && !list_is_linked(&u->moving))
+                        list_append(&later, &u->moving);
+        }
+        list_splice(&l->moving, &later);
+        return r;
+}
+
+// Lets the unit take part in the next round, or gives it at once the node where it is to join another one.
+static int offer(Decision *d, Unit *u, const UnitEntry *e) {
+        PlacerAnswer place = {};
+        UnitOptions *options;
+        int r = moves_later(d, u, e);
+
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e))
+                return 0;
+        r = unit_options_of(e, &options);
+        if (r < 0)
+                return r == -EINVAL ? 0 : r;
+        place.node = node_of_mates(d, u, options);
+        if (place.node)
+                r = placer_set_aside(d->placer, u);
+        else if (u->retry) // not where it has failed, if there is another one: it is asked for by itself
+                r = placer_place(d->placer, u->name, options, false, &place);
+        unit_options_unref(options);
+        if (r < 0)
+                return r == -ENOSPC || r == -EINVAL ? 0 : r;
+        return place.node ? give_node(d, u, e, place.node) : placer_offer(d->placer, u);
+}
+
+// Units without a node, and those that nobody took when they had to leave theirs, in the order of their
+// roles and priorities. None of them may be decided about in this batch already, nor is there to be little
+// room. Those of which the Placement knows everything wait there for their turn, and are not looked at.
+int decide_homeless(Decision *d) {
+        Leader *l = d->leader;
+        int r;
+
+        if (!l->retry_homeless || !list_is_empty(&l->moving) ||
+            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || homeless_is_touched(l, &d->batch))
+                return 0;
+        r = decision_need_placer(d);
+        if (r < 0)
+                return r;
+        l->retry_homeless = false;
+        list_foreach_safe (i, &l->asking) {
+                Unit *u = CONTAINER_OF(i, Unit, asking);
+                UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                l->n_asked++;
+                if (!still_has_to_move(d, u, e)) {
+                        unit_set_homeless(l, u, false);
+                        unit_touch(l, u);
+                } else if (!waits_for_its_group(d, u, e))
+                        r = offer(d, u, e);
+                if (r < 0)
+                        return r;
+                if (homeless_waits_by_itself(l, u))
+                        list_unlink(&u->asking);
+        }
+        return homeless_decide(l, &d->batch, d->placer);
+}

@@ -2,9 +2,10 @@
 #pragma once
 
 // Objects that carry their name, found by it. For thousands of them at rest: a slot is a pointer, 8 bytes,
-// where one of a Map is 24, and between three eighths and three quarters of them are used. What that costs
-// is time: the name of each object that is met is compared, and it is hashed again when the table grows or
-// something near it is removed. Whoever does not have thousands uses a Map.
+// where one of a Map is 24, and of a table that has grown to its size between three eighths and three
+// quarters of them are used; it gets smaller only when it is empty. What that costs is time: the name of
+// each object that is met is compared, and it is hashed again when the table grows or something near it is
+// removed. Whoever does not have thousands uses a Map.
 //
 // The table owns neither the objects nor their names; a name must stay unchanged while its object is in the
 // table. Iteration order is arbitrary; objects may be taken while iterating with name_table_foreach(), none

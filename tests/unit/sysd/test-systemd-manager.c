@@ -206,6 +206,18 @@ static void the_first_sync_tells_of_all_that_is_watched(void **state) {
         assert_int_equal(fake_systemd_calls(fake, "ListUnits"), 1);
 }
 
+static void a_name_has_one_watcher(void **state) {
+        SystemdUnit second = {};
+        const SystemdUnit *first;
+
+        open_synced();
+        assert_int_equal(watch_unit(manager, "up.service"), 0);
+        first = systemd_manager_find(manager, "up.service");
+        assert_int_equal(systemd_manager_watch(manager, &second, "up.service"), -EEXIST);
+        assert_null(second.name);
+        assert_ptr_equal(systemd_manager_find(manager, "up.service"), first);
+}
+
 static void a_watched_name_is_asked_for_without_loading_it(void **state) {
         fake_systemd_add(fake, "up.service", FAKE_RUNS);
         fake_systemd_set(fake, "up.service", "active", "running", NULL);
@@ -1022,6 +1034,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
                 T(the_first_sync_tells_of_all_that_is_watched),
+                T(a_name_has_one_watcher),
                 T(a_watched_name_is_asked_for_without_loading_it),
                 T(a_start_ends_when_the_unit_is_up),
                 T(a_failed_start_tells_the_state_first),

@@ -27,13 +27,14 @@ bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node) {
 }
 
 bool spread_allows(const Placement *p, const Class *c, uint32_t node) {
-        const Spread *s;
         const Group *g;
+        Spread *s;
 
         if (c->spread == PLACEMENT_NONE || c->spec.spread_soft)
                 return true;
         s = &p->spreads[c->spread];
         g = &p->groups[s->group];
+        spread_settle(p, s); // also for those who ask without choosing
         return group_at(g, node_domain(p, node, g->key)) < s->min + MAX_OF(c->spec.spread_skew, 1);
 }
 

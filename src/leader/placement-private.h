@@ -362,7 +362,7 @@ void shape_unref(Placement *p, uint32_t shape);
 // placement-spread.c
 int spread_get(Placement *p, uint32_t base, uint32_t key, const char *group, uint32_t *ret) _warn_unused_;
 void spread_unref(Placement *p, uint32_t spread);
-void spread_settle(Placement *p, Spread *s); // min and n_min are right afterwards
+void spread_settle(const Placement *p, Spread *s); // min and n_min are right afterwards
 int group_count(Placement *p, uint32_t group, uint32_t domain, int step) _warn_unused_;
 int spread_open(Placement *p, Spread *s, uint32_t domain, int step) _warn_unused_;
 int spreads_of_node(Placement *p, uint32_t node, int step) _warn_unused_; // it opened or closed

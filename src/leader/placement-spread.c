@@ -21,7 +21,7 @@ static void on_count(Spread *s, uint32_t count, uint32_t before) {
                 s->n_min += count == s->min;
 }
 
-void spread_settle(Placement *p, Spread *s) {
+void spread_settle(const Placement *p, Spread *s) {
         const Group *g = &p->groups[s->group];
 
         if (!s->stale)

@@ -492,6 +492,30 @@ static void each_node_has_its_reason(void **state) {
         done(f);
 }
 
+// The last choice has used up the fewest, and nobody has looked for them since.
+static void the_reason_knows_the_fewest_of_a_group(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t role, class, c;
+        PlacementRefusal *why;
+        size_t n;
+
+        assert_int_equal(placement_role_add(
+                                 f->p,
+                                 &(PlacementRole){.weight = 1, .limit = {2000, -1, -1, -1, -1, -1, -1, -1}},
+                                 &role),
+                         0);
+        class = class_of(f, &(PlacementSpec){.spread = "rack", .spread_group = "web", .demand = {{1000}}});
+        add_for(f, "web1", class, role, 0);
+        add_for(f, "web2", class, role, 0);
+        c = add_for(f, "web3", class, role, 0);
+        assert_string_equal(round_at(f, 0, 0), "0>0 1>1");
+        assert_string_equal(placement_why_not_now(f->p, c), "its role's limit is reached");
+        assert_int_equal(placement_why(f->p, c, &why, &n), 0);
+        assert_int_equal(n, 0); // one in each rack: either may have another
+        placement_refusals_free(why, n);
+        done(f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_pair_starts_together_and_migrates_together),
@@ -518,6 +542,7 @@ int main(void) {
                 cmocka_unit_test(in_a_round_that_lets_stay_only_who_was_released_moves),
                 cmocka_unit_test(what_did_not_come_true_is_taken_back),
                 cmocka_unit_test(each_node_has_its_reason),
+                cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -523,7 +523,7 @@ FAULTS = [
           "--s->n_min;",
           "leader/placement-properties: each_decision_is_that_of_brute_force_and_nobody_is_left_who_could_run"),
     Fault("reason-of-an-old-spread", "src/leader/placement-choose.c",
-          "        spread_settle(p, s); // also for those who ask without choosing",
+          "spread_settle(p, s); // also for those who ask without choosing",
           ";",
           "leader/placement: the_reason_knows_the_fewest_of_a_group"),
     Fault("closed-domain-counts", "src/leader/placement-spread.c",

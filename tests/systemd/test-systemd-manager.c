@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <systemd/sd-bus.h>
@@ -218,11 +219,15 @@ static pid_t main_pid(const char *name) {
         return atoi(property(name, "MainPID").value);
 }
 
+// Systemd hears of the exec a moment before the kernel has put the new arguments in place: until then there
+// are none.
 static void assert_command(const char *name, const char *argument) {
         _cleanup_free_ char *path = str_printf("/proc/%d/cmdline", main_pid(name));
         _cleanup_buf_ Buf b = {};
 
-        assert_int_equal(file_read(AT_FDCWD, path, 4096, &b), 0);
+        do
+                assert_int_equal(file_read(AT_FDCWD, path, 4096, &b), 0);
+        while (b.len == 0 && sched_yield() == 0);
         if (!memmem(b.data, b.len, argument, strlen(argument)))
                 fail_msg("%s does not run with %s", name, argument);
 }

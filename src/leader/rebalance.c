@@ -171,15 +171,12 @@ static int shift_back(Placement *p, uint32_t unit, uint32_t node) {
 
 // Whether the node would take the unit if that were on no node. -ENOMEM
 static int node_takes(Placement *p, uint32_t unit, uint32_t node) {
-        const Class *c = unit_class(p, &p->units[unit]);
         uint32_t from = p->units[unit].node;
         int r = unit_leave(p, unit), back;
         bool takes;
 
         if (r < 0)
                 return r;
-        if (c->spread != PLACEMENT_NONE)
-                spread_settle(p, &p->spreads[c->spread]);
         takes = p->nodes[node].state == PLACEMENT_OPEN && node_may_hold(p, node, &unit, 1);
         back = unit_enter(p, unit, from);
         return back < 0 ? back : takes;

@@ -2,7 +2,8 @@
 //
 // The baseline of the benchmarks: the plainest fast client of one systemd manager. One private-socket
 // connection, WINDOW jobs in flight, the unit files in place before. It runs on a node, as root, and prints
-// when it began and ended in seconds of the monotonic clock, which all nodes of a testbed share:
+// when it began and ended in seconds of the monotonic clock, which all nodes of a testbed share, and the CPU
+// time that it used in between, in seconds:
 //
 //   plain-client start|stop WINDOW NAME...     until every job has ended
 //   plain-client destroy WINDOW DIR NAME...    stop, remove DIR/NAME.d/50-argosy.conf, DIR/NAME.d and
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "manager-client.h"
@@ -129,6 +131,13 @@ static void run(Client *c) {
         }
 }
 
+static double cpu_s(void) {
+        struct timespec used;
+
+        check(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) < 0 ? -errno : 0, "CPU time");
+        return (double) used.tv_sec + (double) used.tv_nsec / 1e9;
+}
+
 static void parse(Client *c, int argc, char **argv) {
         int first = 3;
 
@@ -154,14 +163,15 @@ static void parse(Client *c, int argc, char **argv) {
 
 int main(int argc, char **argv) {
         Client c = {};
-        double began;
+        double began, cpu_before;
 
         parse(&c, argc, argv);
         c.bus = connect_manager(on_message, &c);
         check(sd_bus_call_method(c.bus, MANAGER, "Subscribe", NULL, NULL, NULL), "Subscribe");
         began = now_s();
+        cpu_before = cpu_s();
         run(&c);
-        printf("%.6f %.6f\n", began, now_s());
+        printf("%.6f %.6f %.6f\n", began, now_s(), cpu_s() - cpu_before);
         sd_bus_unref(c.bus);
         return EXIT_SUCCESS;
 }

@@ -30,6 +30,7 @@ class Plain:
 
     def __init__(self, bench, template="load", twin="plain"):
         self._nodes, self._twin, self._copies, self._names = bench.nodes, twin, f"/root/copies-{twin}", {}
+        self.cpu_us = {}
         for node in self._nodes:
             node.run(f"mkdir {self._copies} && cd {DIRECTORY} && "
                      f"for f in {template}@*; do cp -a $f {self._copies}/{twin}@${{f#{template}@}}; done", timeout=LONG_S)
@@ -45,9 +46,12 @@ class Plain:
             node.run(f"rm -rf {DIRECTORY}/{self._twin}@* && systemctl daemon-reload", timeout=LONG_S)
 
     def run(self, verb):
-        """Seconds from the first client's first job to the last one's last."""
+        """Seconds from the first client's first job to the last one's last. cpu_us[verb] is then the CPU time that the clients
+        took for each unit, in microseconds."""
         clients = [run_client(node, verb, self._names[node.name]) for node in self._nodes]
-        return span(clients, f"{self._twin} {verb}")
+        wall, cpu = results(clients, f"{self._twin} {verb}")
+        self.cpu_us[verb] = cpu * 1e6 / sum(map(len, self._names.values()))
+        return wall
 
 
 def run_client(node, verb, names):
@@ -58,10 +62,15 @@ def run_client(node, verb, names):
 
 def span(clients, what):
     """Waits for the clients: seconds from the first beginning to the last end."""
+    return results(clients, what)[0]
+
+
+def results(clients, what):
+    """Waits for the clients: seconds from the first beginning to the last end, and seconds of CPU time of all of them."""
     spans = []
     for client in clients:
         out, err = client.communicate()
         if client.returncode != 0:
             raise Failure(f"{what}: {err.strip()}")
         spans.append([float(word) for word in out.split()])
-    return max(end for _, end in spans) - min(begin for begin, _ in spans)
+    return max(end for _, end, _ in spans) - min(begin for begin, _, _ in spans), sum(cpu for _, _, cpu in spans)

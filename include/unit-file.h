@@ -182,6 +182,12 @@ typedef struct UnitFile {
 // systemd would only warn about are left to systemd.
 int unit_file_parse(const char *path, const void *content, size_t len, UnitFile **ret,
                     char **ret_why) _warn_unused_;
+// Whether a file that comes in has a section that can only be a misspelt [X-Argosy] or [X-Fleet]: systemd
+// ignores such a section without a word. `content` has been parsed. 0; -EINVAL and *ret_why as above; -ENOMEM.
+int unit_file_check_sections(const char *path, const void *content, size_t len,
+                             char **ret_why) _warn_unused_;
+// "X-Argosy" or "X-Fleet", if `section` is neither but next to it; NULL: it is one of them, or far from both.
+const char *unit_file_section_meant(const char *section);
 // The i-th option of [X-Argosy] or [X-Fleet] that is known, by its name; NULL: there are not so many.
 const char *unit_file_option(size_t i);
 UnitFile *unit_file_free(UnitFile *f);

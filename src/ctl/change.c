@@ -266,30 +266,33 @@ static int wait_all(Change *c) {
 
 // ---- the verbs
 
+// Patterns are those names of the cluster that match, as if they stood there.
 static int collect(Change *c, char **args, size_t n, UnitArgs *a) {
-        _cleanup_strv_ char **names = NULL;
-        size_t n_names;
-        int code, r;
+        unsigned flags = c->verb->templates ? 0 : NAMES_NO_TEMPLATES;
 
-        if (!c->verb->files) {
-                code = ctl_names(c->ctl, args, n, c->verb->templates ? 0 : NAMES_NO_TEMPLATES, &names,
-                                 &n_names);
-                if (code != EXIT_OK)
-                        return code;
-                args = names;
-                n = n_names;
-        }
         for (size_t i = 0; i < n; i++) {
-                _cleanup_buf_ Buf why = {};
+                _cleanup_strv_ char **names = NULL;
+                char **words = &args[i];
+                size_t n_words = 1;
+                int code;
 
-                if (c->verb->files && unit_arg_is_glob(args[i]))
-                        return ctl_fail(c->ctl, "'%s': %s takes no patterns but the shell's", args[i],
-                                        c->verb->name);
-                r = unit_args_add(a, args[i], c->verb->files ? UNIT_ARGS_READ_FILES : 0, AT_FDCWD, &why);
-                if (r == -ENOMEM)
-                        return ctl_oom(c->ctl);
-                if (r < 0)
-                        return ctl_fail(c->ctl, "%.*s", (int) why.len, (const char *) why.data);
+                if (!c->verb->files || unit_arg_is_glob(args[i])) {
+                        if (c->verb->verb == ARGOSY__VERB__VERB_SUBMIT)
+                                return ctl_usage(c->ctl, "'%s': submit takes files and names, no patterns",
+                                                 args[i]);
+                        code = ctl_names(c->ctl, &args[i], 1, flags, &names, &n_words);
+                        if (code != EXIT_OK)
+                                return code;
+                        words = names;
+                }
+                for (size_t k = 0; k < n_words; k++) {
+                        _cleanup_buf_ Buf why = {};
+                        int r = unit_args_add(a, words[k], c->verb->files ? UNIT_ARGS_READ_FILES : 0,
+                                              AT_FDCWD, &why);
+
+                        if (r < 0)
+                                return ctl_bad_word(c->ctl, r, &why);
+                }
         }
         return EXIT_OK;
 }

@@ -230,10 +230,8 @@ static int change_membership(Ctl *ctl, Argosy__Request *request) {
 // A token on the command line can be seen by every process of the host; "-" reads it from standard input.
 static int read_token(Ctl *ctl, const char *arg, char *ret, size_t size) {
         if (!streq(arg, "-")) {
-                if (strlen(arg) >= size) {
-                        ctl_fail(ctl, "that is not a join token");
-                        return EXIT_USAGE;
-                }
+                if (strlen(arg) >= size)
+                        return ctl_usage(ctl, "that is not a join token");
                 strcpy(ret, arg);
                 return EXIT_OK;
         }
@@ -323,14 +321,11 @@ static void exec_recover(const char *user) {
 }
 
 int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
-        if (!(ctl->opt.given & OPT_YES)) {
-                ctl_fail(ctl, "this makes this host the only voter of a new generation of its cluster; what "
-                              "only the other "
-                              "voters knew is lost. Make sure that they are gone for good, stop "
-                              "argosyd.socket and "
-                              "argosyd.service here, and say --yes");
-                return EXIT_USAGE;
-        }
+        if (!(ctl->opt.given & OPT_YES))
+                return ctl_usage(ctl,
+                                 "this makes this host the only voter of a new generation of its cluster; what "
+                                 "only the other voters knew is lost. Make sure that they are gone for good, stop "
+                                 "argosyd.socket and argosyd.service here, and say --yes");
         fflush(ctl->out);
         exec_recover(ctl->opt.given & OPT_USER ? "--user" : NULL);
         return ctl_fail(ctl, "cannot run argosyd: %s", strerror(errno));

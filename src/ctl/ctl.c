@@ -61,6 +61,22 @@ int ctl_fail(Ctl *ctl, const char *format, ...) {
         return EXIT_FAILED;
 }
 
+int ctl_usage(Ctl *ctl, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        print_message(ctl, "argosyctl: ", format, ap);
+        va_end(ap);
+        return EXIT_USAGE;
+}
+
+int ctl_bad_word(Ctl *ctl, int error, const Buf *why) {
+        if (error == -ENOMEM)
+                return ctl_oom(ctl);
+        ctl_fail(ctl, "%.*s", (int) why->len, (const char *) why->data);
+        return error == -EINVAL || error == -E2BIG ? EXIT_USAGE : EXIT_FAILED; // the others are the disk's
+}
+
 int ctl_oom(Ctl *ctl) {
         return ctl_fail(ctl, "out of memory");
 }
@@ -284,10 +300,8 @@ static int add_words(Ctl *ctl, UnitArgs *a, char **args, size_t n, UnitArgsFlags
                 _cleanup_buf_ Buf why = {};
                 int r = unit_args_add(a, args[i], flags, AT_FDCWD, &why);
 
-                if (r == -ENOMEM)
-                        return ctl_oom(ctl);
                 if (r < 0)
-                        return ctl_fail(ctl, "%.*s", (int) why.len, (const char *) why.data);
+                        return ctl_bad_word(ctl, r, &why);
         }
         return EXIT_OK;
 }

@@ -42,6 +42,10 @@ int ctl_main(int argc, char **argv, FILE *out, FILE *err);
 
 // "argosyctl: ..." on err; returns EXIT_FAILED.
 int ctl_fail(Ctl *ctl, const char *format, ...) _printf_(2, 3);
+// The same of a command line that is wrong; returns EXIT_USAGE.
+int ctl_usage(Ctl *ctl, const char *format, ...) _printf_(2, 3);
+// What unit_args_add() says is wrong with a word. Returns an exit code.
+int ctl_bad_word(Ctl *ctl, int error, const Buf *why);
 int ctl_oom(Ctl *ctl);
 // A warning on err, unless --quiet.
 void ctl_warn(Ctl *ctl, const char *format, ...) _printf_(2, 3);

@@ -61,8 +61,7 @@ int verb_help(Ctl *ctl, char **args, size_t n) {
         }
         v = verb_find(args, n, &taken);
         if (!v || taken != n) {
-                ctl_fail(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "", n > 1 ? args[1] : "");
-                return EXIT_USAGE;
+                return ctl_usage(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "", n > 1 ? args[1] : "");
         }
         help_verb(ctl->out, v);
         return EXIT_OK;

@@ -95,8 +95,7 @@ int verb_journal(Ctl *ctl, char **args, size_t n) {
         if (code != EXIT_OK)
                 return code;
         if (n_names != 1) {
-                ctl_fail(ctl, "journal takes one unit, not %zu", n_names);
-                return EXIT_USAGE;
+                return ctl_usage(ctl, "journal takes one unit, not %zu", n_names);
         }
         journal.name = names[0];
         journal.lines = ctl->opt.lines;

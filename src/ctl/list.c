@@ -147,8 +147,7 @@ static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__R
 
         if (fields_select(kind, ctl->opt.fields, ctl->opt.json != JSON_OFF, l.fields, &l.n_fields, &why) <
             0) {
-                ctl_fail(ctl, "%.*s", (int) why.len, (const char *) why.data);
-                return EXIT_USAGE;
+                return ctl_usage(ctl, "%.*s", (int) why.len, (const char *) why.data);
         }
         l.notes = kind == &unit_fields && !ctl->opt.fields;
         for (size_t i = 0; i < l.n_fields; i++)
@@ -167,8 +166,7 @@ static int list_local(Ctl *ctl, size_t n_args) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
 
         if (n_args > 0) {
-                ctl_fail(ctl, "--local takes no patterns");
-                return EXIT_USAGE;
+                return ctl_usage(ctl, "--local takes no patterns");
         }
         request.what_case = ARGOSY__REQUEST__WHAT_LOCAL_UNITS;
         request.local_units = &local;

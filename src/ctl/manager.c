@@ -63,8 +63,7 @@ static int attach(Ctl *ctl, char *manager) {
 
 int verb_manager_attach(Ctl *ctl, char **args, size_t n) {
         if (ctl->opt.leader && n > 1) {
-                ctl_fail(ctl, "--leader is about one container");
-                return EXIT_USAGE;
+                return ctl_usage(ctl, "--leader is about one container");
         }
         return each_name(ctl, args, n, attach);
 }

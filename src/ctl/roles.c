@@ -116,13 +116,12 @@ static int read_settings(Ctl *ctl, Settings *s, char **words, size_t n) {
                         return ctl_oom(ctl);
                 if (equals)
                         *equals = 0;
-                if (!equals || !read_setting(s, words[i], equals + 1)) {
-                        ctl_fail(ctl,
-                                 "'%s' is none of Weight=1..10000, GuaranteeCPU=, GuaranteeMemory=, "
-                                 "GuaranteeResource=NAME:N, LimitCPU=, LimitMemory=, LimitResource=NAME:N",
-                                 word);
-                        return EXIT_USAGE;
-                }
+                if (!equals || !read_setting(s, words[i], equals + 1))
+                        return ctl_usage(
+                                ctl,
+                                "'%s' is none of Weight=1..10000, GuaranteeCPU=, GuaranteeMemory=, "
+                                "GuaranteeResource=NAME:N, LimitCPU=, LimitMemory=, LimitResource=NAME:N",
+                                word);
         }
         return EXIT_OK;
 }

@@ -174,13 +174,11 @@ int ctl_rollouts(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
                 int r;
 
                 if (unit_arg_is_glob(args[i]))
-                        return ctl_fail(ctl, "'%s': name the template instead, for example web@.service",
+                        return ctl_usage(ctl, "'%s': name the template instead, for example web@.service",
                                         args[i]);
                 r = unit_args_add(&a, args[i], update ? UNIT_ARGS_READ_FILES : 0, AT_FDCWD, &why);
-                if (r == -ENOMEM)
-                        return ctl_oom(ctl);
                 if (r < 0)
-                        return ctl_fail(ctl, "%.*s", (int) why.len, (const char *) why.data);
+                        return ctl_bad_word(ctl, r, &why);
         }
         ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < a.n_names && code == EXIT_OK; i++) {

@@ -356,8 +356,7 @@ int verb_top(Ctl *ctl, char **args, size_t n) {
 
         if (fields_select(&top_fields, ctl->opt.fields, ctl->opt.json != JSON_OFF, t.fields, &t.n_fields,
                           &why) < 0) {
-                ctl_fail(ctl, "%.*s", (int) why.len, (const char *) why.data);
-                return EXIT_USAGE;
+                return ctl_usage(ctl, "%.*s", (int) why.len, (const char *) why.data);
         }
         code = ctl_patterns(ctl, args, n, &patterns, &t.n_patterns);
         if (code != EXIT_OK)

@@ -33,6 +33,7 @@ void unit_args_done(UnitArgs *a) {
         map_done(&a->by_name);
         map_done(&a->by_path);
         map_done(&a->files_by_name);
+        map_done(&a->files_by_unit);
         *a = (UnitArgs){};
 }
 
@@ -56,19 +57,20 @@ static int grow(void *array, size_t *allocated, size_t need) {
         return 0;
 }
 
-// Takes `name`. 1: new, 0: was there.
-static int add_name(UnitArgs *a, char *name) {
+// Takes `name`; in *ret it is one of a->names. 1: new, 0: was there.
+static int add_name(UnitArgs *a, char *name, const char **ret) {
         _cleanup_free_ char *owned = name;
         int r;
 
-        if (map_find_str(&a->by_name, name))
+        *ret = map_find_str(&a->by_name, name);
+        if (*ret)
                 return 0;
         r = grow(&a->names, &a->names_allocated, a->n_names + 2);
         if (r == 0)
                 r = map_add_str(&a->by_name, name, name);
         if (r < 0)
                 return r;
-        a->names[a->n_names++] = TAKE_PTR(owned);
+        *ret = a->names[a->n_names++] = TAKE_PTR(owned);
         a->names[a->n_names] = NULL;
         return 1;
 }
@@ -100,21 +102,24 @@ static int read_file(int dirfd, UnitArgsFile *f, bool required, Buf *why) {
         return r;
 }
 
+static bool is_same(const UnitArgsFile *a, const UnitArgsFile *b) {
+        return a->content.len == b->content.len &&
+               (a->content.len == 0 || memcmp(a->content.data, b->content.data, a->content.len) == 0);
+}
+
 // The same unit from two places: only harmless if both say the same.
 static int check_twice(const UnitArgs *a, const UnitArgsFile *f, Buf *why) {
         const UnitArgsFile *other = map_find_str(&a->files_by_name, f->name);
 
-        if (!other)
-                return 0;
-        if (other->content.len == f->content.len &&
-            (f->content.len == 0 || memcmp(other->content.data, f->content.data, f->content.len) == 0))
+        if (!other || is_same(other, f))
                 return 0;
         (void) buf_printf(why, "%s and %s are both named %s but differ", other->path, f->path, f->name);
         return -EINVAL;
 }
 
-// Looks for dir + name. 1: found (now or before), 0: not there.
-static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, bool required, Buf *why) {
+// Looks for dir + name. 1: found (now or before) and in *ret, 0: not there.
+static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, bool required,
+                     UnitArgsFile **ret, Buf *why) {
         _cleanup_(file_freep) UnitArgsFile *f = NULL;
         UnitArgsFile *known;
         int r;
@@ -127,8 +132,10 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
         if (!f->name || !f->path)
                 return -ENOMEM;
         known = map_find_str(&a->by_path, f->path);
-        if (known)
+        if (known) {
+                *ret = known;
                 return !known->missing;
+        }
         r = read_file(dirfd, f, required, why);
         if (r < 0)
                 return r;
@@ -151,25 +158,41 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
                 r = map_add_str(&a->files_by_name, f->name, f);
         if (r < 0)
                 return r; // the caller throws everything away; nothing looks at the map again
-        r = !f->missing;
+        *ret = f;
         a->files[a->n_files++] = TAKE_PTR(f);
-        return r;
+        return !(*ret)->missing;
 }
 
-// A unit's own file, then its template's.
+// The file that goes with a unit: the same if it is named twice, be it its own or its template's.
+static int note_source(UnitArgs *a, const char *name, UnitArgsFile *f, Buf *why) {
+        const UnitArgsFile *other = map_find_str(&a->files_by_unit, name);
+
+        if (!other)
+                return map_add_str(&a->files_by_unit, name, f);
+        if (is_same(other, f))
+                return 0;
+        (void) buf_printf(why, "%s is named with two files that differ: %s and %s", name, other->path,
+                          f->path);
+        return -EINVAL;
+}
+
+// A unit's own file, then its template's. `name` is one of a->names.
 static int find_files(UnitArgs *a, const char *dir, const char *name, int dirfd, Buf *why) {
         _cleanup_free_ char *template = NULL;
+        UnitArgsFile *f;
         int r;
 
-        r = find_file(a, dir, name, dirfd, *dir, why);
+        r = find_file(a, dir, name, dirfd, *dir, &f, why);
         if (r == 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
                 template = unit_name_template(name);
                 if (!template)
                         return -ENOMEM;
-                r = find_file(a, dir, template, dirfd, *dir, why);
+                r = find_file(a, dir, template, dirfd, *dir, &f, why);
         }
-        if (r != 0 || !*dir)
-                return MIN_OF(r, 0);
+        if (r > 0)
+                return note_source(a, name, f, why);
+        if (r < 0 || !*dir)
+                return r;
         (void) buf_printf(why, template ? "there is neither %s%s nor %s%s" : "there is no %s%s", dir, name,
                           dir, template ?: "");
         return -ENOENT;
@@ -184,7 +207,7 @@ typedef struct AddContext {
 
 static int add_one(void *userdata, const char *word) {
         AddContext *c = userdata;
-        const char *slash = strrchr(word, '/'), *base = slash ? slash + 1 : word, *reason = "";
+        const char *slash = strrchr(word, '/'), *base = slash ? slash + 1 : word, *reason = "", *added;
         _cleanup_free_ char *name = NULL, *dir = NULL;
         int r;
 
@@ -198,17 +221,15 @@ static int add_one(void *userdata, const char *word) {
         }
         if (c->args->n_names >= UNIT_ARGS_MAX)
                 return -E2BIG;
-        if (c->flags & UNIT_ARGS_READ_FILES) {
-                r = find_files(c->args, dir, name, c->dirfd, c->why);
-                if (r < 0)
-                        return r;
-        }
-        r = add_name(c->args, TAKE_PTR(name));
+        r = add_name(c->args, TAKE_PTR(name), &added);
+        if (r >= 0 && c->flags & UNIT_ARGS_READ_FILES)
+                r = find_files(c->args, dir, added, c->dirfd, c->why);
         return r < 0 ? r : 0;
 }
 
 int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd, Buf *why) {
         AddContext c = {a, flags, dirfd, why};
+        const char *added;
         char *copy;
         int r;
 
@@ -216,7 +237,7 @@ int unit_args_add(UnitArgs *a, const char *word, UnitArgsFlags flags, int dirfd,
                 copy = strdup(word);
                 if (!copy)
                         return -ENOMEM;
-                r = add_name(a, copy);
+                r = add_name(a, copy, &added);
                 return r < 0 ? r : 0;
         }
         r = unit_name_expand(word, UNIT_ARGS_MAX, add_one, &c);

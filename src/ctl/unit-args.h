@@ -36,6 +36,7 @@ typedef struct UnitArgs {
         size_t n_files, files_allocated;
         size_t files_bytes;
         Map by_name, by_path, files_by_name;
+        Map files_by_unit; // the file that was found for a name: its own or its template's
 } UnitArgs;
 
 typedef enum UnitArgsFlags {

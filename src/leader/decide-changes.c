@@ -9,6 +9,7 @@
 #include "request.h"
 #include "response.h"
 #include "str.h"
+#include "unit-name.h"
 
 static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
                     void *userdata) {
@@ -71,6 +72,49 @@ static int on_role_known(const char *name, void *userdata) {
                 return 0;
         r = draft_use_role(&d->batch, name);
         return r < 0 ? r : 1;
+}
+
+// Of an instance of that template that got its content from there. 0, or -ENOTUNIQ.
+static int note_sibling(const UnitEntry *e, const char *template, SpecEntry **spec) {
+        _cleanup_free_ char *own = NULL;
+
+        if (!e || !e->record->from_template)
+                return 0;
+        own = unit_name_template(e->record->name);
+        if (!own)
+                return -ENOMEM;
+        if (!streq(own, template))
+                return 0;
+        if (*spec && *spec != e->spec)
+                return -ENOTUNIQ;
+        *spec = e->spec;
+        return 0;
+}
+
+static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
+        const Decision *d = userdata;
+        const ClusterState *state = d->leader->state;
+        const Group *g = group_find(d->leader, template);
+        const ListNode *globals = cluster_state_global_units(state, NULL);
+        SpecEntry *spec = NULL;
+        int r = 0;
+
+        if (g)
+                list_foreach (i, &g->units) {
+                        const Unit *u = CONTAINER_OF(i, Unit, of_group);
+
+                        r = note_sibling(cluster_state_find_unit(state, u->name), template, &spec);
+                        if (r < 0)
+                                return r;
+                }
+        if (globals) // no group has these
+                list_foreach (i, globals) {
+                        r = note_sibling(CONTAINER_OF(i, UnitEntry, placed), template, &spec);
+                        if (r < 0)
+                                return r;
+                }
+        *ret = spec;
+        return spec ? 1 : 0;
 }
 
 static const char *node_name(uint32_t node, void *userdata) {
@@ -139,6 +183,7 @@ static const ChangeOps change_ops = {.place = on_place,
                                      .may_stay = on_may_stay,
                                      .waits = on_waits,
                                      .role_known = on_role_known,
+                                     .siblings = on_siblings,
                                      .find_activator = on_find_activator,
                                      .is_up = on_is_up,
                                      .each_dependent = on_each_dependent,

@@ -19,6 +19,9 @@ typedef struct Planner {
         Hash *hashes;              // likewise
         Map named;                 // change->names, once somebody asked
         DraftMark start;           // of this request
+        char *sibling_of;          // the template whose instances were looked at last; NULL: none yet
+        SpecEntry *sibling_spec;   // what they have
+        int sibling_found;         // as ChangeOps.siblings() said
         unsigned depth;            // of units that bring others along
         struct Planning *planning; // innermost unit that is being planned
         Map files;                 // change->files: their numbers, from 1

@@ -36,13 +36,18 @@ int request_find_file(const Planner *p, const char *name) {
 // Parses a file that the client sent, once for all units that use it. 0, or -EINVAL with *ret_why.
 static int parse_sent(Planner *p, int i, const UnitFile **ret, char **ret_why) {
         const Argosy__NamedFile *f = p->change->files[i];
+        const char *path = *f->path ? f->path : f->name;
         int r;
 
         if (!p->parsed[i]) {
-                r = unit_file_parse(*f->path ? f->path : f->name, f->content.data, f->content.len,
-                                    &p->parsed[i], ret_why);
+                _cleanup_(unit_file_freep) UnitFile *file = NULL;
+
+                r = unit_file_parse(path, f->content.data, f->content.len, &file, ret_why);
+                if (r >= 0)
+                        r = unit_file_check_sections(path, f->content.data, f->content.len, ret_why);
                 if (r < 0)
                         return r;
+                p->parsed[i] = TAKE_PTR(file);
         }
         *ret = p->parsed[i];
         return 0;
@@ -149,10 +154,26 @@ static int source_of_record(Planner *p, UnitEntry *u, const char *template, Sour
         return take_sent(p, i, from_template, ret, result);
 }
 
+// As ChangeOps.siblings(), which is asked once for all the new instances of a template.
+static int find_siblings(Planner *p, const char *template, SpecEntry **ret) {
+        if (!p->ops->siblings)
+                return 0;
+        if (!p->sibling_of || !streq(p->sibling_of, template)) {
+                free(p->sibling_of);
+                p->sibling_of = strdup(template);
+                if (!p->sibling_of)
+                        return -ENOMEM;
+                p->sibling_found = p->ops->siblings(template, &p->sibling_spec, p->userdata);
+        }
+        *ret = p->sibling_spec;
+        return p->sibling_found;
+}
+
 // For a unit that does not exist yet. 1: the result has an error.
 static int source_of_new(Planner *p, const char *name, const char *template, Source *ret,
                          Argosy__Response__UnitResult *result) {
         UnitEntry *t = template ? cluster_state_find_unit(p->state, template) : NULL;
+        SpecEntry *spec;
         bool from_template;
         int i = find_sent(p, name, template, &from_template), r;
 
@@ -166,6 +187,17 @@ static int source_of_new(Planner *p, const char *name, const char *template, Sou
                 }
                 return take_spec(t->spec, true, true, ret);
         }
+        r = template ? find_siblings(p, template, &spec) : 0;
+        if (r == -ENOTUNIQ) {
+                result->status = EINVAL;
+                r = field_printf(&result->message,
+                                 "the instances of %s have different contents, and the template itself is "
+                                 "not in the cluster; say it where the file is",
+                                 template);
+                return r < 0 ? r : 1;
+        }
+        if (r != 0)
+                return r < 0 ? r : take_spec(spec, true, true, ret);
         r = request_fail(
                 result, ENOENT,
                 template ? "no such unit in the cluster, no file of that name, and no template either"
@@ -520,6 +552,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draf
         replacers_done(&p.replacers);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);
+        free(p.sibling_of);
         free(p.parsed);
         free(p.hashes);
         if (r < 0) {

@@ -27,7 +27,8 @@
 // whole request is done are refused, all of those in the request that make it.
 //
 // Where a file comes from: the unit's own record, the file that the client found, the template's record, the
-// template's file that the client found, in this order. An instance keeps the content that it got; --replace
+// template's file that the client found, what the other instances got from their template, in this order. An
+// instance keeps the content that it got; --replace
 // (and nothing else) takes over what the client found.
 
 #include "circles.h"
@@ -61,6 +62,9 @@ typedef struct ChangeOps {
         bool (*waits)(const char *name, void *userdata);
         // Whether there is a role of this name: 1 or 0; -EBUSY: not to be said in this batch. NULL: all are.
         int (*role_known)(const char *name, void *userdata);
+        // What the instances of a template that is not recorded itself have of it: 1 and *ret; 0: there are
+        // none; -ENOTUNIQ: not the same. NULL: there are never any.
+        int (*siblings)(const char *template, SpecEntry **ret, void *userdata);
         // The first recorded unit that activates this one and for which `counts` says so, or NULL.
         const char *(*find_activator)(const char *name, bool (*counts)(const char *name, void *userdata),
                                       void *counts_data, void *userdata);

@@ -200,6 +200,9 @@ static int find_content(Ticket *t, Plan *p, UnitFile **ret_parsed) {
                 return spec_entry_file(p->entry->spec, &p->file);
         }
         r = unit_file_parse(*f->path ? f->path : f->name, f->content.data, f->content.len, ret_parsed, &why);
+        if (r >= 0)
+                r = unit_file_check_sections(*f->path ? f->path : f->name, f->content.data, f->content.len,
+                                             &why);
         if (r == -EINVAL) {
                 refuse(t, EINVAL, "%s", why ?: "the file is not valid");
                 return 1;

@@ -215,6 +215,41 @@ def test_start_replace_runs_the_new_file_and_less_than_that_disturbs_nothing(c: 
     assert not c.row("web")["stale"]
 
 
+def test_start_takes_the_patterns_that_other_verbs_take(c: Cluster):
+    c.start("t-1 t-2 t-3 other")
+    c.ctl("stop 't-*'")
+    c.ctl("start 't-*'")
+    assert sorted(c.active("t-*")) == ["t-1.service", "t-2.service", "t-3.service"]
+    c.ctl("unload 't-*' other")
+    c.ctl("load 't-[12].service'")
+    assert [c.row(f"t-{i}")["load"] for i in (1, 2)] == ["loaded"] * 2 and c.row("t-3")["node"] == "-"
+    assert "t-3.service: " in c.ctl("plan 't-*'")
+    c.ctl_fails("start 'x-*'", saying="no unit matches 'x-*'")
+    c.ctl_fails("submit 't-*'", status=2, saying="no patterns")
+
+
+def test_an_instance_is_made_like_the_others_where_the_template_is_no_file(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/units/worker@.service", SLEEPER)
+    c.ctl("start ./units/worker@{1..2}", on=n1)
+    assert c.known() == {"worker@1.service", "worker@2.service"}, "the template became a unit of its own"
+    c.ctl("start worker@7", on="n2")
+    assert c.ctl("cat worker@7") == SLEEPER and c.shown("worker@7") == "loaded active running"
+    n1.write("/root/units/worker@.service", SLEEPER + "# another\n")
+    c.ctl("start ./units/worker@3", on=n1)
+    c.ctl_fails("start worker@8", on="n2", saying="different contents")
+    c.ctl("destroy 'worker@*'")
+    c.ctl_fails("start worker@7", on="n2", saying="no template")
+
+
+def test_one_unit_with_two_files_is_refused(c: Cluster):
+    n1 = c.node("n1")
+    n1.write("/root/a/two@1.service", SLEEPER)
+    n1.write("/root/b/two@.service", SLEEPER + "# another\n")
+    c.ctl_fails("start a/two@1 b/two@1", on=n1, status=2, saying=["a/two@1.service", "b/two@.service"])
+    assert c.known() == set()
+
+
 def test_wrong_command_lines_exit_with_2_and_do_nothing(c: Cluster):
     for command in ["frobnicate", "start", "start --frobnicate web", "list-nodes web", "stop --replace web",
                     "start --timeout=soon web", "list-units --json=xml"]:
@@ -231,12 +266,15 @@ def test_bad_units_are_refused_with_their_place_and_nothing_half_done(c: Cluster
             ("nul.service", SLEEPER + "\0", ["nul.service:3"]),
             ("key.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a=b\nColour=green\n", ["key.service:5", "Colour"]),
             ("fleet.service", SLEEPER + "[X-Fleet]\nMachineOff=a\n", ["fleet.service:4", "MachineOff"]),
-            ("label.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a b\n", ["label.service:4"])]:
+            ("label.service", SLEEPER + "[X-Argosy]\nMachineMetadata=a b\n", ["label.service:4"]),
+            ("section.service", SLEEPER + "[X-argosy]\nGlobal=yes\n", ["section.service:3", "[X-Argosy]"]),
+            ("old.service", SLEEPER + "[X-fleet]\nGlobal=true\n", ["old.service:3", "[X-Fleet]"])]:
         n1.write(f"/root/units/{name}", text)
         c.ctl_fails(f"start /root/units/{name}", on=n1, saying=words)
         assert name not in c.known()
-    c.ctl_fails("start 'we b.service'", saying="we b")
-    c.ctl_fails("start a.scope", saying="a.scope")
+    for verb in ["start", "stop", "status", "cat", "update", "list-units"]:
+        c.ctl_fails(f"{verb} 'we b.service'", status=2, saying="'we b.service' is not a unit name")
+    c.ctl_fails("start a.scope", status=2, saying="a.scope")
     c.ctl_fails("start ./units/missing.service", on=n1, saying="missing.service")
     for name in ["argosyd.service", "systemd-journald.service", "dbus.service", "argosy-1.slice"]:
         n1.write(f"/root/units/{name}", SLEEPER if name.endswith("service") else "[Slice]\n")

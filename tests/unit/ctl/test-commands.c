@@ -887,7 +887,7 @@ static void bad_names_never_reach_the_daemon(void **state) {
         _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", "start we$b"),
                                   p = run_at("/nonexistent/sock", "start ./nothere.service");
 
-        assert_int_equal(o.code, 1);
+        assert_int_equal(o.code, 2);
         assert_non_null(strstr(o.err, "'we$b' is not a unit name"));
         assert_int_equal(p.code, 1);
         assert_string_equal(p.err, "argosyctl: there is no ./nothere.service\n");

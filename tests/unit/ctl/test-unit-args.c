@@ -136,6 +136,22 @@ static void a_unit_named_twice_counts_once(void **state) {
                "db.service and sub/db.service are both named db.service but differ");
 }
 
+static void an_own_file_and_a_template_for_one_instance_must_say_the_same(void **state) {
+        _cleanup_unit_args_ UnitArgs a = {}, b = {}, c = {};
+        Fixture *f = *state;
+
+        take(f, &a, "web@7"); // its own
+        refuse(f, &a, "sub/web@7", -EINVAL,
+               "web@7.service is named with two files that differ: web@7.service and sub/web@.service");
+        take(f, &b, "sub/web@7"); // the template's
+        refuse(f, &b, "web@7", -EINVAL,
+               "web@7.service is named with two files that differ: sub/web@.service and web@7.service");
+        assert_int_equal(file_replace(f->fd, "sub/web@8.service", "template", 8, 0600, 0), 0);
+        take(f, &c, "web@8");
+        take(f, &c, "sub/web@8");
+        assert_int_equal(c.n_names, 1);
+}
+
 static void a_directory_is_no_unit_file(void **state) {
         _cleanup_unit_args_ UnitArgs a = {};
 
@@ -200,6 +216,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_thousand_instances_read_their_template_once, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_counts_once, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_own_file_and_a_template_for_one_instance_must_say_the_same,
+                                                setup, teardown),
                 cmocka_unit_test_setup_teardown(a_directory_is_no_unit_file, setup, teardown),
                 cmocka_unit_test_setup_teardown(bad_words_are_refused_with_a_reason, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_file_that_is_too_large_is_refused, setup, teardown),

@@ -19,6 +19,7 @@ typedef struct World {
         Argosy__Response *response;
         size_t n_ops; // of the last request
         int error;
+        size_t n_siblings_asked;
 } World;
 
 static World w;
@@ -54,7 +55,20 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         return node == (options->n_labels ? 2u : 1u);
 }
 
-static const ChangeOps ops = {.place = on_place, .may_stay = on_may_stay};
+// As the leader does, of "web@.service" only.
+static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
+        const UnitEntry *a = cluster_state_find_unit(w.state, "web@1.service"),
+                        *b = cluster_state_find_unit(w.state, "web@2.service");
+
+        w.n_siblings_asked++;
+        assert_string_equal(template, "web@.service");
+        if (a && b && a->spec != b->spec)
+                return -ENOTUNIQ;
+        *ret = a ? a->spec : b ? b->spec : NULL;
+        return *ret ? 1 : 0;
+}
+
+static const ChangeOps ops = {.place = on_place, .may_stay = on_may_stay, .siblings = on_siblings};
 
 static const char *node_name(uint32_t node, void *userdata) {
         return node == 1 ? "n1" : "n2";
@@ -264,6 +278,43 @@ static void an_instance_finds_its_content_in_order(void **state) {
         assert_true(record(name)->from_template);
 }
 
+// The template's file was sent with the first instance and is no record of its own.
+static void an_instance_without_a_file_is_made_like_its_siblings(void **state) {
+        const File template = {"web@.service", SERVICE}, other = {"web@.service", OTHER};
+        const char *first = "web@1.service", *second = "web@2.service",
+                   *more[] = {"web@7.service", "web@8.service", "web@9.service"};
+        const Argosy__Response__UnitResult *r;
+
+        assert_int_equal(start("web@7.service", NULL)->status, ENOENT);
+        change_all(ARGOSY__VERB__VERB_START, &first, 1, &template, 1, false);
+        w.n_siblings_asked = 0;
+        r = change_all(ARGOSY__VERB__VERB_START, more, 3, NULL, 0, false);
+        assert_int_equal(r->status, 0);
+        assert_int_equal(w.n_siblings_asked, 1); // not again for each
+        assert_true(record("web@7.service")->from_template);
+        assert_true(has_content("web@7.service", SERVICE));
+        assert_true(has_content("web@9.service", SERVICE));
+
+        change_all(ARGOSY__VERB__VERB_START, &second, 1, &other, 1, false);
+        r = start("web@10.service", NULL); // like which?
+        assert_int_equal(r->status, EINVAL);
+        assert_non_null(strstr(r->message, "different contents"));
+        assert_null(record("web@10.service"));
+}
+
+static void a_misspelt_section_is_refused_in_what_comes_in(void **state) {
+        const char *names[] = {"web@1.service", "web@2.service"};
+        const File file = {"web@.service", SERVICE "[X-fleet]\nGlobal=true\n"};
+        const Argosy__Response__Change *c;
+
+        change_all(ARGOSY__VERB__VERB_START, names, 2, &file, 1, false);
+        c = w.response->change;
+        assert_int_equal(c->units[0]->status, EINVAL);
+        assert_non_null(strstr(c->units[0]->message, "web@.service:3: [X-fleet]"));
+        assert_int_equal(c->units[1]->status, EINVAL); // the file is read once, and refused for both
+        assert_int_equal(w.n_ops, 0);
+}
+
 static void a_template_that_changes_leaves_its_instances_alone(void **state) {
         submit("web@.service", SERVICE);
         start("web@1.service", NULL);
@@ -459,6 +510,10 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                         a_template_cannot_be_started_but_its_instances_share_its_content, setup, teardown),
                 cmocka_unit_test_setup_teardown(an_instance_finds_its_content_in_order, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_instance_without_a_file_is_made_like_its_siblings, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_misspelt_section_is_refused_in_what_comes_in, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_template_that_changes_leaves_its_instances_alone, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_different_file_is_only_warned_about_without_replace, setup,

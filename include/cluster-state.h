@@ -30,6 +30,7 @@ enum {
         CLUSTER_ROLES_MAX = 1024,
         CLUSTER_POOLS_MAX = 256,
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
+        CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
         CLUSTER_REQUESTS_REMEMBERED =
                 4096,      // a client that repeats a request later than that many others applies it twice
         FEATURE_LEVEL = 1, // highest that this program understands
@@ -63,6 +64,18 @@ typedef struct UnitEntry {
         ListNode dirty; // private
 } UnitEntry;
 
+// A node that may still run a unit of this name that is not wanted there. One for each name and node: a
+// second one takes the place of the first, and covers both.
+typedef struct Tombstone {
+        ListNode by_name, on_node; // cluster_state_tombstones_of(), cluster_state_tombstones_on()
+        ListNode all, fresh;       // private
+        uint64_t revision;         // of the operation that left it
+        uint64_t fence_us;         // its guard ends it so long after its host is lost; 0: it has none
+        bool unguarded;            // it may be content without a guard: only its host can tell
+        uint32_t node;
+        char name[];
+} Tombstone;
+
 ClusterState *cluster_state_new(void); // NULL: out of memory
 ClusterState *cluster_state_free(ClusterState *s);
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
@@ -91,6 +104,13 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //      role, pool   Takes the place of one of the same name. Skipped: a name of 0 or more than LABEL_MAX
 //      bytes,
 //                   CLUSTER_ROLES_MAX, CLUSTER_POOLS_MAX.
+//      unit remove  Leaves tombstones on its nodes, as a tombstone put does. Skipped: no such unit, or
+//      CLUSTER_TOMBSTONES_MAX.
+//      tombstone    One on each of these nodes that is a node of a host. Skipped: a name of 0 or more than 255
+//      bytes,
+//                   CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
+//      tombstone clear   Those of one host's nodes up to a revision: all, or those that a guard ends within a
+//      time.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
 //      revision.
@@ -159,6 +179,14 @@ Argosy__PoolRecord *const *cluster_state_pools(const ClusterState *s, size_t *re
 const Argosy__PoolRecord *cluster_state_find_pool(const ClusterState *s, const char *name); // NULL: none
 // Whether the host is named by the pool or has one of its labels.
 bool pool_has_host(const Argosy__PoolRecord *pool, const Argosy__HostRecord *host);
+// Tombstones of a name, and on a node with the oldest first: rings of Tombstone.by_name and .on_node. NULL:
+// none.
+const ListNode *cluster_state_tombstones_of(const ClusterState *s, const char *name);
+const ListNode *cluster_state_tombstones_on(const ClusterState *s, uint32_t node);
+const Tombstone *cluster_state_find_tombstone(const ClusterState *s, const char *name, uint32_t node);
+size_t cluster_state_n_tombstones(const ClusterState *s);
+// One that was put since it was last asked and is still there; NULL: no more.
+const Tombstone *cluster_state_next_tombstone(ClusterState *s);
 size_t cluster_state_n_tokens(const ClusterState *s); // expired ones count until they are dropped
 const Argosy__TokenRecord *cluster_state_find_token(const ClusterState *s, const char *id);
 // Whether a request id has been applied; *ret_revision is the revision after its batch.

@@ -84,11 +84,20 @@ static int put_unit(ClusterState *s, const Argosy__LogOp__UnitPut *put) {
         return 0;
 }
 
-static void remove_unit(ClusterState *s, const char *name) {
-        UnitEntry *u = cluster_state_find_unit(s, name);
+static bool tombstones_fit(const ClusterState *s, size_t n_more) {
+        return n_more <= CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(s);
+}
 
-        if (!u)
-                return;
+static int remove_unit(ClusterState *s, const Argosy__LogOp__UnitRemove *remove) {
+        UnitEntry *u = cluster_state_find_unit(s, remove->name);
+        int r;
+
+        if (!u || !tombstones_fit(s, remove->n_nodes))
+                return 0;
+        r = state_put_tombstones(s, remove->name, remove->nodes, remove->n_nodes, remove->fence_us,
+                                 s->revision + 1);
+        if (r < 0)
+                return r;
         mark_dirty(s, u);
         state_take_unit(s, u);
         u->record->target = ARGOSY__TARGET__TARGET_INACTIVE;
@@ -98,6 +107,25 @@ static void remove_unit(ClusterState *s, const char *name) {
                 list_unlink(&u->dirty);
                 unit_entry_free(u);
         }
+        return 0;
+}
+
+static int put_tombstones(ClusterState *s, const Argosy__LogOp__TombstonePut *put) {
+        size_t len = strlen(put->name);
+
+        if (len == 0 || len > UNIT_NAME_MAX || !tombstones_fit(s, put->n_nodes))
+                return 0;
+        s->revision++;
+        return state_put_tombstones(s, put->name, put->nodes, put->n_nodes, put->fence_us, s->revision);
+}
+
+static void clear_tombstones(ClusterState *s, const Argosy__LogOp__TombstoneClear *clear) {
+        const Argosy__HostRecord *host = cluster_state_find_host(s, clear->host);
+        bool any = false;
+
+        for (size_t i = 0; host && i < host->n_nodes; i++)
+                any |= state_clear_tombstones(s, host->nodes[i]->node, clear->revision, clear->fence_us);
+        s->revision += any;
 }
 
 // Takes back what this outcome replaces: for a global unit that of its node, and those of nodes that are no
@@ -202,6 +230,21 @@ static bool host_fits(const ClusterState *s, const Argosy__HostRecord *record,
                (before && record->raft_id == before->raft_id);
 }
 
+static bool has_node(const Argosy__HostRecord *record, uint32_t node) {
+        for (size_t i = 0; record && i < record->n_nodes; i++)
+                if (record->nodes[i]->node == node)
+                        return true;
+        return false;
+}
+
+// What ran on nodes that the host has no more is gone with them. `next` NULL: it is removed.
+static void drop_tombstones_of(ClusterState *s, const Argosy__HostRecord *before,
+                               const Argosy__HostRecord *next) {
+        for (size_t i = 0; i < before->n_nodes; i++)
+                if (!has_node(next, before->nodes[i]->node))
+                        (void) state_clear_tombstones(s, before->nodes[i]->node, UINT64_MAX, 0);
+}
+
 static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         const Argosy__HostRecord *before = cluster_state_find_host(s, host->host);
         Argosy__HostRecord *record;
@@ -216,8 +259,10 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
                         record->nodes[i]->node = ++s->last_node;
         s->last_raft_id = MAX_OF(s->last_raft_id, record->raft_id);
         hosts_changed(s);
-        if (before)
+        if (before) {
+                drop_tombstones_of(s, before, record);
                 return state_replace_host(s, record);
+        }
         record->host = ++s->last_host;
         state_drop_former(s, record->host_id.data, record->host_id.len);
         return state_append_host(s, record);
@@ -250,6 +295,7 @@ static int remove_host(ClusterState *s, uint32_t host) {
         r = remember_host(s, record);
         if (r < 0)
                 return r;
+        drop_tombstones_of(s, record, NULL);
         state_remove_host(s, host);
         hosts_changed(s);
         return 0;
@@ -358,8 +404,7 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_UNIT:
                 return put_unit(s, op->unit);
         case ARGOSY__LOG_OP__OP_UNIT_REMOVE:
-                remove_unit(s, op->unit_remove->name);
-                return 0;
+                return remove_unit(s, op->unit_remove);
         case ARGOSY__LOG_OP__OP_HOST:
                 return put_host(s, op->host);
         case ARGOSY__LOG_OP__OP_HOST_REMOVE:
@@ -384,6 +429,11 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_POOL_REMOVE:
                 if (state_remove_pool(s, op->pool_remove->name))
                         hosts_changed(s);
+                return 0;
+        case ARGOSY__LOG_OP__OP_TOMBSTONE:
+                return put_tombstones(s, op->tombstone);
+        case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:
+                clear_tombstones(s, op->tombstone_clear);
                 return 0;
         default: // of a newer version; the feature level keeps these out of a log that we have to understand
                 return 0;

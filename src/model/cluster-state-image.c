@@ -18,6 +18,7 @@ typedef struct ImageArrays {
         Argosy__UnitRecord **units;
         Argosy__Spec *specs, **spec_pointers;
         Argosy__AppliedRequest *applied, **applied_pointers;
+        Argosy__TombstoneRecord *tombstones, **tombstone_pointers;
 } ImageArrays;
 
 static void image_arrays_done(ImageArrays *a) {
@@ -27,10 +28,13 @@ static void image_arrays_done(ImageArrays *a) {
         free(a->spec_pointers);
         free(a->applied);
         free(a->applied_pointers);
+        free(a->tombstones);
+        free(a->tombstone_pointers);
 }
 
 static int image_arrays_init(ImageArrays *a, const ClusterState *s) {
-        size_t n_specs = s->specs.count + 1, n_applied = s->n_applied + 1; // + 1: calloc(0) may return NULL
+        size_t n_specs = s->specs.count + 1, n_applied = s->n_applied + 1,
+               n_tombstones = cluster_state_n_tombstones(s) + 1; // + 1: calloc(0) may return NULL
 
         a->hosts = calloc(s->n_hosts + 1, sizeof *a->hosts);
         a->units = calloc(s->units.count + 1, sizeof *a->units);
@@ -38,7 +42,10 @@ static int image_arrays_init(ImageArrays *a, const ClusterState *s) {
         a->spec_pointers = calloc(n_specs, sizeof *a->spec_pointers);
         a->applied = calloc(n_applied, sizeof *a->applied);
         a->applied_pointers = calloc(n_applied, sizeof *a->applied_pointers);
-        return a->hosts && a->units && a->specs && a->spec_pointers && a->applied && a->applied_pointers
+        a->tombstones = calloc(n_tombstones, sizeof *a->tombstones);
+        a->tombstone_pointers = calloc(n_tombstones, sizeof *a->tombstone_pointers);
+        return a->hosts && a->units && a->specs && a->spec_pointers && a->applied && a->applied_pointers &&
+                               a->tombstones && a->tombstone_pointers
                        ? 0
                        : -ENOMEM;
 }
@@ -90,6 +97,23 @@ static void fill_applied(const ClusterState *s, ImageArrays *a, Argosy__StateIma
         image->n_applied = s->n_applied;
 }
 
+// Oldest first.
+static void fill_tombstones(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
+        list_foreach (i, &s->tombstones) {
+                const Tombstone *from = CONTAINER_OF(i, const Tombstone, all);
+                Argosy__TombstoneRecord *to = &a->tombstones[image->n_tombstones];
+
+                argosy__tombstone_record__init(to);
+                to->name = (char *) from->name;
+                to->node = from->node;
+                to->revision = from->revision;
+                to->fence_us = from->fence_us;
+                to->unguarded = from->unguarded;
+                a->tombstone_pointers[image->n_tombstones++] = to;
+        }
+        image->tombstones = a->tombstone_pointers;
+}
+
 int cluster_state_encode(const ClusterState *s, Buf *ret) {
         _cleanup_(image_arrays_done) ImageArrays a = {0};
         Argosy__StateImage image = ARGOSY__STATE_IMAGE__INIT;
@@ -121,6 +145,7 @@ int cluster_state_encode(const ClusterState *s, Buf *ret) {
         fill_units(s, &a, &image);
         fill_specs(s, &a, &image);
         fill_applied(s, &a, &image);
+        fill_tombstones(s, &a, &image);
 
         len = argosy__state_image__get_packed_size(&image);
         p = buf_reserve(ret, len);
@@ -288,6 +313,25 @@ static int load_applied(ClusterState *s, const Argosy__StateImage *image) {
         return 0;
 }
 
+static int load_tombstones(ClusterState *s, const Argosy__StateImage *image) {
+        uint64_t last = 0;
+
+        if (image->n_tombstones > CLUSTER_TOMBSTONES_MAX)
+                return -EBADMSG;
+        for (size_t i = 0; i < image->n_tombstones; i++) {
+                const Argosy__TombstoneRecord *record = image->tombstones[i];
+                int r;
+
+                if (record->revision < last || record->revision > s->revision)
+                        return -EBADMSG;
+                last = record->revision;
+                r = state_add_tombstone(s, record);
+                if (r < 0)
+                        return r == -ENOMEM ? r : -EBADMSG;
+        }
+        return 0;
+}
+
 static int load(ClusterState *s, Argosy__StateImage *image) {
         int r;
 
@@ -313,6 +357,8 @@ static int load(ClusterState *s, Argosy__StateImage *image) {
                 r = load_former(s, image);
         if (r == 0)
                 r = load_applied(s, image);
+        if (r == 0)
+                r = load_tombstones(s, image);
         return r;
 }
 
@@ -332,9 +378,9 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
                 return r;
         state_done(s);
         *s = *fresh;
-        state_init_lists(
-                s); // their heads have moved; of the three only the global units can have members here
+        state_init_lists(s); // their heads have moved; of them only these two can have members here
         list_splice(&s->globals, &fresh->globals);
+        list_splice(&s->tombstones, &fresh->tombstones);
         free(TAKE_PTR(fresh)); // hollow now
         return 0;
 }

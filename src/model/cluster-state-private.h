@@ -2,7 +2,7 @@
 #pragma once
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and
-// cluster-state-roles.c for roles and pools), what batches do to them (cluster-state-apply.c), and the image
+// cluster-state-roles.c for roles and pools, cluster-state-tombstones.c), what batches do to them (cluster-state-apply.c), and the image
 // (cluster-state-image.c).
 
 #include "cluster-state.h"
@@ -18,6 +18,7 @@ typedef struct NodeIndex {
         uint32_t host; // 0: the host is gone
         ListNode units;
         size_t n_units;
+        ListNode tombstones; // oldest first
 } NodeIndex;
 
 typedef struct AppliedRequest {
@@ -54,6 +55,11 @@ struct ClusterState {
         uint64_t roles_revision;
         Argosy__PoolRecord **pools; // by name
         size_t n_pools;
+
+        ListNode tombstones;    // oldest first
+        ListNode fresh;         // those that cluster_state_next_tombstone() has not named yet
+        Map tombstones_by_key;  // {node, name} -> Tombstone
+        Map tombstones_by_name; // -> TombstoneName
 
         Argosy__FormerHost **former; // oldest first
         size_t n_former;
@@ -103,6 +109,15 @@ int state_put_pool(ClusterState *s, Argosy__PoolRecord *record);
 bool state_remove_role(ClusterState *s, const char *name); // false: there was none
 bool state_remove_pool(ClusterState *s, const char *name);
 void state_roles_done(ClusterState *s);
+
+// cluster-state-tombstones.c. Nodes that are no host's are left out.
+int state_put_tombstones(ClusterState *s, const char *name, const uint32_t *nodes, size_t n,
+                         uint64_t fence_us, uint64_t revision);
+// Appended behind all others: its revision must not be smaller. -EEXIST, -EINVAL: it does not fit.
+int state_add_tombstone(ClusterState *s, const Argosy__TombstoneRecord *record);
+// Of one node, up to a revision; fence_us as in LogOp.TombstoneClear. Whether there were any.
+bool state_clear_tombstones(ClusterState *s, uint32_t node, uint64_t revision, uint64_t fence_us);
+void state_tombstones_done(ClusterState *s);
 
 int state_put_token(ClusterState *s, Argosy__TokenRecord *token);
 void state_remove_token(ClusterState *s, size_t i);

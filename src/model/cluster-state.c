@@ -89,6 +89,7 @@ static NodeIndex *need_node(ClusterState *s, uint32_t node) {
                 return NULL;
         n->node = node;
         list_init(&n->units);
+        list_init(&n->tombstones);
         if (map_add(&s->nodes, &n->node, sizeof n->node, n) < 0) {
                 free(n);
                 return NULL;
@@ -97,7 +98,7 @@ static NodeIndex *need_node(ClusterState *s, uint32_t node) {
 }
 
 static void drop_node_if_unused(ClusterState *s, NodeIndex *n) {
-        if (n->host > 0 || n->n_units > 0)
+        if (n->host > 0 || n->n_units > 0 || !list_is_empty(&n->tombstones))
                 return;
         map_take(&s->nodes, &n->node, sizeof n->node);
         free(n);
@@ -255,6 +256,8 @@ void cluster_state_dirty_done(ClusterState *s, UnitEntry *u) {
 void cluster_state_drop_dirty(ClusterState *s) {
         UnitEntry *u;
 
+        while (cluster_state_next_tombstone(s))
+                continue;
         while ((u = cluster_state_next_dirty(s)))
                 cluster_state_dirty_done(s, u);
 }
@@ -655,6 +658,8 @@ void state_init_lists(ClusterState *s) {
         list_init(&s->globals);
         list_init(&s->idle);
         list_init(&s->dirty);
+        list_init(&s->tombstones);
+        list_init(&s->fresh);
 }
 
 ClusterState *cluster_state_new(void) {
@@ -673,6 +678,7 @@ void state_done(ClusterState *s) {
         cluster_state_drop_dirty(s); // frees the removed ones; the others are in the table
         map_done_with(&s->units, unit_entry_free_any);
         map_done_with(&s->specs, spec_entry_free);
+        state_tombstones_done(s);
         map_done_with(&s->nodes, free);
         map_done(&s->pins);
         map_done(&s->applied_by_id);

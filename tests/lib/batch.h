@@ -115,6 +115,48 @@ static inline void batch_unit_remove(Batch *b, const char *name) {
         batch_op(b, ARGOSY__LOG_OP__OP_UNIT_REMOVE)->unit_remove = remove;
 }
 
+static inline uint32_t *batch_numbers(Batch *b, const uint32_t *numbers, size_t n) {
+        uint32_t *copy = batch_own(b, malloc((n + 1) * sizeof *copy));
+
+        memcpy(copy, numbers, n * sizeof *copy);
+        return copy;
+}
+
+// Removes the unit, and leaves tombstones on these nodes.
+static inline void batch_unit_remove_from(Batch *b, const char *name, const uint32_t *nodes, size_t n,
+                                          uint64_t fence_us) {
+        Argosy__LogOp__UnitRemove *remove =
+                BATCH_NEW(b, Argosy__LogOp__UnitRemove, argosy__log_op__unit_remove__init);
+
+        remove->name = batch_own(b, strdup(name));
+        remove->nodes = batch_numbers(b, nodes, n);
+        remove->n_nodes = n;
+        remove->fence_us = fence_us;
+        batch_op(b, ARGOSY__LOG_OP__OP_UNIT_REMOVE)->unit_remove = remove;
+}
+
+static inline void batch_tombstone(Batch *b, const char *name, const uint32_t *nodes, size_t n,
+                                   uint64_t fence_us) {
+        Argosy__LogOp__TombstonePut *put =
+                BATCH_NEW(b, Argosy__LogOp__TombstonePut, argosy__log_op__tombstone_put__init);
+
+        put->name = batch_own(b, strdup(name));
+        put->nodes = batch_numbers(b, nodes, n);
+        put->n_nodes = n;
+        put->fence_us = fence_us;
+        batch_op(b, ARGOSY__LOG_OP__OP_TOMBSTONE)->tombstone = put;
+}
+
+static inline void batch_tombstone_clear(Batch *b, uint32_t host, uint64_t revision, uint64_t fence_us) {
+        Argosy__LogOp__TombstoneClear *clear =
+                BATCH_NEW(b, Argosy__LogOp__TombstoneClear, argosy__log_op__tombstone_clear__init);
+
+        clear->host = host;
+        clear->revision = revision;
+        clear->fence_us = fence_us;
+        batch_op(b, ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR)->tombstone_clear = clear;
+}
+
 static inline void batch_outcome(Batch *b, const char *name, uint32_t node, uint64_t start_rev,
                                  Argosy__Outcome__Kind kind) {
         Argosy__LogOp__OutcomePut *put =

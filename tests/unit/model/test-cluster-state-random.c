@@ -6,6 +6,7 @@
 //      - a state that went through an image at some point ends like one that did not
 //      - following the dirty units is enough to know all units
 //      - each unit is listed once, at its node or among the global ones
+//      - each tombstone is on a node of a host, at its name, and behind the older ones of its node
 
 #include "test.h"
 
@@ -116,9 +117,26 @@ static void random_role_or_pool(Batch *b, const char *name, uint64_t *seed) {
         }
 }
 
+static void random_tombstones(Batch *b, const ClusterState *s, const char *name, uint64_t *seed) {
+        uint32_t nodes[] = {(uint32_t) below(seed, 6), (uint32_t) below(seed, 6)};
+        uint64_t fence_us = below(seed, 3) * 10;
+
+        switch (below(seed, 4)) {
+        case 0:
+                batch_tombstone(b, name, nodes, below(seed, 3), fence_us);
+                break;
+        case 1:
+                batch_tombstone_clear(b, (uint32_t) below(seed, 6), below(seed, cluster_state_revision(s) + 9),
+                                      fence_us);
+                break;
+        default:
+                batch_unit_remove_from(b, name, nodes, ELEMENTSOF(nodes), fence_us);
+        }
+}
+
 static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
         char name[MIRROR_NAME_MAX];
-        unsigned kind = (unsigned) below(seed, 21);
+        unsigned kind = (unsigned) below(seed, 24);
 
         random_name(seed, name);
         if (kind < 9)
@@ -137,6 +155,8 @@ static void random_op(Batch *b, const ClusterState *s, uint64_t *seed) {
                 batch_token_remove(b, name);
         else if (kind == 19)
                 random_role_or_pool(b, name, seed);
+        else if (kind > 20)
+                random_tombstones(b, s, name, seed);
         else if (below(seed, 2))
                 random_rollout(b, name, seed);
         else
@@ -207,6 +227,43 @@ static void assert_listed_once(ClusterState *s) {
         assert_int_equal(listed, placed);
 }
 
+static void assert_tombstones_fit(const ClusterState *s) {
+        size_t on_nodes = 0, of_names = 0;
+
+        for (uint32_t node = 1; node < 99; node++) {
+                const ListNode *head = cluster_state_tombstones_on(s, node);
+                uint64_t last = 0;
+
+                if (!head)
+                        continue;
+                assert_non_null(cluster_state_find_host_by_node(s, node));
+                list_foreach (i, head) {
+                        const Tombstone *t = CONTAINER_OF(i, const Tombstone, on_node);
+
+                        assert_int_equal(t->node, node);
+                        assert_true(t->revision > last && t->revision <= cluster_state_revision(s));
+                        assert_true(t->fence_us || t->unguarded);
+                        assert_ptr_equal(cluster_state_find_tombstone(s, t->name, node), t);
+                        last = t->revision;
+                        on_nodes++;
+                }
+        }
+        for (unsigned i = 0; i < NAMES; i++) {
+                char name[MIRROR_NAME_MAX];
+                const ListNode *head;
+
+                snprintf(name, sizeof name, "u@%u.service", i);
+                head = cluster_state_tombstones_of(s, name);
+                if (head)
+                        list_foreach (k, head) {
+                                assert_string_equal(CONTAINER_OF(k, const Tombstone, by_name)->name, name);
+                                of_names++;
+                        }
+        }
+        assert_int_equal(on_nodes, cluster_state_n_tombstones(s));
+        assert_int_equal(of_names, cluster_state_n_tombstones(s));
+}
+
 // What somebody knows who only looks at dirty units.
 typedef struct Mirror {
         bool exists[NAMES];
@@ -274,6 +331,8 @@ static void tell_history(uint64_t seed) {
         assert_same_image(s, restored);
         assert_listed_once(s);
         assert_listed_once(restored);
+        assert_tombstones_fit(s);
+        assert_tombstones_fit(restored);
 }
 
 static void what_holds_for_every_history(void **state) {

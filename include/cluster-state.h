@@ -32,8 +32,7 @@ enum {
         CLUSTER_TOKENS_MAX = 1024, // expired ones go when a token is added
         CLUSTER_TOMBSTONES_MAX = 1000000, // no unit is removed that would leave more
         CLUSTER_REQUESTS_REMEMBERED =
-                4096,      // a client that repeats a request later than that many others applies it twice
-        FEATURE_LEVEL = 1, // highest that this program understands
+                4096, // a client that repeats a request later than that many others applies it twice
 };
 
 typedef struct ClusterState ClusterState;
@@ -126,6 +125,8 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) _warn_u
 
 const Argosy__ClusterRecord *cluster_state_cluster(const ClusterState *s); // NULL before the first batch
 uint64_t cluster_state_revision(const ClusterState *s);
+// Newest level (feature-level.h) that may be written into the log now; FEATURE_BASE before the first batch.
+uint32_t cluster_state_feature_level(const ClusterState *s);
 // Next raft id to give: greater than any that was ever in a host record.
 uint32_t cluster_state_next_raft_id(const ClusterState *s);
 

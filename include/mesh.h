@@ -72,6 +72,7 @@ typedef struct MeshConfig {
         uint64_t generation;
         uint8_t boot_id[16];
         unsigned redial_min_ms, redial_max_ms; // 0: the defaults
+        uint32_t feature_level;                // 0: that of this build
 } MeshConfig;
 
 // `ops` must outlive the mesh.
@@ -106,6 +107,8 @@ void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, voi
 
 // As leader_changed() said it last.
 uint32_t mesh_leader(const Mesh *m);
+// Newest feature level that the leader understands: what may be said to it. FEATURE_BASE without a leader.
+uint32_t mesh_leader_level(const Mesh *m);
 // The message is packed at once and not kept. -ENOTCONN: no link. -ENOBUFS: the peer was cut. -EMSGSIZE,
 // -ENOMEM: not sent.
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message);

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "cluster-state.h"
 #include "daemon.h"
+#include "feature-level.h"
 #include "fileio.h"
 #include "leader.h"
 #include "log.h"

@@ -16,6 +16,7 @@
 #include "agent.h"
 #include "cluster-state.h"
 #include "daemon.h"
+#include "feature-level.h"
 #include "frame.h"
 #include "join.h"
 #include "log.h"

@@ -16,6 +16,7 @@
 #include "cluster-state.h"
 #include "counters.h"
 #include "daemon.h"
+#include "feature-level.h"
 #include "join.h"
 #include "leader.h"
 #include "list.h"

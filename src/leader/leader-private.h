@@ -110,6 +110,7 @@ struct Host {
         uint32_t raft_id_known; // by its record when last looked at
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
         char *version;
+        uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
         Lease lease;
         Map specs;       // HostSpec by hash
         ListNode orders; // Site.order: to be sent

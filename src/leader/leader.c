@@ -8,6 +8,7 @@
 // next.
 #include <errno.h>
 
+#include "feature-level.h"
 #include "leader-private.h"
 #include "log.h"
 #include "message.h"
@@ -328,6 +329,7 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
 
                 free(h->version);
                 h->version = version;
+                h->feature_level = MAX_OF(hello->feature_level, (uint32_t) FEATURE_BASE);
                 h->running_id = hello->raft_id;
                 h->linked = true;
                 return;

@@ -4,6 +4,7 @@
 // decided here.
 #include <errno.h>
 
+#include "feature-level.h"
 #include "leader-private.h"
 #include "manager-name.h"
 #include "response.h"
@@ -22,6 +23,7 @@ Host *host_get(Leader *l, uint32_t number) {
         if (!h)
                 return NULL;
         h->number = number;
+        h->feature_level = FEATURE_BASE;
         list_init(&h->orders);
         list_init(&h->nodes);
         if (map_add(&l->hosts, &h->number, sizeof(h->number), h) < 0) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "decide.h"
+#include "feature-level.h"
 #include "frame.h"
 #include "mesh-internal.h"
 #include "tls-context.h"
@@ -105,6 +106,7 @@ static int on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         }
         l->leading = f->leading;
         l->term = f->term;
+        l->feature_level = MAX_OF(f->feature_level, (uint32_t) FEATURE_BASE);
         mesh_reconsider(m);
         if (l->abandoned || m->closing)
                 return 0;

@@ -29,6 +29,7 @@ typedef struct Link {
         bool up;        // its Leader frame was here
         bool leading;   // as it says
         uint64_t term;
+        uint32_t feature_level; // as it says
         bool hint; // named by a voter, not by mesh_set_voters()
         bool abandoned;
         bool dial_now;        // when the stream is gone
@@ -53,6 +54,7 @@ struct Mesh {
         uint32_t self, raft_id;
         uint8_t cluster_id[16], boot_id[16];
         uint64_t generation;
+        uint32_t feature_level; // that we announce
         unsigned redial_min_ms, redial_max_ms;
 
         ListNode links, sessions;

@@ -6,8 +6,8 @@
 // frame the leader's first messages may already be waiting.
 #include <errno.h>
 
-#include "cluster-state.h"
 #include "decide.h"
+#include "feature-level.h"
 #include "mesh-internal.h"
 
 void mesh_fill_hello(Mesh *m, Argosy__ToVoter__Hello *ret) {
@@ -15,7 +15,7 @@ void mesh_fill_hello(Mesh *m, Argosy__ToVoter__Hello *ret) {
         ret->cluster_id = (ProtobufCBinaryData){sizeof(m->cluster_id), m->cluster_id};
         ret->generation = m->generation;
         ret->version = (char *) ARGOSY_VERSION;
-        ret->feature_level = FEATURE_LEVEL;
+        ret->feature_level = m->feature_level;
         ret->boot_id = (ProtobufCBinaryData){sizeof(m->boot_id), m->boot_id};
         ret->raft_id = m->raft_id;
 }
@@ -46,6 +46,7 @@ int mesh_announcement(const Mesh *m, Announcement *ret) {
         ret->leader.voters = ret->pointers;
         ret->leader.n_voters = m->n_voters;
         ret->leader.version = (char *) ARGOSY_VERSION;
+        ret->leader.feature_level = m->feature_level;
         ret->message.msg_case = ARGOSY__TO_HOST__MSG_LEADER;
         ret->message.leader = &ret->leader;
         return 0;
@@ -282,6 +283,12 @@ uint32_t mesh_leader(const Mesh *m) {
         return m->leader;
 }
 
+uint32_t mesh_leader_level(const Mesh *m) {
+        if (m->leader_link)
+                return m->leader_link->feature_level;
+        return m->leader == m->self ? m->feature_level : FEATURE_BASE;
+}
+
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
         if (m->closing || m->leader == 0)
                 return -ENOTCONN;
@@ -316,6 +323,7 @@ int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh 
                 .tls = config->tls,
                 .self = config->self,
                 .generation = config->generation,
+                .feature_level = config->feature_level ?: FEATURE_LEVEL,
                 .redial_min_ms = config->redial_min_ms ?: MESH_REDIAL_MIN_MS,
                 .redial_max_ms = config->redial_max_ms ?: MESH_REDIAL_MAX_MS,
                 .n_open = 1,

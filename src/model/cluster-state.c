@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "feature-level.h"
 #include "manager-name.h"
 #include "message.h"
 #include "str.h"
@@ -648,6 +649,10 @@ const Argosy__ClusterRecord *cluster_state_cluster(const ClusterState *s) {
 
 uint64_t cluster_state_revision(const ClusterState *s) {
         return s->revision;
+}
+
+uint32_t cluster_state_feature_level(const ClusterState *s) {
+        return s->cluster ? MAX_OF(s->cluster->feature_level, (uint32_t) FEATURE_BASE) : FEATURE_BASE;
 }
 
 uint32_t cluster_state_next_raft_id(const ClusterState *s) {

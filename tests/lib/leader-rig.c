@@ -3,6 +3,7 @@
 
 #include "batch.h"
 #include "buf.h"
+#include "feature-level.h"
 #include "leader-private.h"
 #include "message.h"
 #include "test.h"
@@ -558,6 +559,7 @@ static void attach(RigHost *h) {
         if (!h->linked) {
                 h->linked = true;
                 hello.raft_id = h->opened;
+                hello.feature_level = h->feature_level;
                 leader_on_host_link(h->rig->leader, h->number, &hello);
         }
         map_done_with(&h->contents, free);
@@ -959,7 +961,7 @@ static void propose(Rig *g, Batch *b) {
         buf_done(&packed);
 }
 
-void rig_start(Rig *g, size_t n_hosts) {
+void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level) {
         LeaderConfig config = {.loop = &g->loop,
                                .self = 1,
                                .lease_ms = RIG_LEASE_MS,
@@ -981,6 +983,7 @@ void rig_start(Rig *g, size_t n_hosts) {
         op->cluster = BATCH_NEW(&b, Argosy__ClusterRecord, argosy__cluster_record__init);
         op->cluster->generation = 1;
         op->cluster->voters_wanted = 3;
+        op->cluster->feature_level = feature_level;
         for (size_t i = 0; i < n_hosts; i++) {
                 char name[32];
                 Argosy__HostRecord *record;
@@ -993,7 +996,8 @@ void rig_start(Rig *g, size_t n_hosts) {
                         record->raft_id = 1;
                 }
                 g->hosts[i] = (RigHost){
-                        .rig = g, .number = (uint32_t) i + 1, .node = (uint32_t) i + 1, .up = true};
+                        .rig = g, .number = (uint32_t) i + 1, .node = (uint32_t) i + 1, .up = true,
+                        .feature_level = feature_level};
         }
         g->hosts[0].opened = 1;
         g->members[g->n_members++] = (StoreMember){.raft_id = 1, .voter = true};
@@ -1002,6 +1006,10 @@ void rig_start(Rig *g, size_t n_hosts) {
         assert_int_equal(leader_new(&config, &leader_ops, g, &g->leader), 0);
         leader_set_leading(g->leader, true, 1);
         rig_settle(g);
+}
+
+void rig_start(Rig *g, size_t n_hosts) {
+        rig_start_at(g, n_hosts, FEATURE_LEVEL);
 }
 
 static void on_leader_closed(void *userdata) {

@@ -60,6 +60,7 @@ typedef struct RigHost {
         bool closed, removed;
         unsigned calls; // Call messages
         uint64_t last_call;
+        uint32_t feature_level; // that its Hello names; 0: none
 } RigHost;
 
 typedef struct RigAnswer { // of one request
@@ -105,7 +106,10 @@ struct Rig {
         size_t n_held;
 };
 
-void rig_start(Rig *g, size_t n_hosts); // all hosts up, attached and welcomed; host 1 is the leader's
+// All hosts up, attached and welcomed; host 1 is the leader's. All of them, and the log, at FEATURE_LEVEL or
+// at another one.
+void rig_start(Rig *g, size_t n_hosts);
+void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level);
 void rig_stop(Rig *g);
 // One turn of the loop and of every host. Says whether anything happened.
 bool rig_turn(Rig *g);

@@ -3,6 +3,7 @@
 // Joining, tokens, removing and roles, with real keys.
 #include "batch.h"
 #include "clock.h"
+#include "feature-level.h"
 #include "identity.h"
 #include "leader-private.h"
 #include "leader-rig.h"
@@ -304,6 +305,21 @@ static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
         assert_true(rig_host(&g, 3)->closed);
 }
 
+// What a session may be told depends on the peer's build; one that says nothing has the first level.
+static void a_session_knows_the_level_of_its_host(void **state) {
+        assert_int_equal(host_find(g.leader, 2)->feature_level, FEATURE_LEVEL);
+        rig_host_off(&g, 2);
+        rig_host(&g, 2)->feature_level = 0;
+        rig_host_on(&g, 2, true);
+        rig_host_off(&g, 3);
+        rig_host(&g, 3)->feature_level = FEATURE_LEVEL + 1;
+        rig_host_on(&g, 3, true);
+        rig_settle(&g);
+        assert_int_equal(host_find(g.leader, 2)->feature_level, FEATURE_BASE);
+        assert_int_equal(host_find(g.leader, 3)->feature_level, FEATURE_LEVEL + 1);
+        assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
@@ -323,6 +339,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(the_last_host_cannot_be_removed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_session_knows_the_level_of_its_host, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "members.h"
 
 #include "buf.h"
+#include "feature-level.h"
 #include "frame.h"
 #include "mesh-internal.h"
 #include "stream.h"
@@ -23,6 +24,8 @@ typedef struct Host {
         bool reply_to_attach;               // as a leader would
         bool follow_told;                   // takes over the voters that it is told
         uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
+        uint32_t levels[MEMBERS_MAX + 1];   // likewise
+        uint32_t feature_level;             // 0: of this build
 } Host;
 
 static Host host[MEMBERS_MAX];
@@ -87,6 +90,7 @@ static void on_host_link(uint32_t from, const Argosy__ToVoter__Hello *hello, voi
         if (hello) {
                 assert_int_equal(hello->host, from);
                 ((Host *) userdata)->raft_ids[from] = hello->raft_id;
+                ((Host *) userdata)->levels[from] = hello->feature_level;
         }
 }
 
@@ -139,6 +143,7 @@ static void start_as(uint32_t number, uint16_t port, uint64_t generation, const 
                 .generation = generation,
                 .redial_min_ms = 2,
                 .redial_max_ms = 16,
+                .feature_level = h->feature_level,
         };
 
         h->number = number;
@@ -258,6 +263,31 @@ static void the_leader_talks_to_its_own_agent_the_same_way(void **state) {
         assert_int_equal(attach(1, 9), 0);
         assert_string_equal(host[0].story, "1:up leader=1@2 "); // never from inside the call
         loop_until(story_is(1, "1:up leader=1@2 1:attach(9) welcome(9) "));
+}
+
+static void both_ends_of_a_link_know_what_the_other_understands(void **state) {
+        host[0].feature_level = 7;
+        host[2].feature_level = 5;
+        start(1);
+        start(2);
+        start(3);
+        assert_int_equal(mesh_leader_level(host[2].mesh), FEATURE_BASE);
+        lead(1, 4);
+        VOTERS(2, 1);
+        VOTERS(3, 1, 2);
+        loop_until(story_has(2, "leader=1@4 ") && story_has(3, "leader=1@4 "));
+        loop_until(story_has(1, "1:up") && story_has(1, "2:up") && story_has(1, "3:up"));
+        assert_int_equal(host[0].levels[1], 7);
+        assert_int_equal(host[0].levels[2], FEATURE_LEVEL);
+        assert_int_equal(host[0].levels[3], 5);
+        assert_int_equal(mesh_leader_level(host[0].mesh), 7);
+        assert_int_equal(mesh_leader_level(host[1].mesh), 7);
+        lead(2, 6); // and a leader of another build
+        loop_until(story_has(3, "leader=2@6 "));
+        assert_int_equal(mesh_leader_level(host[2].mesh), FEATURE_LEVEL);
+        stop(2);
+        loop_until(story_has(3, "leader=0@0 "));
+        assert_int_equal(mesh_leader_level(host[2].mesh), FEATURE_BASE);
 }
 
 static void what_is_queued_for_ourselves_is_dropped_when_we_step_down(void **state) {
@@ -657,6 +687,7 @@ int main(void) {
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 LOOP_TEST(a_host_finds_the_leader_and_talks_to_it),
                 LOOP_TEST(the_leader_talks_to_its_own_agent_the_same_way),
+                LOOP_TEST(both_ends_of_a_link_know_what_the_other_understands),
                 LOOP_TEST(what_is_queued_for_ourselves_is_dropped_when_we_step_down),
                 LOOP_TEST(a_new_term_of_our_own_is_a_new_session),
                 LOOP_TEST(we_are_not_the_leader_before_our_link_is_up),

@@ -3,6 +3,7 @@
 
 #include "batch.h"
 #include "cluster-state.h"
+#include "feature-level.h"
 
 #define WEB "[Service]\nExecStart=/bin/web\n"
 #define WEB2 "[Service]\nExecStart=/bin/web2\n"
@@ -903,6 +904,20 @@ static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void
         assert_int_equal(cluster_state_n_units(s), 0);
 }
 
+static void the_first_batch_says_what_may_be_written(void **state) {
+        ClusterState *s = *state;
+        Batch b = {};
+
+        assert_int_equal(cluster_state_feature_level(s), FEATURE_BASE);
+        batch_cluster(&b, 1); // of a log that says nothing
+        apply(s, &b);
+        assert_int_equal(cluster_state_feature_level(s), FEATURE_BASE);
+        batch_cluster(&b, 1);
+        b.log.ops[0]->cluster->feature_level = FEATURE_LEVEL;
+        apply(s, &b);
+        assert_int_equal(cluster_state_feature_level(s), FEATURE_LEVEL);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_state, free_state)
 
 int main(void) {
@@ -941,6 +956,7 @@ int main(void) {
                 TEST(a_rollout_to_an_unknown_content_is_skipped),
                 TEST(a_nodes_turn_gets_the_revision_in_which_it_was_given),
                 TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
+                TEST(the_first_batch_says_what_may_be_written),
                 TEST(an_image_holds_everything),
                 TEST(an_image_that_contradicts_itself_is_refused_and_changes_nothing),
         };

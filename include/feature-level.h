@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a build can read. Hosts of one cluster run different builds while they are being upgraded; the
+// feature level is what keeps the log and the mesh readable for all of them. There are three:
+//
+//      FEATURE_LEVEL                     of this build: everything up to it is understood
+//      cluster_state_feature_level()     of the log: everything up to it may be written there. It rises when
+//                                        all who are or may become voters understand more, and never falls
+//      Host.feature_level (leader),      of the peer of a session: what may be said to it. A peer that does
+//      mesh_leader_level() (host)        not name one in its first frame has FEATURE_BASE
+//
+// Each name below is one thing that came later than the first version, with the level that it came with.
+
+#include <stdint.h>
+
+enum {
+        FEATURE_BASE = 1,
+        FEATURE_TOMBSTONES = 2,
+        FEATURE_NEWEST = 2,
+};
+
+// FEATURE_NEWEST, unless the build option feature_level says less: an older build for tests of upgrades.
+#define FEATURE_LEVEL feature_level_of_build
+extern const uint32_t feature_level_of_build;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The level that this build has, alone in its file: tests link a daemon of an earlier level from the same
+// libraries by giving the linker another definition first (tests/lib/feature-level-1.c).
+#include "build-level.h"
+#include "feature-level.h"
+
+const uint32_t feature_level_of_build = BUILD_LEVEL;
+
+_Static_assert((int) BUILD_LEVEL >= FEATURE_BASE && (int) BUILD_LEVEL <= FEATURE_NEWEST,
+               "there is no such feature level");

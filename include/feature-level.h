@@ -17,6 +17,7 @@
 enum {
         FEATURE_BASE = 1,
         FEATURE_TOMBSTONES = 2,
+        FEATURE_WELCOME_PARTS = 2, // a Welcome may come in parts
         FEATURE_NEWEST = 2,
 };
 

@@ -18,7 +18,7 @@
 
 enum {
         FRAME_HEADER_SIZE = 4,
-        FRAME_MAX = 32 * 1024 * 1024, // between members: a Welcome with ten thousand orders fits easily
+        FRAME_MAX = 32 * 1024 * 1024, // between members; what may be longer is sent in parts
         FRAME_MAX_LOCAL = 32 * 1024 * 1024,
         FRAME_MAX_JOIN = 16 * 1024,
 };

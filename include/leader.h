@@ -28,8 +28,11 @@
 typedef struct Leader Leader;
 
 typedef struct LeaderOps {
-        // Borrows the message. -ENOTCONN: no link, nothing is lost. Any other error: the host is dropped.
+        // Borrows the message. -ENOTCONN: no link, nothing is lost. -EMSGSIZE: it is longer than a frame may
+        // be, and nothing else is wrong. Any other error: the host is dropped.
         int (*to_host)(uint32_t host, const Argosy__ToHost *message, void *userdata);
+        // Whether it has still to take much of what it was sent; leader_on_host_drained() follows then.
+        bool (*host_is_full)(uint32_t host, void *userdata);
         // Ends the host's session after what was sent to it; leader_on_host_link(NULL) follows later.
         void (*drop_host)(uint32_t host, void *userdata);
         // What signs joiners and renewals, and the CA key for new voters. Borrowed until the call returns.
@@ -72,6 +75,8 @@ void leader_on_applied(Leader *l, uint64_t index);
 void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *message);
 // A host's session to this voter, leading or not; `hello` NULL: it is lost.
 void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello);
+// A host that was full takes more again.
+void leader_on_host_drained(Leader *l);
 
 // Requests of local clients; those of other hosts arrive as Forward messages. `respond` borrows the
 // response, carries the request's id, and fires one or more times, the last time with `final`: Wait, Status,

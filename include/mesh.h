@@ -59,6 +59,8 @@ typedef struct MeshOps {
         void (*host_link)(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata);
         // The voters as the leader told us (for the peers file). mesh_set_voters() is not called by itself.
         void (*voters_told)(Argosy__Voter *const *voters, size_t n, void *userdata);
+        // A host has taken all that was queued for it, after mesh_host_is_full() was true.
+        void (*host_drained)(uint32_t host, void *userdata);
         // A link to or from a host failed or was refused. Told once until the link was up again or the
         // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
@@ -113,3 +115,5 @@ uint32_t mesh_leader_level(const Mesh *m);
 // -ENOMEM: not sent.
 int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message);
 int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message);
+// More than STREAM_LOW_WATER is queued for the host: who has much to say goes on at host_drained().
+bool mesh_host_is_full(const Mesh *m, uint32_t host);

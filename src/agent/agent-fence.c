@@ -67,6 +67,9 @@ static int batch_queue(Agent *a, const Fence *fence, const Argosy__ToHost *m) {
 static Fence fence_of(const Argosy__ToHost *m) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
                 return (Fence){m->welcome->generation, m->welcome->term, m->welcome->index};
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME_PART)
+                return (Fence){
+                        m->welcome_part->generation, m->welcome_part->term, m->welcome_part->index};
         return (Fence){m->orders->generation, m->orders->term, m->orders->index};
 }
 

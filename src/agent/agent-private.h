@@ -147,6 +147,7 @@ typedef struct Agent {
         uint32_t leader;
         uint64_t leader_term;
         uint64_t attach_seq, welcomed_seq; // of the last Attach, and of the last one that was answered
+        uint32_t welcome_parts;            // taken over of the answer to the last Attach, so far
         bool attach_wanted, attach_sent, attached;
         uint64_t attach_sent_us, attach_retry_us;
         uint32_t lease_ms, beat_ms;
@@ -303,6 +304,7 @@ void agent_fence_drop(Agent *a);
 int agent_session_init(Agent *a);
 void agent_say_goodbye(Agent *a, Argosy__ToVoter__Goodbye__Why why, bool stopping);
 void agent_session_drain(Agent *a);
+void agent_session_on_part(Agent *a); // of a Welcome that is still to come
 void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *welcome);
 // The lease is over, and for so long, that the guard has stopped this unit or will not let it start.
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The session with the leader: Attach with all that is held, Welcome with all that is wanted, then beats.
+// The session with the leader: Attach with all that is held, Welcome with all that is wanted (in parts if it
+// is much), then beats.
 //
 // A session is begun when a leader is known and systemd's state is complete, and begun anew when the leader
 // changes, when our lease runs out (the leader may have called us lost), or when orders could not be kept.
@@ -73,6 +74,7 @@ static void attach(Agent *a) {
         int r;
 
         a->attach_seq++;
+        a->welcome_parts = 0;
         a->attach_sent_us = clock_boot_us();
         a->attach_retry_us = a->attach_sent_us + ATTACH_RETRY_US;
         r = agent_reports_held(a, &held, &n_held);
@@ -131,10 +133,11 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         }
         a->lease_ms = w->lease_ms;
         a->welcomed_seq = w->seq;
-        a->lease_from_us = a->attach_sent_us; // the Attach counts as a beat
+        a->lease_from_us = MAX_OF(a->lease_from_us, a->attach_sent_us); // the Attach counts as a beat
         release_cut_off(a);
         tell_guards(a);
         a->attach_sent = false;
+        a->welcome_parts = 0;
         set_attached(a, true);
 }
 
@@ -152,6 +155,14 @@ static void send_beat(Agent *a, uint64_t now_us) {
                            a->userdata); // without a link the lease runs out, and that is the answer
 }
 
+// The rest may take longer than a lease, and longer than an answer to the Attach is waited for.
+void agent_session_on_part(Agent *a) {
+        uint64_t now_us = clock_boot_us();
+
+        a->attach_retry_us = now_us + ATTACH_RETRY_US;
+        send_beat(a, now_us);
+}
+
 static void on_beat_timer(uv_timer_t *timer) {
         Agent *a = timer->data;
         uint64_t now_us = clock_boot_us();
@@ -164,9 +175,9 @@ static void on_beat_timer(uv_timer_t *timer) {
                 set_attached(a, false);
                 a->attach_wanted = true;
         }
-        if (a->attached)
+        if (a->attached || a->welcome_parts > 0)
                 send_beat(a, now_us);
-        else if (a->attach_sent && now_us >= a->attach_retry_us)
+        if (!a->attached && a->attach_sent && now_us >= a->attach_retry_us)
                 a->attach_wanted = true;
         if (a->attach_wanted)
                 drain_mark(&a->drain);
@@ -199,6 +210,7 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         a->attach_sent = false;
         a->attach_wanted = leader != 0;
         a->attach_retry_us = 0;
+        a->welcome_parts = 0;
         a->refusal_logged = false;
         set_attached(a, false);
         agent_remote_calls_drop(a);

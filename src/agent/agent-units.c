@@ -310,21 +310,42 @@ static void unwant_the_rest(AgentNode *node) {
         }
 }
 
-static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
-        Parcel parcel = {w->specs, w->n_specs};
-
-        agent_nodes_number(a, w->nodes, w->n_nodes);
-        agent_foreach_node (each, a)
-                agent_foreach_unit(other, each) other->in_welcome = false;
-        for (size_t i = 0; i < w->n_orders; i++) {
-                AgentNode *node = agent_node_find(a, w->orders[i]->node);
+// What the Welcome, or a part of it, names is there to stay.
+static void obey_wanted(Agent *a, Argosy__UnitOrder **orders, size_t n, const Parcel *parcel) {
+        if (a->welcome_parts == 0)
+                agent_foreach_node (each, a)
+                        agent_foreach_unit(u, each) u->in_welcome = false;
+        for (size_t i = 0; i < n; i++) {
+                AgentNode *node = agent_node_find(a, orders[i]->node);
                 AgentUnit *u;
 
-                obey_orders(a, &w->orders[i], 1, &parcel);
-                u = node ? agent_unit_find(node, w->orders[i]->name) : NULL;
+                obey_orders(a, &orders[i], 1, parcel);
+                u = node ? agent_unit_find(node, orders[i]->name) : NULL;
                 if (u)
                         u->in_welcome = true; // also if the order could not be taken over
         }
+}
+
+static void obey_welcome_part(Agent *a, const Argosy__ToHost__WelcomePart *p) {
+        Parcel parcel = {p->specs, p->n_specs};
+
+        agent_nodes_number(a, p->nodes, p->n_nodes);
+        obey_wanted(a, p->orders, p->n_orders, &parcel);
+        a->welcome_parts++;
+        agent_session_on_part(a);
+}
+
+static void obey_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
+        Parcel parcel = {w->specs, w->n_specs};
+
+        if (w->parts != a->welcome_parts) { // this is not the whole: nothing may be removed by it
+                log_warning("Of a Welcome in %u parts %u have come; asking for all of it again.", w->parts,
+                            a->welcome_parts);
+                a->attach_wanted = true;
+                return;
+        }
+        agent_nodes_number(a, w->nodes, w->n_nodes);
+        obey_wanted(a, w->orders, w->n_orders, &parcel);
         agent_foreach_node (each, a)
                 if (each->number != 0) // else the leader does not know it yet
                         unwant_the_rest(each);
@@ -340,6 +361,9 @@ void agent_obey(Agent *a, const Argosy__ToHost *m) {
         if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME) {
                 if (m->welcome->seq == a->attach_seq)
                         obey_welcome(a, m->welcome);
+        } else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME_PART) {
+                if (m->welcome_part->seq == a->attach_seq)
+                        obey_welcome_part(a, m->welcome_part);
         } else if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS && a->welcomed_seq == a->attach_seq) {
                 Parcel parcel = {m->orders->specs, m->orders->n_specs};
 

@@ -130,6 +130,7 @@ void agent_on_message(Agent *a, const Argosy__ToHost *m) {
                 return;
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_WELCOME:
+        case ARGOSY__TO_HOST__MSG_WELCOME_PART:
         case ARGOSY__TO_HOST__MSG_ORDERS:
                 agent_on_orders(a, m);
                 return;

@@ -384,6 +384,10 @@ static int leader_to_host(uint32_t host, const Argosy__ToHost *message, void *us
         return mesh_to_host(((Daemon *) userdata)->mesh, host, message);
 }
 
+static bool leader_host_is_full(uint32_t host, void *userdata) {
+        return mesh_host_is_full(((Daemon *) userdata)->mesh, host);
+}
+
 static void leader_drop_host(uint32_t host, void *userdata) {
         mesh_drop_host(((Daemon *) userdata)->mesh, host);
 }
@@ -418,6 +422,7 @@ static void leader_stats(StoreStats *ret, void *userdata) {
 
 static const LeaderOps leader_ops = {
         .to_host = leader_to_host,
+        .host_is_full = leader_host_is_full,
         .drop_host = leader_drop_host,
         .identity = leader_identity,
         .member_add = leader_member_add,

@@ -184,6 +184,13 @@ static void on_host_link(uint32_t host, const Argosy__ToVoter__Hello *hello, voi
                 leader_on_host_link(d->leader, host, hello);
 }
 
+static void on_host_drained(uint32_t host, void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->leader)
+                leader_on_host_drained(d->leader);
+}
+
 static void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdata) {
         Daemon *d = userdata;
         _cleanup_free_ MeshPeer *peers = NULL;
@@ -218,6 +225,7 @@ static const MeshOps mesh_ops = {
         .to_leader = on_to_leader,
         .host_link = on_host_link,
         .voters_told = on_voters_told,
+        .host_drained = on_host_drained,
         .link_failed = on_link_failed,
 };
 

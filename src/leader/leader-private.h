@@ -53,7 +53,6 @@
 #include "leader.h"
 #include "lease.h"
 #include "mates.h"
-#include "membership.h"
 #include "replacers.h"
 #include "retries.h"
 #include "unit-file.h"
@@ -67,7 +66,9 @@ enum {
         CHANGE_UNITS_MAX = 20000,     // units named in one request
         SITES_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used
-        ORDERS_CHUNK_BYTES = 4 * 1024 * 1024,
+        // Of one message with orders, and one unit file: far below FRAME_MAX, and beats are not held up long
+        // behind it.
+        ORDERS_PIECE_BYTES = 1024 * 1024,
 };
 
 typedef struct Host Host;
@@ -100,13 +101,16 @@ struct Host {
         bool recorded;    // the log knows it
         bool linked;      // its session to this voter is up
         bool attached;    // said what it holds, in this session
-        bool welcomed;    // and was told what it is to hold: from now on orders go out
+        bool welcoming;   // is being told what it is to hold, in parts
+        bool welcomed;    // and was told all of it: from now on orders go out
+        bool unwelcome;   // it cannot be told: its nodes say why (Node.reason)
         bool heard;       // attached at least once since this leader leads
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
         bool barrier_due; // its Attach waits for a barrier to be proposed
         bool barrier_flying;
         uint64_t attach_seq, barrier_seq;
+        uint32_t welcome_parts; // sent of the Welcome so far
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
@@ -259,9 +263,7 @@ struct Ticket {
         ListNode sayings; // answers that wait for the end of the turn (calls.c)
         ListNode talking; // in Leader.talking while there are any
         size_t n_calls;
-        uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
-        bool removal_begun;  // its record says that it is to be no voter
         ListNode drain;      // in Leader.drains, for DrainWait
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waits, for RolloutWait
@@ -341,12 +343,8 @@ struct Leader {
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
         uint32_t voters_open_id;  // raft id that it is to open
         uint64_t voters_pause_us; // no next step before this time
-        MembershipStep voters_next;    // the next step, and since when it is that: it goes by what is heard
-        uint64_t voters_next_since_us; // later
-        bool voters_blocked;           // it was said that it is not safe now
-        uint64_t voters_look_us;       // a request waits to hear of the voters until then; 0: none
-        int voters_error;              // that was complained about last
-        char voters_notice[320];       // what it waits for
+        int voters_error;         // that was complained about last
+        char voters_notice[160];  // what it waits for
 };
 
 uint64_t leader_now(const Leader *l);
@@ -357,7 +355,9 @@ void leader_mark(Leader *l);
 // The log (or the disk) has answered one of our calls: last thing that its callback does, since `l` may be
 // gone afterwards.
 void leader_outside_done(Leader *l);
-void leader_to_host(Leader *l, Host *h, Argosy__ToHost *message);
+// What to_host() returned. A host to which it cannot be told is dropped, unless it is the message that is
+// too long (-EMSGSIZE): whoever sends what may be says so to somebody.
+int leader_to_host(Leader *l, Host *h, Argosy__ToHost *message);
 
 // registry.c
 int registry_build(Leader *l);
@@ -398,6 +398,8 @@ void sessions_on_time(Leader *l, uint64_t now_us);
 void sessions_count_unheard(Leader *l);
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);
+// It is in session and cannot be told what it is to run: its nodes say why and take no units.
+void host_refuse(Leader *l, Host *h, const char *why);
 const char *host_name(const Leader *l, const Host *h);
 bool node_takes_units(const Node *n, const char **ret_why);
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
@@ -407,6 +409,7 @@ bool node_is_dark(const Node *n);
 void orders_mark(Leader *l, Unit *u, Node *n);
 void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before);
 void orders_flush(Leader *l);
+// Puts all that the host is to be told into its list: the next orders_flush() begins to send it.
 void orders_welcome(Leader *l, Host *h);
 void orders_globals(Leader *l);
 
@@ -714,13 +717,6 @@ void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
 bool members_removal_ready(Leader *l, Ticket *t);
 
 // voters.c
-// Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.
-typedef enum VotersJudgement {
-        VOTERS_SAFE,
-        VOTERS_UNHEARD, // they had no time to answer: to be asked again, for which the clock is set
-        VOTERS_UNSAFE,  // ret_why: for people; `verb` is what they asked for
-} VotersJudgement;
-int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size);
 void voters_step(Leader *l, Draft *b); // b NULL: only the steps that need no log entry
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
 void voters_on_attach(Leader *l, Host *h);

@@ -27,12 +27,14 @@ void leader_mark(Leader *l) {
                 drain_mark(&l->drain);
 }
 
-void leader_to_host(Leader *l, Host *h, Argosy__ToHost *message) {
+int leader_to_host(Leader *l, Host *h, Argosy__ToHost *message) {
         int r = l->ops.to_host(h->number, message, l->userdata);
 
-        // Half a conversation is worse than none: after the next Attach both know everything again.
-        if (r < 0 && r != -ENOTCONN)
+        // Half a conversation is worse than none: after the next Attach both know everything again. One that
+        // is too long would be too long then, too.
+        if (r < 0 && r != -ENOTCONN && r != -EMSGSIZE)
                 l->ops.drop_host(h->number, l->userdata);
+        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ time
@@ -53,7 +55,6 @@ static void arm_timer(Leader *l) {
 
         due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
-        due = earlier(due, l->voters_look_us);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, due_next(&l->dues));
         due = earlier(due, due_next(&l->retry_dues));
@@ -76,8 +77,6 @@ void leader_on_time(Leader *l) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
-        if (l->voters_look_us <= leader_now(l))
-                l->voters_look_us = 0; // who still waits sets it anew
         rollouts_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
                 l->rebalance_due_us = 0; // the next look sets it anew
@@ -97,7 +96,6 @@ Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond resp
         }
         t->leader = l;
         t->id = ++l->last_ticket;
-        t->asked_us = leader_now(l);
         t->respond = respond;
         t->userdata = userdata;
         list_init(&t->queue);
@@ -336,6 +334,7 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 h->feature_level = MAX_OF(hello->feature_level, (uint32_t) FEATURE_BASE);
                 h->running_id = hello->raft_id;
                 h->linked = true;
+                h->unwelcome = false; // it may be another version now
                 return;
         }
         h->linked = false;
@@ -383,6 +382,11 @@ void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *m) {
         default:
                 break;
         }
+}
+
+void leader_on_host_drained(Leader *l) {
+        if (l->leading)
+                leader_mark(l);
 }
 
 // Tables that miss a record would decide wrongly: better to start again from the log.
@@ -472,9 +476,6 @@ static void stop_leading(Leader *l) {
         registry_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
-        l->voters_look_us = 0;
-        l->voters_next = (MembershipStep){};
-        l->voters_blocked = false;
         l->rebalance_due_us = 0;
         l->braked = false;
 }

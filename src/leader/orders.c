@@ -3,8 +3,13 @@
 // Records become orders. An order is made from the record when it is sent, not when it became due, so
 // several changes of one unit in one turn are one order. Each says everything; a unit that a host does not
 // hold yet comes with its content, once per session.
+//
+// They go out in messages of about ORDERS_PIECE_BYTES, as fast as the host takes them. The first that a host
+// hears is its Welcome, which names all that is wanted there: what does not fit comes before it in parts.
 #include <errno.h>
 
+#include "feature-level.h"
+#include "frame.h"
 #include "leader-private.h"
 #include "log.h"
 #include "overlap.h"
@@ -13,7 +18,7 @@
 void orders_mark(Leader *l, Unit *u, Node *n) {
         Site *s;
 
-        if (!n->host->welcomed) // the Welcome will say it
+        if (!n->host->welcomed && !n->host->welcoming) // the Welcome will say it
                 return;
         s = site_get(l, u, n);
         if (!s)
@@ -191,6 +196,8 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
 // A unit that had a home before ends there before it begins here (overlap.h).
 static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
         bool held = ordering_hold(l, s, e, wanted);
+        // What a Welcome does not name is removed: what is to go later is told to stay.
+        bool stays = !wanted && e && s->hold == HOLD_STOP && !s->node->host->welcomed;
         uint64_t until_us = 0;
 
         list_unlink(&s->awaiting);
@@ -202,7 +209,7 @@ static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const Uni
                 list_append(&l->awaiting, &s->awaiting);
                 return 0;
         }
-        return held ? 0 : bundle_add(l, b, s, wanted, e);
+        return held ? 0 : bundle_add(l, b, s, wanted || stays, e);
 }
 
 static void send_orders(Leader *l, Host *h, Bundle *b) {
@@ -229,97 +236,36 @@ static void send_orders(Leader *l, Host *h, Bundle *b) {
         leader_to_host(l, h, &m);
 }
 
-static size_t count_orders(const Host *h) {
-        size_t n = 0;
+static void send_part(Leader *l, Host *h, Bundle *b) {
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
+        Argosy__ToHost__WelcomePart part = ARGOSY__TO_HOST__WELCOME_PART__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
-        list_foreach (i, &h->orders)
-                n++;
-        return n;
+        part.seq = h->attach_seq;
+        part.generation = cluster_state_cluster(l->state)->generation;
+        part.term = l->term;
+        part.index = l->index;
+        part.specs = b->spec_pointers;
+        part.n_specs = b->n_specs;
+        part.orders = b->order_pointers;
+        part.n_orders = b->n_orders;
+        part.nodes = record->nodes;
+        part.n_nodes = record->n_nodes;
+        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME_PART;
+        m.welcome_part = &part;
+        h->welcome_parts++;
+        leader_to_host(l, h, &m);
 }
 
-static int flush_some(Leader *l, Host *h) {
-        _cleanup_(bundle_done) Bundle b = {};
-        int r = bundle_new(count_orders(h), &b);
+// A host that can only be told everything at once, and that is too much. It stays in session: dropping it
+// would bring it back with the same question.
+static void refuse_welcome(Leader *l, Host *h, size_t bytes) {
+        char why[REASON_MAX];
 
-        while (r >= 0 && !list_is_empty(&h->orders) && b.bytes < ORDERS_CHUNK_BYTES) {
-                Site *s = CONTAINER_OF(h->orders.next, Site, order);
-                const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-
-                list_unlink(&s->order);
-                r = bundle_consider(l, &b, s, unit_wanted_on(l, s->unit, e, s->node), e);
-        }
-        if (r >= 0 && b.n_orders)
-                send_orders(l, h, &b);
-        return r;
-}
-
-void orders_flush(Leader *l) {
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
-
-                while (h->welcomed && h->recorded && (h->nodes_due || !list_is_empty(&h->orders)))
-                        if (flush_some(l, h) < 0) { // it hears everything again when it comes back
-                                l->ops.drop_host(h->number, l->userdata);
-                                break;
-                        }
-        }
-}
-
-// ------------------------------------------------------------------------------------------------ welcome
-
-static size_t count_wanted(const Leader *l, const Host *h) {
-        size_t n = 0;
-
-        size_t n_nodes = 0;
-
-        list_foreach (i, &h->nodes) {
-                n += CONTAINER_OF(i, Node, of_host)->n_placed;
-                n_nodes++;
-        }
-        list_foreach (i, &l->globals)
-                n += n_nodes;
-        return n;
-}
-
-static int welcome_unit(Leader *l, Bundle *b, Unit *u, Node *n) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        Site *s;
-
-        if (!unit_wanted_on(l, u, e, n))
-                return 0;
-        s = site_get(l, u, n);
-        return s ? bundle_consider(l, b, s, true, e) : -ENOMEM;
-}
-
-static int welcome_node(Leader *l, Bundle *b, Node *n) {
-        int r = 0;
-
-        list_foreach (i, &n->placed)
-                if ((r = welcome_unit(l, b, CONTAINER_OF(i, Unit, placed), n)) < 0)
-                        return r;
-        list_foreach (i, &l->globals)
-                if ((r = welcome_unit(l, b, CONTAINER_OF(i, Unit, global), n)) < 0)
-                        return r;
-        list_foreach (i, &n->sites) { // whatever else it holds goes
-                Site *s = CONTAINER_OF(i, Site, by_node);
-                const UnitEntry *e;
-
-                if (s->ordered || list_is_linked(&s->awaiting) || s->hold)
-                        continue;
-                e = cluster_state_find_unit(l->state, s->unit->name);
-                if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) { // it goes later
-                        r = bundle_add(l, b, s, true, e);
-                        if (r < 0)
-                                return r;
-                        continue;
-                }
-                s->hold = HOLD_NOT;
-                s->ordered = s->remove = true;
-                s->ordered_revision = 0;
-                site_count(s);
-                site_drop_spec(s);
-        }
-        return 0;
+        snprintf(why, sizeof(why),
+                 "its units' files are %zu MiB, and the argosyd there (%s) takes %d MiB at once: update it",
+                 bytes / (1024 * 1024), h->version ?: "?", FRAME_MAX / (1024 * 1024));
+        host_refuse(l, h, why);
 }
 
 static void send_welcome(Leader *l, Host *h, Bundle *b) {
@@ -341,25 +287,127 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         w.nodes = record->nodes;
         w.n_nodes = record->n_nodes;
         w.ca_cert = cluster->ca_cert;
+        w.parts = h->welcome_parts;
         m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
         m.welcome = &w;
-        leader_to_host(l, h, &m);
+        h->welcoming = h->nodes_due = false;
+        h->welcomed = true;
+        if (leader_to_host(l, h, &m) == -EMSGSIZE) {
+                h->welcomed = false;
+                refuse_welcome(l, h, argosy__to_host__get_packed_size(&m));
+        } else if (h->unwelcome) { // its nodes say what they can after a new Attach
+                h->unwelcome = false;
+                l->ops.drop_host(h->number, l->userdata);
+        } else
+                calls_on_host_welcomed(l, h);
+}
+
+static size_t count_orders(const Host *h) {
+        size_t n = 0;
+
+        list_foreach (i, &h->orders)
+                n++;
+        return n;
+}
+
+// A host that knows no parts of a Welcome would take the first for the whole.
+static bool must_be_whole(const Host *h) {
+        return h->welcoming && h->feature_level < FEATURE_WELCOME_PARTS;
+}
+
+static int flush_some(Leader *l, Host *h) {
+        _cleanup_(bundle_done) Bundle b = {};
+        int r = bundle_new(count_orders(h), &b);
+
+        while (r >= 0 && !list_is_empty(&h->orders) && (b.bytes < ORDERS_PIECE_BYTES || must_be_whole(h))) {
+                Site *s = CONTAINER_OF(h->orders.next, Site, order);
+                const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+                list_unlink(&s->order);
+                r = bundle_consider(l, &b, s, unit_wanted_on(l, s->unit, e, s->node), e);
+        }
+        if (r < 0)
+                return r;
+        if (h->welcoming && list_is_empty(&h->orders))
+                send_welcome(l, h, &b);
+        else if (h->welcoming)
+                send_part(l, h, &b);
+        else if (b.n_orders || h->nodes_due)
+                send_orders(l, h, &b);
+        return 0;
+}
+
+static bool has_orders(const Host *h) {
+        return h->recorded &&
+               (h->welcoming || (h->welcomed && (h->nodes_due || !list_is_empty(&h->orders))));
+}
+
+// What a host does not take yet stays in its list: it may be hundreds of MiB.
+void orders_flush(Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                while (has_orders(h) && !l->ops.host_is_full(h->number, l->userdata))
+                        if (flush_some(l, h) < 0) { // it hears everything again when it comes back
+                                l->ops.drop_host(h->number, l->userdata);
+                                break;
+                        }
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ welcome
+
+static int welcome_unit(Leader *l, Unit *u, Node *n) {
+        Site *s;
+
+        if (!unit_wanted_on(l, u, cluster_state_find_unit(l->state, u->name), n))
+                return 0;
+        s = site_get(l, u, n);
+        if (!s)
+                return -ENOMEM;
+        if (!list_is_linked(&s->order))
+                list_append(&n->host->orders, &s->order);
+        return 0;
+}
+
+// Whatever else the node holds goes: now, since the Welcome does not name it, or later.
+static void welcome_unwanted(Leader *l, Site *s) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+        if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) {
+                list_append(&s->node->host->orders, &s->order);
+                return;
+        }
+        s->hold = HOLD_NOT;
+        s->ordered = s->remove = true;
+        s->ordered_revision = 0;
+        site_count(s);
+        site_drop_spec(s);
+}
+
+static int welcome_node(Leader *l, Node *n) {
+        int r = 0;
+
+        list_foreach (i, &n->placed)
+                if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, placed), n)) < 0)
+                        return r;
+        list_foreach (i, &l->globals)
+                if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, global), n)) < 0)
+                        return r;
+        list_foreach (i, &n->sites)
+                if (!list_is_linked(&CONTAINER_OF(i, Site, by_node)->order))
+                        welcome_unwanted(l, CONTAINER_OF(i, Site, by_node));
+        return 0;
 }
 
 void orders_welcome(Leader *l, Host *h) {
-        _cleanup_(bundle_done) Bundle b = {};
-        int r;
-
         if (!cluster_state_cluster(l->state) || !h->recorded)
                 return;
-        r = bundle_new(count_wanted(l, h), &b);
+        h->welcoming = true;
+        h->welcome_parts = 0;
         list_foreach (i, &h->nodes)
-                if (r >= 0)
-                        r = welcome_node(l, &b, CONTAINER_OF(i, Node, of_host));
-        if (r < 0) {
-                l->ops.drop_host(h->number, l->userdata);
-                return;
-        }
-        h->welcomed = true;
-        send_welcome(l, h, &b);
+                if (welcome_node(l, CONTAINER_OF(i, Node, of_host)) < 0) {
+                        l->ops.drop_host(h->number, l->userdata);
+                        return;
+                }
 }

@@ -530,7 +530,7 @@ void registry_clear(Leader *l) {
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 h->braked = false;
-                h->recorded = h->attached = h->welcomed = h->heard = h->leaving = h->down = h->wish_due =
+                h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard = h->leaving = h->down = h->wish_due =
                         h->nodes_due = false;
                 h->barrier_due = h->barrier_flying = false;
                 h->opened_id = 0;

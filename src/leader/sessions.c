@@ -46,7 +46,7 @@ static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
 }
 
 static void end_session(Leader *l, Host *h) {
-        h->attached = h->welcomed = false;
+        h->attached = h->welcoming = h->welcomed = false;
         h->barrier_due = h->barrier_flying = false;
         h->opened_id = 0;
         list_foreach_safe (i, &h->orders)
@@ -342,7 +342,7 @@ static void note_reason(Leader *l, Node *n, const char *reason) {
 // Each node's last word counts, however often a host repeats itself: what follows walks over the node's
 // units.
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
-        if (!h->attached || n_reports > MANAGERS_PER_HOST)
+        if (!h->attached || h->unwelcome || n_reports > MANAGERS_PER_HOST)
                 return;
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
@@ -354,6 +354,15 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
                 if (reason)
                         note_reason(l, n, reason);
         }
+}
+
+void host_refuse(Leader *l, Host *h, const char *why) {
+        if (!h->unwelcome)
+                log_host(LOG_WARNING, host_name(l, h), "Host %s cannot be told what it is to run: %s.",
+                         host_name(l, h), why);
+        h->unwelcome = true;
+        list_foreach (i, &h->nodes)
+                note_reason(l, CONTAINER_OF(i, Node, of_host), why);
 }
 
 static void drop_site(Leader *l, Site *s) {
@@ -374,7 +383,8 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         hear(l, h);
         note_wish(l, h, a);
         list_foreach (i, &h->nodes)
-                note_reason(l, CONTAINER_OF(i, Node, of_host), "");
+                if (!h->unwelcome)
+                        note_reason(l, CONTAINER_OF(i, Node, of_host), "");
         session_on_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
         for (size_t i = 0; i < a->n_held; i++) {
@@ -407,10 +417,8 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                         continue;
                 if (outcome != STORE_COMMITTED)
                         h->barrier_due = true;
-                else if (h->attached && h->attach_seq == h->barrier_seq) {
+                else if (h->attached && h->attach_seq == h->barrier_seq)
                         orders_welcome(l, h);
-                        calls_on_host_welcomed(l, h);
-                }
         }
         leader_mark(l);
         leader_outside_done(l);

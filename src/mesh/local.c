@@ -90,6 +90,11 @@ void local_deliver(Mesh *m) {
                 deliver(m, &m->to_leader, give_to_leader);
         if (m->leader != m->self) // somebody else leads in a newer term
                 buf_done(&m->to_host);
-        if (m->to_host.len > 0)
+        if (m->to_host.len > 0) {
+                bool was_full = mesh_host_is_full(m, m->self);
+
                 deliver(m, &m->to_host, give_to_host);
+                if (was_full && !m->closing)
+                        m->ops->host_drained(m->self, m->userdata);
+        }
 }

@@ -309,6 +309,12 @@ int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message) {
         return s ? session_send(s, &message->base) : -ENOTCONN;
 }
 
+bool mesh_host_is_full(const Mesh *m, uint32_t host) {
+        const Session *s = host == m->self ? NULL : session_find(m, host);
+
+        return (s ? stream_queued(s->stream) : host == m->self ? m->to_host.len : 0) > STREAM_LOW_WATER;
+}
+
 // ---- beginning and end
 
 int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh **ret) {

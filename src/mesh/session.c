@@ -141,6 +141,13 @@ static int on_frame(Stream *stream, const uint8_t *payload, size_t len, void *us
         return r;
 }
 
+static void on_drained(Stream *stream, void *userdata) {
+        Session *s = userdata;
+
+        if (s->announced && !s->dropped && !s->mesh->closing)
+                s->mesh->ops->host_drained(s->host, s->mesh->userdata);
+}
+
 static void on_closed(Stream *stream, int error, void *userdata) {
         Session *s = userdata;
         Mesh *m = s->mesh;
@@ -152,7 +159,7 @@ static void on_closed(Stream *stream, int error, void *userdata) {
         mesh_unref(m);
 }
 
-static const StreamOps session_ops = {.frame = on_frame, .closed = on_closed};
+static const StreamOps session_ops = {.frame = on_frame, .drained = on_drained, .closed = on_closed};
 
 void mesh_accept(Mesh *m, Stream *stream, uint32_t host) {
         Session *s = m->closing ? NULL : calloc(1, sizeof(*s));

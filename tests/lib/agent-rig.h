@@ -191,9 +191,11 @@ static inline void send_order(Order o) {
         send_orders(&o, 1);
 }
 
-static inline void send_welcome(const Order *orders, size_t n, uint32_t lease_ms) {
+// The Welcome after so many parts; or with `part` one of them.
+static inline void send_wanted(const Order *orders, size_t n, uint32_t lease_ms, bool part, uint32_t parts) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__ToHost__WelcomePart p_message = ARGOSY__TO_HOST__WELCOME_PART__INIT;
         Argosy__NodeRecord node = ARGOSY__NODE_RECORD__INIT, *nodes[] = {&node};
         Parcel *p = calloc(1, sizeof(*p));
 
@@ -201,21 +203,33 @@ static inline void send_welcome(const Order *orders, size_t n, uint32_t lease_ms
                 pack_order(p, i, &orders[i]);
         node.node = NODE;
         node.manager = (char *) "system";
-        welcome.seq = w.attach->attach->seq;
-        welcome.generation = w.generation;
-        welcome.term = w.term;
-        welcome.index = w.index++;
+        welcome.seq = p_message.seq = w.attach->attach->seq;
+        welcome.generation = p_message.generation = w.generation;
+        welcome.term = p_message.term = w.term;
+        welcome.index = p_message.index = w.index++;
         welcome.lease_ms = lease_ms;
         welcome.beat_ms = 20;
-        welcome.nodes = nodes;
-        welcome.n_nodes = 1;
-        welcome.orders = p->order_list;
-        welcome.specs = p->spec_list;
-        welcome.n_orders = welcome.n_specs = n;
-        m.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
-        m.welcome = &welcome;
+        welcome.parts = parts;
+        welcome.nodes = p_message.nodes = nodes;
+        welcome.n_nodes = p_message.n_nodes = 1;
+        welcome.orders = p_message.orders = p->order_list;
+        welcome.specs = p_message.specs = p->spec_list;
+        welcome.n_orders = welcome.n_specs = p_message.n_orders = p_message.n_specs = n;
+        m.msg_case = part ? ARGOSY__TO_HOST__MSG_WELCOME_PART : ARGOSY__TO_HOST__MSG_WELCOME;
+        if (part)
+                m.welcome_part = &p_message;
+        else
+                m.welcome = &welcome;
         agent_on_message(w.agent, &m);
         free(p);
+}
+
+static inline void send_welcome(const Order *orders, size_t n, uint32_t lease_ms) {
+        send_wanted(orders, n, lease_ms, false, 0);
+}
+
+static inline void send_welcome_part(const Order *orders, size_t n) {
+        send_wanted(orders, n, 0, true, 0);
 }
 
 // ---- the world

@@ -79,6 +79,8 @@ static int to_host(uint32_t host, const Argosy__ToHost *message, void *userdata)
 
         if (!h->linked)
                 return -ENOTCONN;
+        if (h->rig->frame_max && argosy__to_host__get_packed_size(message) > h->rig->frame_max)
+                return -EMSGSIZE;
         h->inbox = realloc(h->inbox, (h->n_inbox + 1) * sizeof(*h->inbox));
         h->inbox[h->n_inbox++] = message_copy(message);
         return 0;
@@ -92,6 +94,16 @@ static void clear_inbox(RigHost *h) {
 
 static void drop_host(uint32_t host, void *userdata) {
         rig_host(userdata, host)->linked = false; // the leader hears of it in rig_settle()
+}
+
+static bool host_is_full(uint32_t host, void *userdata) {
+        return rig_host(userdata, host)->full;
+}
+
+void rig_host_drain(Rig *g, uint32_t host) {
+        rig_host(g, host)->full = false;
+        leader_on_host_drained(g->leader);
+        rig_settle(g);
 }
 
 static const struct Identity *identity(void *userdata) {
@@ -162,31 +174,17 @@ static int barrier(StoreDone done, void *done_data, void *userdata) {
         return store_barrier(((Rig *) userdata)->store, done, done_data);
 }
 
-// Whether the host that runs this member is up. One that no host opened answers always.
-static bool rig_votes(const Rig *g, uint32_t raft_id) {
-        for (size_t i = 0; i < g->n_hosts; i++)
-                if (g->hosts[i].raft_id == raft_id)
-                        return g->hosts[i].up;
-        return true;
-}
-
 static void stats(StoreStats *ret, void *userdata) {
         Rig *g = userdata;
 
         store_stats(g->store, ret);
         ret->n_members = g->n_members;
         memcpy(ret->members, g->members, sizeof(g->members));
-        for (size_t i = 0; i < g->n_members; i++) {
-                StoreMember *m = &ret->members[i];
-
-                m->answers = rig_votes(g, m->raft_id);
-                m->caught_up = m->answers && !g->lags;
-                m->silent_ms = m->answers ? 0 : UINT64_MAX;
-        }
 }
 
 static const LeaderOps leader_ops = {
         .to_host = to_host,
+        .host_is_full = host_is_full,
         .drop_host = drop_host,
         .identity = identity,
         .member_add = member_add,
@@ -458,37 +456,62 @@ static void learn_nodes(RigHost *h, Argosy__NodeRecord *const *nodes, size_t n) 
         }
 }
 
+// The Welcome, or a part of it.
+static void on_wanted(RigHost *h, Argosy__UnitOrder *const *orders, size_t n) {
+        if (h->parts == 0)
+                map_foreach (slot, &h->units)
+                        ((RigUnit *) slot->value)->named = false;
+        for (size_t i = 0; i < n; i++) {
+                RigUnit *u;
+
+                obey(h, orders[i]);
+                u = map_find_str(&h->units, orders[i]->name);
+                if (u)
+                        u->named = true;
+        }
+}
+
+static void on_welcome_part(RigHost *h, const Argosy__ToHost__WelcomePart *p) {
+        if (p->seq != h->seq)
+                return;
+        assert_in_range(h->feature_level, FEATURE_WELCOME_PARTS, UINT32_MAX);
+        assert_false(is_fenced(h, p->term, p->index));
+        learn(h, p->specs, p->n_specs);
+        learn_nodes(h, p->nodes, p->n_nodes);
+        on_wanted(h, p->orders, p->n_orders);
+        h->parts++;
+        h->all_parts++;
+}
+
 static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
         if (w->seq != h->seq)
                 return;
         assert_false(is_fenced(h, w->term, w->index));
+        assert_int_equal(w->parts, h->parts);
         h->welcomed = true;
         h->welcomes++;
         learn(h, w->specs, w->n_specs);
         learn_nodes(h, w->nodes, w->n_nodes);
+        on_wanted(h, w->orders, w->n_orders);
+        h->parts = 0;
         map_foreach (slot, &h->units) {
                 RigUnit *u = slot->value;
-                bool wanted = false;
                 uint32_t node;
                 char name[256];
 
-                for (size_t i = 0; i < w->n_orders; i++)
-                        wanted |= streq(w->orders[i]->name, u->name);
-                if (wanted)
+                if (u->named)
                         continue;
                 strcpy(name, u->name);
                 node = u->order->node;
                 unit_gone(h, u);
                 report_gone(h, name, node, 0);
         }
-        for (size_t i = 0; i < w->n_orders; i++)
-                obey(h, w->orders[i]);
 }
 
 static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
         Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
 
-        h->opened = h->raft_id = open->raft_id;
+        h->opened = open->raft_id;
         opened.raft_id = open->raft_id;
         say(h, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &opened);
 }
@@ -529,6 +552,9 @@ static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
         switch (m->msg_case) {
         case ARGOSY__TO_HOST__MSG_WELCOME:
                 on_welcome(h, m->welcome);
+                break;
+        case ARGOSY__TO_HOST__MSG_WELCOME_PART:
+                on_welcome_part(h, m->welcome_part);
                 break;
         case ARGOSY__TO_HOST__MSG_ORDERS:
                 assert_true(h->welcomed);
@@ -609,6 +635,7 @@ static void attach(RigHost *h) {
         }
         h->attached = true;
         h->welcomed = false;
+        h->parts = 0;
         say(h, ARGOSY__TO_VOTER__MSG_ATTACH, &m);
         free(held);
         free(outcomes);

@@ -30,6 +30,7 @@ typedef struct RigUnit { // what a fake host does with one unit
         uint64_t since_us;             // when its state changed last, no two alike in one rig
         bool dirty;                    // to be reported
         bool given_up; // its host was lost or its record removed: it may be started elsewhere
+        bool named;    // by the Welcome, or a part of it
 } RigUnit;
 
 typedef struct RigHost {
@@ -50,6 +51,9 @@ typedef struct RigHost {
         uint32_t manager_node; // its number, once the leader told it
         uint64_t seq, index, term;
         unsigned welcomes;
+        unsigned parts;       // of the Welcome that is coming
+        unsigned all_parts;   // that ever came
+        bool full;            // takes no more; rig_host_drain()
         unsigned specs_received;
         Map units;    // RigUnit by name
         Map contents; // of this session
@@ -57,7 +61,6 @@ typedef struct RigHost {
         size_t n_inbox;
         Buf renewed;     // certificate
         uint32_t opened; // raft id of the StoreOpen that it obeyed
-        uint32_t raft_id; // that it opened last, closed or not
         bool closed, removed;
         unsigned calls; // Call messages
         uint64_t last_call;
@@ -80,6 +83,7 @@ struct Rig {
         Leader *leader;
         bool led; // the store's view
         uint64_t now_us, wall_us;
+        size_t frame_max;  // bytes of a message to a host; 0: any number
         Hash bad;          // units with this content fail
         unsigned stop_ms;  // same for a stop by an order that is no removal
         unsigned n_states; // state changes of units, all together
@@ -94,7 +98,6 @@ struct Rig {
         StoreMemberDone member_done;     // to be called in the next turn
         void *member_data;
         uint32_t transferred;
-        bool lags;               // no member has caught up
         unsigned batches;        // committed
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         // The log takes its time: what the leader gives it stays here until rig_release().
@@ -126,6 +129,7 @@ void rig_pass_ms(Rig *g, unsigned ms);
 // Power off and on; `forget`: its units do not survive (a reboot).
 void rig_host_off(Rig *g, uint32_t host);
 void rig_host_on(Rig *g, uint32_t host, bool forget);
+void rig_host_drain(Rig *g, uint32_t host); // a full one takes more again
 void rig_host_goodbye(Rig *g, uint32_t host);
 // A second manager, or with NULL none any more; attaches anew.
 void rig_host_set_manager(Rig *g, uint32_t host, const char *manager);

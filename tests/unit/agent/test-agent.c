@@ -328,6 +328,50 @@ static void what_the_welcome_does_not_name_is_removed(void **state) {
         assert_false(has_file("old.service"));
 }
 
+static void a_welcome_in_parts_removes_only_when_all_have_come(void **state) {
+        Order orders[] = {{.name = "a.service", .content = web, .revision = 5, .start = 5},
+                          {.name = "b.service", .content = web2, .revision = 6, .start = 6},
+                          {.name = "old.service", .content = web, .revision = 7, .start = 7}};
+        unsigned attaches, beats;
+
+        meet_leader(NULL, 0);
+        send_orders(&orders[1], 2);
+        loop_until(answered("b.service", 6) && answered("old.service", 7));
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches > attaches);
+        beats = w.n_beats;
+        send_welcome_part(&orders[0], 1);
+        loop_until(pid1_is_active(pid1, "a.service")); // at once
+        assert_true(w.n_beats > beats);                // the rest may take longer than a lease
+        assert_true(has_file("old.service"));
+        assert_false(w.attached);
+        send_wanted(&orders[1], 1, 60000, false, 1);
+        loop_until(w.attached && is_gone("old.service"));
+        assert_true(pid1_is_active(pid1, "a.service"));
+        assert_true(pid1_is_active(pid1, "b.service"));
+}
+
+static void a_welcome_without_all_its_parts_removes_nothing(void **state) {
+        Order orders[] = {{.name = "a.service", .content = web, .revision = 5, .start = 5},
+                          {.name = "b.service", .content = web2, .revision = 6, .start = 6}};
+        unsigned attaches;
+
+        meet_leader(NULL, 0);
+        send_orders(orders, 2);
+        loop_until(answered("a.service", 5) && answered("b.service", 6));
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == attaches + 1);
+        send_wanted(&orders[1], 1, 60000, false, 1);
+        loop_until(w.n_attaches == attaches + 2);
+        assert_true(pid1_is_active(pid1, "a.service"));
+        assert_true(has_file("a.service"));
+        send_welcome(orders, 2, 60000);
+        loop_until(w.attached);
+        assert_false(is_gone("a.service"));
+}
+
 static void a_foreign_name_is_refused_and_untouched(void **state) {
         write_foreign("nginx.service");
         meet_leader(NULL, 0);
@@ -1033,6 +1077,8 @@ int main(void) {
                 WORLD_TEST(a_oneshot_that_somebody_cancels_is_not_done),
                 WORLD_TEST(units_survive_a_restart_of_argosyd),
                 WORLD_TEST(what_the_welcome_does_not_name_is_removed),
+                WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
+                WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),
                 WORLD_TEST(an_older_fence_orders_nothing),
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),

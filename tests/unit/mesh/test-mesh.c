@@ -21,6 +21,8 @@ typedef struct Host {
         size_t n_voters_told;
         char failed[256]; // last link_failed()
         unsigned n_failed;
+        unsigned n_drained;
+        uint32_t drained; // the last host_drained()
         bool reply_to_attach;               // as a leader would
         bool follow_told;                   // takes over the voters that it is told
         uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
@@ -114,8 +116,20 @@ static void on_link_failed(uint32_t to, const char *why, void *userdata) {
         snprintf(h->failed, sizeof(h->failed), "%u: %s", to, why);
 }
 
-static const MeshOps ops = {on_leader_changed, on_to_host,     on_to_leader,
-                            on_host_link,      on_voters_told, on_link_failed};
+static void on_host_drained(uint32_t to, void *userdata) {
+        Host *h = userdata;
+
+        h->n_drained++;
+        h->drained = to;
+}
+
+static const MeshOps ops = {.leader_changed = on_leader_changed,
+                            .to_host = on_to_host,
+                            .to_leader = on_to_leader,
+                            .host_link = on_host_link,
+                            .voters_told = on_voters_told,
+                            .host_drained = on_host_drained,
+                            .link_failed = on_link_failed};
 
 // ---- hosts come and go
 
@@ -590,6 +604,33 @@ static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
         loop_until(story_has(2, "leader=0@0 leader=1@4 "));
 }
 
+static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
+        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
+
+        memset(text, 'x', STREAM_LOW_WATER);
+        removed.why = text;
+        message.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
+        message.removed = &removed;
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up") && story_has(1, "leader=1@4 "));
+        for (uint32_t to = 1; to <= 2; to++) {
+                unsigned before = host[0].n_drained;
+
+                assert_int_equal(send_ack(&host[0], to, 1), 0);
+                assert_false(mesh_host_is_full(host[0].mesh, to));
+                assert_int_equal(mesh_to_host(host[0].mesh, to, &message), 0);
+                assert_true(mesh_host_is_full(host[0].mesh, to));
+                loop_until(host[0].n_drained > before);
+                assert_int_equal(host[0].drained, to);
+                assert_false(mesh_host_is_full(host[0].mesh, to));
+        }
+}
+
 // ---- voters
 
 static void voters_that_are_no_longer_named_are_left(void **state) {
@@ -704,6 +745,7 @@ int main(void) {
                 LOOP_TEST(our_own_agent_can_be_dropped_like_any_other),
                 LOOP_TEST(who_is_no_member_any_more_loses_its_session),
                 LOOP_TEST(a_host_that_takes_nothing_is_cut_and_comes_back),
+                LOOP_TEST(who_has_much_to_say_hears_when_it_was_taken),
                 LOOP_TEST(voters_that_are_no_longer_named_are_left),
                 LOOP_TEST(voters_may_change_while_they_are_dialled),
                 LOOP_TEST(a_voter_that_moved_is_dialled_at_its_new_address),

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is too long for one message: it goes in parts, as fast as the host takes them, or somebody is told why
+// it does not.
+#include "feature-level.h"
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define START ARGOSY__VERB__VERB_START
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+
+enum { FILE_BYTES = 200 * 1024, N_FILES = 20 }; // of one host: four pieces
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 2);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// A unit file of FILE_BYTES, unlike all others.
+static void start_big(unsigned i, const char *options) {
+        static char content[FILE_BYTES + 1];
+        char name[32];
+        size_t n;
+
+        snprintf(name, sizeof(name), "big%u.service", i);
+        n = (size_t) snprintf(content, sizeof(content), "[Service]\nExecStart=/bin/sleep 1000\n%s# %u ", options, i);
+        memset(content + n, 'x', FILE_BYTES - n);
+        rig_change(&g, START, name, content);
+}
+
+static void start_files(const char *options) {
+        for (unsigned i = 0; i < N_FILES; i++)
+                start_big(i, options);
+}
+
+#define ON_TWO "[X-Argosy]\nMachineMetadata=where=here\n"
+
+static void reboot_two(bool full) {
+        rig_host_off(&g, 2);
+        rig_host(&g, 2)->full = full;
+        rig_host_on(&g, 2, true);
+}
+
+static const Argosy__Response__NodeRow *row_of(const char *node) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+        RigAnswer *a;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        q.list_nodes = &list;
+        a = rig_ask(&g, &q);
+        for (size_t i = 0; i < a->responses[0]->nodes->n_rows; i++)
+                if (strcmp(a->responses[0]->nodes->rows[i]->node, node) == 0)
+                        return a->responses[0]->nodes->rows[i];
+        fail_msg("no node %s", node);
+        return NULL;
+}
+
+static void a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last(void **state) {
+        RigHost *h = rig_host(&g, 2);
+
+        rig_host_set_labels(&g, 2, "where", "here");
+        start_files(ON_TWO);
+        reboot_two(false);
+        rig_settle(&g);
+        assert_int_equal(h->all_parts, 3);
+        assert_true(h->welcomed);
+        assert_int_equal(h->units.count, N_FILES);
+        for (unsigned i = 0; i < N_FILES; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "big%u.service", i);
+                assert_int_equal(rig_count_running(&g, name), 1);
+        }
+}
+
+static void a_host_that_takes_no_more_gets_the_next_part_when_it_does(void **state) {
+        RigHost *h = rig_host(&g, 2);
+
+        rig_host_set_labels(&g, 2, "where", "here");
+        start_files(ON_TWO);
+        reboot_two(true);
+        assert_int_equal(h->all_parts, 0);
+        assert_int_equal(h->n_inbox, 0);
+        // Meanwhile one more is wanted and one goes: the rest of the Welcome says so.
+        start_big(N_FILES, ON_TWO);
+        rig_change(&g, DESTROY, "big3.service", NULL);
+        assert_false(h->welcomed);
+        rig_host_drain(&g, 2);
+        assert_true(h->welcomed);
+        assert_int_equal(h->units.count, N_FILES);
+        assert_null(rig_unit_on(&g, 2, "big3.service"));
+        assert_int_equal(rig_count_running(&g, "big20.service"), 1);
+}
+
+static void orders_wait_for_a_host_that_takes_no_more(void **state) {
+        RigHost *h = rig_host(&g, 2);
+        size_t bytes = 0;
+
+        rig_host_set_labels(&g, 2, "where", "here");
+        h->full = true;
+        start_files(ON_TWO);
+        assert_int_equal(h->units.count, 0);
+        h->deaf = true; // they stay where the test sees them
+        rig_host_drain(&g, 2);
+        rig_turns(&g, 10);
+        assert_in_range(h->n_inbox, 4, 6);
+        for (size_t i = 0; i < h->n_inbox; i++) {
+                bytes = argosy__to_host__get_packed_size(h->inbox[i]);
+                assert_in_range(bytes, 1, ORDERS_PIECE_BYTES + 2 * FILE_BYTES);
+        }
+        h->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(h->units.count, N_FILES);
+}
+
+// It would take the first part for the whole and remove the rest.
+static void a_host_that_knows_no_parts_is_told_everything_at_once(void **state) {
+        RigHost *h = rig_host(&g, 2);
+
+        rig_host_set_labels(&g, 2, "where", "here");
+        start_files(ON_TWO);
+        h->feature_level = FEATURE_BASE;
+        reboot_two(false);
+        rig_settle(&g);
+        assert_true(h->welcomed);
+        assert_int_equal(h->all_parts, 0);
+        assert_int_equal(h->units.count, N_FILES);
+}
+
+static void a_host_that_cannot_be_told_everything_at_once_stays_and_says_why(void **state) {
+        RigHost *h = rig_host(&g, 2);
+        const Argosy__Response__NodeRow *row;
+        unsigned welcomes;
+
+        rig_host_set_labels(&g, 2, "where", "here");
+        start_files(ON_TWO);
+        h->feature_level = FEATURE_BASE;
+        g.frame_max = 2 * 1024 * 1024;
+        welcomes = h->welcomes;
+        reboot_two(false);
+        rig_settle(&g);
+        assert_true(h->linked); // no storm of dials
+        assert_int_equal(h->welcomes, welcomes);
+        row = row_of("n2");
+        assert_string_equal(row->state, "offline");
+        assert_non_null(strstr(row->reason, "units' files are 3 MiB"));
+        assert_string_equal(row_of("n1")->state, "online");
+        // What can go elsewhere does not go there.
+        rig_change(&g, START, "web.service", "[Service]\nExecStart=/bin/true\n");
+        assert_int_equal(rig_record(&g, "web.service")->node, 1);
+        // It asks again from time to time; the reason stays as long as it is true.
+        h->attached = false;
+        rig_turns(&g, 3);
+        assert_string_equal(row_of("n2")->state, "offline");
+        for (unsigned i = 0; i < 12; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "big%u.service", i);
+                rig_change(&g, DESTROY, name, NULL);
+        }
+        h->attached = false;
+        rig_settle(&g);
+        assert_true(h->welcomed);
+        row = row_of("n2");
+        assert_string_equal(row->state, "online");
+        assert_string_equal(row->reason, "");
+        assert_int_equal(h->units.count, N_FILES - 12);
+}
+
+// The host's Attach arrives while a batch is on its way: its new manager's number comes after the Welcome,
+// with no order beside it.
+static void a_host_hears_the_number_of_a_manager_without_any_order(void **state) {
+        RigHost *h = rig_host(&g, 2);
+
+        g.slow = true;
+        rig_change_with(&g, START, "web.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nMachineID=n1\n",
+                        false, NULL);
+        rig_turns(&g, 3);
+        h->manager = "user@1000";
+        h->attached = false;
+        rig_turns(&g, 3);
+        assert_int_equal(g.n_held, 2); // the change, and the barrier for the Welcome
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true(h->welcomed);
+        assert_true(h->manager_node > 2);
+}
+
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_long_welcome_comes_in_parts_and_nothing_goes_before_the_last),
+                RIG_TEST(a_host_that_takes_no_more_gets_the_next_part_when_it_does),
+                RIG_TEST(orders_wait_for_a_host_that_takes_no_more),
+                RIG_TEST(a_host_that_knows_no_parts_is_told_everything_at_once),
+                RIG_TEST(a_host_that_cannot_be_told_everything_at_once_stays_and_says_why),
+                RIG_TEST(a_host_hears_the_number_of_a_manager_without_any_order),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

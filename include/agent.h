@@ -48,6 +48,9 @@ typedef struct AgentOps {
         void (*attached)(bool attached, void *userdata);
         // The machine is shutting down; the leader was told. Once. May be NULL.
         void (*stopping)(void *userdata);
+        // So many units came to rest in this turn of the loop: what was under way about them is freed. May be
+        // NULL.
+        void (*rested)(size_t n, void *userdata);
 } AgentOps;
 
 typedef struct AgentConfig { // everything is copied

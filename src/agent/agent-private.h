@@ -44,8 +44,6 @@ enum {
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
         AGENT_CALLS_MAX = 64,     // status, journal and top calls at a time
         AGENT_ERROR_MAX = 512,    // bytes of an error text
-        AGENT_TRIM_AFTER = 256,   // units that came to rest: what they needed meanwhile is given back,
-        AGENT_TRIM_DELAY_US = 2 * 1000 * 1000, // so much later, with what others needed
 };
 
 typedef struct AgentNode {
@@ -133,8 +131,7 @@ typedef struct Agent {
 
         Drain drain;
         uv_timer_t wake;      // the earliest wait_until_us
-        size_t n_settled;     // units that came to rest since the heap was trimmed
-        uint64_t trim_due_us; // boot time at which it is; 0: too few did
+        size_t n_rested;      // units that came to rest in this turn
         uv_timer_t beat;      // also times out an unanswered Attach
 
         Fence fence;        // the newest that is on the disk

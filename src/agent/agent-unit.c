@@ -137,7 +137,7 @@ static void work_free(AgentUnit *u) {
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
         free(w);
-        u->node->agent->n_settled++;
+        u->node->agent->n_rested++;
 }
 
 void agent_unit_free(AgentUnit *u) {

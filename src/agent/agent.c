@@ -6,7 +6,6 @@
 // is forgotten, the fence, which belonged to that cluster, is removed too, and the agent is as new.
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -18,17 +17,10 @@
 
 // ---- one turn
 
-// What is under way about many units at a time leaves pages behind in the middle of the heap, with nothing
-// in them.
-static void arm_trim(Agent *a) {
-        if (a->n_settled >= AGENT_TRIM_AFTER && a->trim_due_us == 0)
-                a->trim_due_us = clock_boot_us() + AGENT_TRIM_DELAY_US;
-}
-
-static void trim(Agent *a) {
-        (void) malloc_trim(0);
-        a->n_settled = 0;
-        a->trim_due_us = 0;
+static void note_rested(Agent *a) {
+        if (a->n_rested > 0 && a->ops.rested)
+                a->ops.rested(a->n_rested, a->userdata);
+        a->n_rested = 0;
 }
 
 static void on_wake(uv_timer_t *timer) {
@@ -41,8 +33,6 @@ static void on_wake(uv_timer_t *timer) {
         }
         if (a->paced_due_us != 0 && a->paced_due_us <= now_us)
                 agent_report_wake(a, now_us);
-        if (a->trim_due_us != 0 && a->trim_due_us <= now_us)
-                trim(a);
         drain_mark(&a->drain);
 }
 
@@ -60,8 +50,6 @@ static void arm_wake(Agent *a) {
         }
         if (paced != 0 && (next == 0 || paced < next))
                 next = paced;
-        if (a->trim_due_us != 0 && (next == 0 || a->trim_due_us < next))
-                next = a->trim_due_us;
         if (a->attach_wanted && a->leader != 0 && (next == 0 || a->attach_retry_us < next))
                 next = a->attach_retry_us;
         now_us = clock_boot_us();
@@ -118,7 +106,7 @@ static void agent_drain(void *userdata) {
                 if (agent_n_units(a) == 0 && !a->fence_saving)
                         finish_clearing(a);
         }
-        arm_trim(a);
+        note_rested(a);
         if (!a->closing)
                 arm_wake(a);
 }

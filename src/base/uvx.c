@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 
+#include "macro.h"
 #include "uvx.h"
 
 int uvx_errno(int status) {
@@ -16,30 +19,67 @@ int uvx_errno(int status) {
         return status; // on Linux UV_Exxx is -Exxx
 }
 
-static void on_no_work(uv_work_t *work) {
+// ---- the pool's beginning
+
+enum { POOL_THREADS_DEFAULT = 4, POOL_THREADS_MAX = 1024 }; // libuv's
+
+typedef struct OnEach {
+        uv_barrier_t all_here; // no thread takes a second piece before every thread has one
+        void (*run)(void);
+} OnEach;
+
+static void run_on_thread(uv_work_t *work) {
+        OnEach *each = work->data;
+
+        if (each->run)
+                each->run();
+        (void) uv_barrier_wait(&each->all_here);
 }
 
-static void on_no_work_done(uv_work_t *work, int status) {
+static void on_thread_done(uv_work_t *work, int status) {
 }
 
-int uvx_start_pool(void) {
-        sigset_t all, before;
-        uv_work_t work;
-        uv_loop_t loop;
-        int r;
+static unsigned pool_threads(void) {
+        const char *text = getenv("UV_THREADPOOL_SIZE");
+        int n = text ? atoi(text) : POOL_THREADS_DEFAULT; // as libuv reads it
 
-        r = uv_loop_init(&loop);
+        return n < 1 ? 1 : n > POOL_THREADS_MAX ? POOL_THREADS_MAX : (unsigned) n;
+}
+
+static int run_on_each(uv_loop_t *loop, void (*run)(void)) {
+        unsigned n = pool_threads();
+        _cleanup_free_ uv_work_t *works = calloc(n, sizeof(*works));
+        OnEach each = {.run = run};
+        int r = works ? uvx_errno(uv_barrier_init(&each.all_here, n)) : -ENOMEM;
+
         if (r < 0)
-                return uvx_errno(r);
+                return r;
+        for (unsigned i = 0; i < n; i++) {
+                works[i].data = &each;
+                r = uv_queue_work(loop, &works[i], run_on_thread, on_thread_done);
+                assert(r == 0); // it fails only without a function; then the others would wait for ever
+        }
+        uv_run(loop, UV_RUN_DEFAULT);
+        uv_barrier_destroy(&each.all_here);
+        return 0;
+}
+
+int uvx_start_pool(void (*on_thread)(void)) {
+        sigset_t all, before;
+        uv_loop_t loop;
+        int r = uvx_errno(uv_loop_init(&loop));
+
+        if (r < 0)
+                return r;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        r = uv_queue_work(&loop, &work, on_no_work, on_no_work_done);
-        if (r >= 0)
-                uv_run(&loop, UV_RUN_DEFAULT);
+        r = run_on_each(&loop, on_thread);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         uv_loop_close(&loop);
-        return uvx_errno(r);
+        return r;
 }
+
+// ---- drains
 
 static void on_idle(uv_idle_t *idle) {
         Drain *d = idle->data;

@@ -4,6 +4,7 @@
 #include "daemon.h"
 
 void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
+        HeapStats heap = heap_stats();
         SystemdStats stats = {};
 
         if (d->agent)
@@ -22,4 +23,10 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
                 (Counter){"slow_turns", "turns of the loop of more than 10 ms", d->turns_over_10ms};
         ret[SYSTEMD_COUNTERS + 3] = (Counter){"reports", "changes of units that leaders were told",
                                               d->agent ? agent_n_reports(d->agent) : 0};
+        ret[SYSTEMD_COUNTERS + 4] =
+                (Counter){"heap_allocated_bytes", "what argosyd has in use of its heap", heap.allocated};
+        ret[SYSTEMD_COUNTERS + 5] =
+                (Counter){"heap_resident_bytes", "memory that the heap has from the kernel", heap.resident};
+        ret[SYSTEMD_COUNTERS + 6] = (Counter){"heap_metadata_bytes", "of that what the allocator keeps its books in",
+                                              heap.metadata};
 }

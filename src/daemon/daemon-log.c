@@ -149,6 +149,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         if (!batch)
                 return -EBADMSG;
         r = cluster_state_apply(d->state, batch);
+        heap_keeper_note(&d->heap, batch->n_ops);
         argosy__log_batch__free_unpacked(batch, NULL);
         if (r < 0)
                 return r;

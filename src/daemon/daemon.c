@@ -128,11 +128,16 @@ static void on_agent_stopping(void *userdata) {
                  ((Daemon *) userdata)->paths->user ? "This user's systemd" : "The machine");
 }
 
+static void on_agent_rested(size_t n, void *userdata) {
+        heap_keeper_note(&((Daemon *) userdata)->heap, n);
+}
+
 static const AgentOps agent_ops = {
         .send = agent_send,
         .fatal = on_agent_fatal,
         .attached = on_agent_attached,
         .stopping = on_agent_stopping,
+        .rested = on_agent_rested,
 };
 
 // ---- end
@@ -334,6 +339,7 @@ static void open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->daily);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         uv_prepare_init(d->loop, &d->turn_end);
+        heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
         d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline);
@@ -353,6 +359,7 @@ static void close_handles(Daemon *d) {
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 uv_close(handles[i], NULL);
+        heap_keeper_close(&d->heap);
 }
 
 // ---- start

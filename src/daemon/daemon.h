@@ -14,12 +14,14 @@
 //   join-server.c    a stranger asks to join
 //   managers.c       managers of users and containers that are nodes too
 //   renew.c          the certificate
+//   heap.c           the allocator; what a burst leaves behind is given back
 
 #include <stdbool.h>
 #include <uv.h>
 
 #include "argosy.pb-c.h"
 #include "config.h"
+#include "heap.h"
 #include "identity.h"
 #include "list.h"
 #include "store.h"
@@ -87,6 +89,7 @@ struct Daemon {
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
         uint64_t turn_max_us, turn_cpu_max_us;
+        HeapKeeper heap;
         bool turn_uncounted; // of the turn under way
         uint64_t turns_over_10ms;
         DaemonEnd end;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 #include <getopt.h>
-#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "heap.h"
 #include "log.h"
 #include "manager-helper.h"
 #include "run.h"
@@ -129,8 +129,7 @@ int main(int argc, char **argv) {
         if (argc > 2 && streq(argv[1], "--manager-helper")) // executed by ourselves, see manager-helper.h
                 return manager_helper_main(argc - 2, argv + 2);
         setenv("UV_THREADPOOL_SIZE", "4", 0);
-        // The pool's threads have short jobs and little to allocate: a heap for each would be mostly holes.
-        mallopt(M_ARENA_MAX, 1);
+        heap_tune();
         signal(SIGPIPE, SIG_IGN);
         if (!read_arguments(argc, argv, &arguments))
                 return 2;
@@ -150,6 +149,10 @@ int main(int argc, char **argv) {
         run.debug = arguments.debug;
         if (arguments.recover)
                 return recover_run(&run);
-        (void) uvx_start_pool(); // before anything uses it; without it signals could interrupt a disk call
+        r = uvx_start_pool(heap_tune_pool_thread);
+        if (r < 0) {
+                log_error("Cannot start the pool of threads: %s", strerror(-r));
+                return EXIT_FAILURE;
+        }
         return daemon_run(&run, argv);
 }

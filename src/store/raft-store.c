@@ -443,7 +443,7 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         if (!s)
                 return -ENOMEM;
         signal(SIGPIPE, SIG_IGN); // libraft writes to its end of a socket pair after ours was closed
-        r = uvx_start_pool();
+        r = uvx_start_pool(NULL);
         if (r < 0)
                 return r;
         r = prepare_dir(s, config->bootstrap, ret_why);

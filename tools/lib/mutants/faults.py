@@ -621,6 +621,16 @@ FAULTS = [
           "if (!before || row->at_us <= before->at_us)",
           "ctl/top-view: another_run_has_no_rate_yet"),
 
+    # ---- daemon: the heap
+    Fault("heap-released-on-the-loop", "src/daemon/heap.c",
+          "k->working = uv_queue_work(k->loop, &k->work, on_release, on_released) == 0;",
+          "heap_release();",
+          "daemon/heap: a_burst_is_given_back_once_and_in_the_pool"),
+    Fault("heap-released-for-little", "src/daemon/heap.c",
+          "if (k->n_gone < HEAP_RELEASE_AFTER || k->armed || uv_is_closing((uv_handle_t *) &k->timer))",
+          "if (k->armed || uv_is_closing((uv_handle_t *) &k->timer))",
+          "daemon/heap: a_few_things_are_not_worth_the_work"),
+
     # ---- daemon: only real nodes show these
     Fault("removed-host-let-in", "src/daemon/daemon-mesh.c",
           "return host > 0 && (!streq(alpn, ALPN_RAFT) || raft_id > 0);",

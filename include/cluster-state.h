@@ -129,6 +129,9 @@ uint64_t cluster_state_revision(const ClusterState *s);
 uint32_t cluster_state_feature_level(const ClusterState *s);
 // Next raft id to give: greater than any that was ever in a host record.
 uint32_t cluster_state_next_raft_id(const ClusterState *s);
+// Whether a record had this raft id and none has it any more: its server was taken out of the log, for good,
+// since no id is given twice. An id that this state has never heard of is not retired.
+bool cluster_state_raft_id_is_retired(const ClusterState *s, uint32_t raft_id);
 
 UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name);
 // Sorted by name (bytes). Sorts again only after units were added or removed. 0 or -ENOMEM.

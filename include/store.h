@@ -64,6 +64,9 @@ typedef struct StoreOps {
         void (*fatal)(const char *why, void *userdata);
         // Where the server of this raft id can be reached now, and its key. False: unknown (tried again later).
         bool (*resolve)(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin, void *userdata);
+        // Whether this id was taken out of the log, as far as is applied here: nothing is sent to it or taken from it any more. True
+        // once, true for ever; false for an id that is merely unknown. NULL: none is.
+        bool (*retired)(uint32_t raft_id, void *userdata);
 } StoreOps;
 
 typedef struct StoreConfig {
@@ -91,6 +94,8 @@ void store_close(Store *s, void (*closed)(void *userdata), void *userdata);
 // A connection with ALPN_RAFT that the listener accepted, from the server with this raft id (the caller has looked up its pin).
 // The store owns it from here.
 void store_accept(Store *s, Stream *stream, uint32_t raft_id);
+// `retired` may say something new: ends the connections of those who are, in both directions.
+void store_recheck(Store *s);
 
 // `index` is that of the log entry if COMMITTED, else 0.
 typedef void (*StoreDone)(StoreOutcome outcome, uint64_t index, void *userdata);

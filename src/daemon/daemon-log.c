@@ -117,6 +117,8 @@ static void publish_voters(Daemon *d) {
         open_port(d);
         if (n == 0)
                 return; // before the first batch
+        if (d->store) // a demotion or a removal ends what its log had with ours, at once
+                store_recheck(d->store);
         (void) mesh_set_voters(d->mesh, peers, n);
         daemon_update_peers(d, pointers, n, cluster_state_cluster(d->state)->generation);
         if (!d->leading) // the leader has to tell them why first
@@ -208,6 +210,10 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         daemon_status(d);
 }
 
+static bool on_retired(uint32_t raft_id, void *userdata) {
+        return cluster_state_raft_id_is_retired(((Daemon *) userdata)->state, raft_id);
+}
+
 static void on_fatal(const char *why, void *userdata) {
         daemon_fail(userdata, why);
 }
@@ -241,6 +247,7 @@ static const StoreOps store_ops = {
         .role = on_role,
         .fatal = on_fatal,
         .resolve = on_resolve,
+        .retired = on_retired,
 };
 
 // ---- the batch that comes before leading: a new cluster's first, or a recovered one's new generation
@@ -586,6 +593,11 @@ void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *messag
                 daemon_log_close(d, on_closed_for_reopen);
 }
 
+// Hosts talk to voters only, and who is no voter any more is not told who was removed since.
+static bool is_nobody(uint32_t host, const Hash *pin, void *userdata) {
+        return false;
+}
+
 static void on_closed_for_good(Daemon *d) {
         Argosy__PeersFile peers = *d->peers;
         int r;
@@ -606,6 +618,7 @@ static void on_closed_for_good(Daemon *d) {
         if (r < 0)
                 log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-r));
         mesh_set_raft_id(d->mesh, 0);
+        mesh_recheck(d->mesh, is_nobody, d);
         log_notice("This host is no longer a voter.");
         daemon_status(d);
 }

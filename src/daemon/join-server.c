@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "cluster-state.h"
 #include "daemon.h"
 #include "frame.h"
 #include "join-server.h"
@@ -63,6 +64,17 @@ static void refuse(Joiner *j, const char *why) {
         reply(j, &message);
 }
 
+// Whether this host takes joiners: not while it becomes somebody else itself, and not once it knows that it
+// was removed.
+static const char *why_not(const Daemon *d) {
+        if (d->joining)
+                return "this host is joining or leaving a cluster itself at the moment: ask another one";
+        if (d->state && cluster_state_raft_id_is_retired(d->state, d->peers->raft_id) &&
+            !cluster_state_find_host_by_pin(d->state, &d->identity.pin))
+                return "this host was removed from its cluster: ask another one";
+        return NULL;
+}
+
 static void on_answer(const Argosy__Response *response, void *userdata) {
         Joiner *j = userdata;
 
@@ -79,11 +91,17 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
         Joiner *j = userdata;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Join join = ARGOSY__REQUEST__JOIN__INIT;
+        const char *why;
         int r;
 
         if (j->asked)
                 return -EBADMSG;
         j->asked = true;
+        why = why_not(j->server->daemon);
+        if (why) {
+                refuse(j, why);
+                return 0;
+        }
         if (!within_rate(j->server, clock_boot_us())) {
                 refuse(j, "too many join requests at the moment; try again in some seconds");
                 return 0;

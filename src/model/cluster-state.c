@@ -659,6 +659,13 @@ uint32_t cluster_state_next_raft_id(const ClusterState *s) {
         return s->last_raft_id + 1;
 }
 
+bool cluster_state_raft_id_is_retired(const ClusterState *s, uint32_t raft_id) {
+        for (size_t i = 0; i < s->n_hosts; i++)
+                if (s->hosts[i].record->raft_id == raft_id)
+                        return false;
+        return raft_id > 0 && raft_id <= s->last_raft_id;
+}
+
 void state_init_lists(ClusterState *s) {
         list_init(&s->globals);
         list_init(&s->idle);

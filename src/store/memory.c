@@ -233,6 +233,9 @@ static void memory_stats(const Store *s, StoreStats *ret) {
                 };
 }
 
+static void memory_recheck(Store *s) {
+}
+
 static void memory_accept(Store *s, Stream *stream, uint32_t raft_id) {
         assert(!"a log in memory has no peers");
 }
@@ -258,6 +261,7 @@ static void memory_close(Store *s, void (*closed)(void *userdata), void *userdat
 static const StoreImpl memory_impl = {
         .close = memory_close,
         .accept = memory_accept,
+        .recheck = memory_recheck,
         .submit = memory_submit,
         .barrier = memory_barrier,
         .member_add = memory_member_add,

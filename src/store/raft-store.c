@@ -297,9 +297,14 @@ static void raft_store_accept(Store *store, Stream *stream, uint32_t raft_id) {
         transport_accept(&raft_store(store)->transport, stream, raft_id);
 }
 
+static void raft_store_recheck(Store *store) {
+        transport_recheck(&raft_store(store)->transport);
+}
+
 static const StoreImpl raft_impl = {
         .close = raft_store_close,
         .accept = raft_store_accept,
+        .recheck = raft_store_recheck,
         .submit = raft_store_submit,
         .barrier = raft_store_barrier,
         .member_add = raft_store_member_add,

@@ -9,6 +9,7 @@
 typedef struct StoreImpl {
         void (*close)(Store *s, void (*closed)(void *userdata), void *userdata);
         void (*accept)(Store *s, Stream *stream, uint32_t raft_id);
+        void (*recheck)(Store *s);
         int (*submit)(Store *s, const void *data, size_t len, StoreDone done, void *userdata);
         int (*barrier)(Store *s, StoreDone done, void *userdata);
         int (*member_add)(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);

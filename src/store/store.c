@@ -14,6 +14,10 @@ void store_accept(Store *s, Stream *stream, uint32_t raft_id) {
         s->impl->accept(s, stream, raft_id);
 }
 
+void store_recheck(Store *s) {
+        s->impl->recheck(s);
+}
+
 int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *userdata) {
         assert(done);
 

@@ -18,7 +18,7 @@ typedef struct Connect {
         Transport *transport;
         struct raft_uv_connect *req;
         raft_uv_connect_cb done;
-        Stream *stream;
+        Stream *stream; // NULL: not dialled, since it is retired
         uint32_t raft_id;
 } Connect;
 
@@ -61,6 +61,12 @@ static int bridge_add(Transport *t, Stream *stream, uint32_t raft_id, bool accep
         return 0;
 }
 
+static bool is_retired(const Transport *t, uint32_t raft_id) {
+        const Store *s = t->store;
+
+        return s->ops->retired && s->ops->retired(raft_id, s->userdata);
+}
+
 // ---- dialling
 
 static void connect_finish(Connect *c, uv_stream_t *pipe, int status) {
@@ -100,6 +106,17 @@ static void on_dial_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps dial_ops = {.opened = on_dial_opened, .closed = on_dial_closed};
 
+// Answered when libraft closes: to refuse it would only make libraft ask again, five times a second, for ever.
+static int park(Transport *t, struct raft_uv_connect *req, raft_id id, raft_uv_connect_cb done) {
+        Connect *c = malloc(sizeof(*c));
+
+        if (!c)
+                return RAFT_NOMEM;
+        *c = (Connect){.transport = t, .req = req, .done = done, .raft_id = (uint32_t) id};
+        list_append(&t->connects, &c->node);
+        return 0;
+}
+
 static int on_connect(struct raft_uv_transport *uv, struct raft_uv_connect *req, raft_id id,
                       const char *address, raft_uv_connect_cb done) {
         Transport *t = CONTAINER_OF(uv, Transport, uv);
@@ -112,6 +129,8 @@ static int on_connect(struct raft_uv_transport *uv, struct raft_uv_connect *req,
         // Guard 7: no TLS, no connection. Test: store/cluster, nothing_is_sent_in_the_clear.
         if (t->closing || !t->tls)
                 return RAFT_NOCONNECTION;
+        if (is_retired(t, id))
+                return park(t, req, id, done);
         if (!t->store->ops->resolve(id, host, sizeof(host), &port, &pin, t->store->userdata))
                 return RAFT_NOCONNECTION;
         c = malloc(sizeof(*c));
@@ -132,7 +151,7 @@ void transport_accept(Transport *t, Stream *stream, uint32_t raft_id) {
         char address[TRANSPORT_ADDRESS_SIZE];
         uv_stream_t *pipe;
 
-        if (t->closing || !t->accept || raft_id == 0) {
+        if (t->closing || !t->accept || raft_id == 0 || is_retired(t, raft_id)) {
                 abandon(stream);
                 return;
         }
@@ -148,6 +167,21 @@ void transport_accept(Transport *t, Stream *stream, uint32_t raft_id) {
         }
         transport_address(raft_id, address);
         t->accept(&t->uv, raft_id, address, pipe);
+}
+
+void transport_recheck(Transport *t) {
+        list_foreach (n, &t->connects) {
+                Connect *c = CONTAINER_OF(n, Connect, node);
+
+                if (c->stream && is_retired(t, c->raft_id))
+                        stream_close(c->stream, -ECANCELED, false); // libraft dials again, and is parked
+        }
+        list_foreach (n, &t->bridges) {
+                Bridge *b = CONTAINER_OF(n, Bridge, node);
+
+                if (is_retired(t, b->raft_id))
+                        bridge_close(b);
+        }
 }
 
 uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id) {
@@ -176,8 +210,14 @@ static void on_close(struct raft_uv_transport *uv, raft_uv_transport_close_cb cl
 
         t->closing = true;
         t->closed = closed;
-        list_foreach (n, &t->connects)
-                stream_close(CONTAINER_OF(n, Connect, node)->stream, -ECANCELED, false);
+        list_foreach_safe (n, &t->connects) {
+                Connect *c = CONTAINER_OF(n, Connect, node);
+
+                if (c->stream)
+                        stream_close(c->stream, -ECANCELED, false);
+                else
+                        connect_finish(c, NULL, RAFT_CANCELED);
+        }
         list_foreach (n, &t->bridges)
                 bridge_close(CONTAINER_OF(n, Bridge, node));
         maybe_closed(t);

@@ -7,6 +7,10 @@
 // Each server dials each peer that it wants to send to and reads from the connections that peers dialled, so
 // there are two connections between two servers. Addresses in libraft's configuration are only the raft id
 // in decimal: where a server really is and which key it has is asked of StoreOps.resolve() for each dial.
+//
+// Neither side of libraft asks whether the other is still a member. So who StoreOps.retired() says is none any
+// more loses its connections, gets no new one, and is not dialled; libraft, which would try again for ever,
+// is left waiting for that dial until it closes.
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -42,5 +46,7 @@ void transport_address(uint32_t raft_id, char ret[TRANSPORT_ADDRESS_SIZE]);
 void transport_init(Transport *t, uv_loop_t *loop, TlsContext *tls, Store *store);
 // Takes the stream over in any case. A peer has one connection to us: a new one replaces the old.
 void transport_accept(Transport *t, Stream *stream, uint32_t raft_id);
+// Ends the connections and dials of those who are retired now.
+void transport_recheck(Transport *t);
 // Loop time in ms when this peer last sent us something; 0: never, or its connection is gone.
 uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id);

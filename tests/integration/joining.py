@@ -4,7 +4,7 @@
 
 import time
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+from lib import QUICK, SLEEPER, WAITS, Cluster, eventually, main, stays
 
 
 def cluster_of_three(c):
@@ -100,6 +100,48 @@ def test_a_running_host_is_removed_with_its_units_and_its_key(c: Cluster):
     eventually(lambda: len(c.active("w@*")) == 6 and "n2" not in c.spread("w@*"))
     c.assert_once("w@*", 6)
     c.ctl_fails("cluster remove n9", on=n1, saying="n9")
+
+
+def connections(node, other):
+    """How many there are between the two, as the first one's kernel sees it."""
+    return len(node.run(f"ss -Htn state established dst {other.address}").splitlines())
+
+
+def test_who_votes_no_more_has_no_connection_to_the_log(c: Cluster):
+    cluster_of_three(c)
+    leader, (demoted, deaf) = c.leader(), c.followers()
+    c.ctl(f"cluster demote {demoted.name}", on=leader)
+    eventually(lambda: c.members(leader)[demoted.name] == "spare online")
+    eventually(lambda: connections(leader, demoted) == 1, what="only its agent's own link is left")
+    c.ctl(f"cluster promote {demoted.name}", on=leader)
+    eventually(lambda: list(c.members(leader).values()) == ["voter online"] * 3)
+    assert connections(leader, deaf) > 1
+
+    deaf.run("systemctl kill --signal=STOP argosyd")  # it can neither hear of it nor hang up
+    try:
+        eventually(lambda: c.members(leader)[deaf.name] == "voter lost")
+        c.ctl(f"cluster remove {deaf.name}", on=leader)
+        for node in (leader, demoted):
+            eventually(lambda: connections(node, deaf) == 0, within=5, what=f"{node.name} has no connection to it")
+    finally:
+        deaf.run("systemctl kill --signal=CONT argosyd")
+    eventually(lambda: deaf.journal("argosyd").count("refused us") > 0)
+    assert connections(leader, deaf) == 0
+
+
+def test_a_removed_host_answers_no_joiner(c: Cluster):
+    n1, n2, n3 = c.nodes
+    c.join(n2, to=n1)
+    eventually(lambda: c.members(n1).get("n2") == "spare online")
+    c.start("lasts", f"[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/sh -c '{WAITS}'\n[X-Argosy]\nHost=n2\n", on=n1)
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    c.ctl("cluster remove n2", on=n1)
+    eventually(lambda: n2.run("systemctl show --value --property=ActiveState lasts").strip() == "deactivating",
+               what="it knows, and is still busy with it")
+    c.ctl_fails(f"cluster join {n2.address} {token}", on=n3, saying="ask another one")
+    c.let_go(n2)
+    eventually(lambda: list(c.members(n2)) == ["n2"])
+    c.ctl(f"cluster join {n1.address} {token}", on=n3)
 
 
 def test_a_host_that_leaves_by_force_is_a_cluster_of_its_own(c: Cluster):

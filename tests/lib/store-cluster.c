@@ -33,12 +33,21 @@ static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_
                        void *userdata) {
         StoreCluster *c = userdata;
 
-        if (raft_id == 0 || raft_id > STORE_CLUSTER_MAX || c->servers[raft_id - 1].unreachable)
+        if (raft_id == 0 || raft_id > STORE_CLUSTER_MAX)
+                return false;
+        c->servers[raft_id - 1].n_resolved++;
+        if (c->servers[raft_id - 1].unreachable)
                 return false;
         snprintf(ret_address, size, "127.0.0.1");
         *ret_port = c->servers[raft_id - 1].port;
         *ret_pin = c->servers[raft_id - 1].pin;
         return true;
+}
+
+static bool on_retired(uint32_t raft_id, void *userdata) {
+        StoreCluster *c = userdata;
+
+        return raft_id > 0 && raft_id <= STORE_CLUSTER_MAX && c->servers[raft_id - 1].retired;
 }
 
 // ---- life
@@ -60,6 +69,7 @@ StoreCluster *store_cluster_new(void) {
                 s->pin = member[i].pin;
                 s->node.tls = member_tls[i];
                 s->node.resolve = on_resolve;
+                s->node.retired = on_retired;
                 s->node.cluster = c;
                 assert_int_equal(
                         listener_new_tcp(&c->loop, 0, member_tls[i], &listener_ops, s, &s->listener), 0);

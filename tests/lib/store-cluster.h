@@ -18,6 +18,8 @@ typedef struct StoreServer {
         uint16_t port;
         Hash pin;         // what resolve() tells the others
         bool unreachable; // resolve() does not know it
+        bool retired;
+        unsigned n_resolved; // how often it was to be dialled
         unsigned n_accepted;
 } StoreServer;
 

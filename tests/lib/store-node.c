@@ -67,6 +67,12 @@ static void on_fatal(const char *why, void *userdata) {
         _exit(99);
 }
 
+static bool on_retired(uint32_t raft_id, void *userdata) {
+        StoreNode *n = userdata;
+
+        return n->retired && n->retired(raft_id, n->cluster);
+}
+
 static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
                        void *userdata) {
         StoreNode *n = userdata;
@@ -81,6 +87,7 @@ static const StoreOps ops = {
         .role = on_role,
         .fatal = on_fatal,
         .resolve = on_resolve,
+        .retired = on_retired,
 };
 
 // ---- life

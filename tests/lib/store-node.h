@@ -19,6 +19,7 @@ struct StoreNode {
         uint32_t raft_id;
         unsigned election_ms, heartbeat_ms; // 0: 300 and 60
         TlsContext *tls;
+        bool (*retired)(uint32_t raft_id, void *cluster); // NULL: none is
         bool (*resolve)(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
                         void *cluster);
         void *cluster;

@@ -327,6 +327,28 @@ static void a_raft_id_is_never_used_twice(void **state) {
         assert_int_equal(cluster_state_find_host(s, 1)->raft_id, 3);
 }
 
+// Also on a follower that is behind: an id that it has not heard of may be a new voter's.
+static void an_id_is_retired_when_its_record_gave_it_up(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1)->raft_id = 1;
+        batch_host(&b, 0, "two", 1)->raft_id = 2;
+        batch_host(&b, 0, "three", 1)->raft_id = 3;
+        apply(s, &b);
+        for (uint32_t id = 0; id <= 5; id++)
+                assert_false(cluster_state_raft_id_is_retired(s, id));
+        batch_host(&b, 2, "two", 0)->raft_id = 0; // demoted
+        batch_host_remove(&b, 3);
+        apply(s, &b);
+        for (uint32_t id = 0; id <= 5; id++)
+                assert_int_equal(cluster_state_raft_id_is_retired(s, id), id == 2 || id == 3);
+        batch_host(&b, 2, "two", 0)->raft_id = 4;
+        apply(s, &b);
+        assert_false(cluster_state_raft_id_is_retired(s, 4));
+        assert_true(cluster_state_raft_id_is_retired(s, 2));
+}
+
 static void a_host_keeps_its_nodes_and_cannot_take_others(void **state) {
         ClusterState *s = *state;
         Argosy__HostRecord *h;
@@ -935,6 +957,7 @@ int main(void) {
                 TEST(a_global_unit_has_an_outcome_per_node),
                 TEST(numbers_are_given_once),
                 TEST(a_raft_id_is_never_used_twice),
+                TEST(an_id_is_retired_when_its_record_gave_it_up),
                 TEST(a_host_keeps_its_nodes_and_cannot_take_others),
                 TEST(a_key_pin_is_one_hosts),
                 TEST(removing_a_host_leaves_its_units_where_they_are),

@@ -152,6 +152,49 @@ static void a_member_is_removed(void **state) {
         store_cluster_free(c);
 }
 
+static size_t connections(const StoreNode *n) {
+        return raft_store(n->store)->transport.n_bridges;
+}
+
+static bool has_two_connections(void *userdata) {
+        return connections(userdata) == 2; // one that it dialled, one that it took
+}
+
+// Neither end of libraft asks whether the other is still a member.
+static void a_retired_member_has_no_connection_and_gets_none(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader = store_cluster_leader(c), *gone = NULL, *stays = NULL;
+        StoreServer *server;
+        StoreAnswer a = {};
+        unsigned n_resolved;
+
+        for (size_t i = 0; i < 3; i++)
+                if (&c->servers[i].node != leader)
+                        *(gone ? &stays : &gone) = &c->servers[i].node;
+        server = &c->servers[gone->raft_id - 1];
+        assert_int_equal(store_member_remove(leader->store, gone->raft_id, store_on_member, &a), 0);
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "removal");
+        store_recheck(leader->store); // it is unknown to nobody yet: nothing happens
+        store_run_for(&c->loop, 100);
+        assert_true(connections(leader) > 2);
+
+        server->retired = true;
+        store_recheck(leader->store);
+        store_recheck(stays->store);
+        store_run_until(&c->loop, has_two_connections, leader, STORE_PATIENCE_MS, "the leader's connections");
+        store_run_until(&c->loop, has_two_connections, stays, STORE_PATIENCE_MS, "the follower's connections");
+        n_resolved = server->n_resolved;
+        for (int i = 0; i < 10; i++) { // it goes on dialling, since it knows nothing
+                store_run_for(&c->loop, 100);
+                assert_true(connections(leader) <= 2 && connections(stays) <= 2);
+        }
+        assert_int_equal(server->n_resolved, n_resolved);
+        store_cluster_write(c, 10, 100);
+        store_node_close(gone);
+        store_cluster_agree(c, leader);
+        store_cluster_free(c); // dials that wait for ever do not hold it up
+}
+
 static bool leads_no_more(void *userdata) {
         return ((StoreNode *) userdata)->role != STORE_LEADER;
 }
@@ -318,6 +361,7 @@ int main(void) {
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
                 cmocka_unit_test(a_member_is_removed),
+                cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
                 cmocka_unit_test(a_leader_may_remove_itself),
                 cmocka_unit_test(leadership_is_handed_over),
                 cmocka_unit_test(a_server_that_does_not_answer_is_not_promoted),

@@ -632,6 +632,14 @@ FAULTS = [
           "daemon/heap: a_few_things_are_not_worth_the_work"),
 
     # ---- daemon: only real nodes show these
+    Fault("retired-member-stays-connected", "src/store/transport.c",
+          "if (is_retired(t, b->raft_id))",
+          "if (false)",
+          "store/cluster: a_retired_member_has_no_connection_and_gets_none"),
+    Fault("unknown-member-is-retired", "src/model/cluster-state.c",
+          "return raft_id > 0 && raft_id <= s->last_raft_id;",
+          "return raft_id > 0;",
+          "model/cluster-state: an_id_is_retired_when_its_record_gave_it_up"),
     Fault("removed-host-let-in", "src/daemon/daemon-mesh.c",
           "return host > 0 && (!streq(alpn, ALPN_RAFT) || raft_id > 0);",
           "return true;",

@@ -20,6 +20,8 @@ A test waits for what it needs, however long that takes: machines are slow and f
 argosy promises one. What a unit does in a test begins and ends when the test says so (WAITS), not after some seconds. Nodes are
 asked one after the other, so a unit that moves meanwhile may be seen on two of them: twice() knows the difference.
 
+What takes long is marked @long: it runs with `tools/check --long`, or when it is named.
+
 Run one by itself with `tests/integration/NAME.py [PATTERN]` (as root, on a build in build/ or $ARGOSY_BUILD); with
 ARGOSY_KEEP=1 the testbed of a failed run stays up. Every test prints one line, "ok SECONDS NAME" or "failed SECONDS NAME",
 which is what tools/check counts.
@@ -66,7 +68,13 @@ POLL_S = 0.05
 PATIENCE_S = 45
 
 __all__ = ["Cluster", "Failure", "Node", "Result", "EXAMPLES", "ONE_SHOT", "PATIENT", "QUICK", "SLEEPER", "SOURCE", "WAITS", "eventually",
-           "main", "stays", "take_flag"]
+           "long", "main", "stays", "take_flag"]
+
+
+def long(test):
+    """Marks a test that takes longer than what everybody runs all the time can bear."""
+    test.is_long = True
+    return test
 
 
 def eventually(condition, within=PATIENCE_S, what=None):
@@ -352,6 +360,8 @@ def main(nodes=3, voters=None, conf=(), bare=False, alone=False):
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
     if len(sys.argv) > 1:
         tests = [test for test in tests if sys.argv[1].replace("-", "_") in test.__name__]
+    elif not os.environ.get("ARGOSY_LONG"):
+        tests = [test for test in tests if not hasattr(test, "is_long")]
     name = os.environ.get("ARGOSY_TESTBED") or f"test-{Path(module.__file__).stem}"
 
     try:

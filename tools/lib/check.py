@@ -20,6 +20,7 @@ SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["lib.py", "views.py"]  # what they are written with
 
 SCENARIO_TIMEOUT_S = 240
+LONG_TIMEOUT_S = 1200
 TEST_LINE = re.compile(r"^(ok|failed) (\d+\.\d) (\S+)$")
 
 ASAN = ["-Db_sanitize=address,undefined"]
@@ -96,12 +97,14 @@ def matches(name, patterns):
     return not patterns or any(pattern in name for pattern in patterns)
 
 
-def run_scenario(score, path, directory, prefix):
+def run_scenario(score, path, directory, prefix, long):
     began = time.monotonic()
     environment = os.environ | {"ARGOSY_BUILD": str(directory), "ARGOSY_TESTBED": f"check-{os.getpid()}-{path.stem}"}
+    if long:
+        environment["ARGOSY_LONG"] = "1"
     process = subprocess.Popen([sys.executable, path], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                env=environment)
-    watchdog = threading.Timer(SCENARIO_TIMEOUT_S, process.kill)  # the testbed dies with it
+    watchdog = threading.Timer(LONG_TIMEOUT_S if long else SCENARIO_TIMEOUT_S, process.kill)  # the testbed dies with it
     watchdog.start()
     output, noted_failure = [], False
     for line in process.stdout:
@@ -116,15 +119,15 @@ def run_scenario(score, path, directory, prefix):
     status = process.wait()
     watchdog.cancel()
     if status != 0 and not noted_failure:
-        why = f"(ended by the time limit of {SCENARIO_TIMEOUT_S} s)" if status == -9 else f"(exit status {status})"
+        why = f"(ended by the time limit)" if status == -9 else f"(exit status {status})"
         score.note(f"{prefix}{path.stem}", False, time.monotonic() - began, "".join(output) + why)
 
 
-def run_integration(score, directory, prefix, patterns, jobs):
+def run_integration(score, directory, prefix, patterns, jobs, long):
     paths = scenarios(patterns)
     heading(f"integration on real nodes{prefix and f' ({prefix[:-1]})'}: {len(paths)} scenarios, {jobs} at a time")
     with ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(run_scenario, score, path, directory, prefix) for path in paths]:
+        for future in [pool.submit(run_scenario, score, path, directory, prefix, long) for path in paths]:
             future.result()
 
 
@@ -135,6 +138,7 @@ def parse():
                         help="everything under ASan and UBSan, and the unit tests under TSan as well")
     parser.add_argument("--unit", action="store_true", help="no integration tests")
     parser.add_argument("--integration", action="store_true", help="only integration tests")
+    parser.add_argument("--long", action="store_true", help="also the integration tests that are marked as long")
     parser.add_argument("--jobs", type=int, default=2, help="scenarios at a time (2)")
     return parser.parse_args()
 
@@ -154,7 +158,7 @@ def main():
             build(SOURCE / "build-tsan", TSAN)
             run_unit_tests(score, SOURCE / "build-tsan", "tsan/", args.patterns)
     if not args.unit:
-        run_integration(score, directory, prefix, args.patterns, args.jobs)
+        run_integration(score, directory, prefix, args.patterns, args.jobs, args.long)
 
     print(f"\n{time.monotonic() - began:.0f} s")
     for name in score.failed:

@@ -13,9 +13,11 @@ typedef struct LocalApi LocalApi;
 typedef struct ApiCall ApiCall; // one request of one client, until its final response or its end
 
 enum {
-        API_CLIENTS_MAX = 256,           // connections; more are closed at once
-        API_CALLS_MAX = 64,              // unanswered requests per connection; more are answered with EBUSY
-        API_QUEUE_MAX = 8 * 1024 * 1024, // bytes a client may leave unread; beyond it it is cut off
+        API_CLIENTS_MAX = 256, // connections; more are closed at once
+        API_CALLS_MAX = 64,    // unanswered requests per connection; more are answered with EBUSY
+        // Bytes a client may leave unread; beyond it it is cut off. More than any question is answered with at
+        // once: whoever prints what it gets reads no faster than its own reader.
+        API_QUEUE_MAX = 32 * 1024 * 1024,
 };
 
 typedef struct LocalApiOps {

@@ -68,6 +68,27 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         return a->ops.send(&message, a->userdata);
 }
 
+// What went wrong with single units is told again with their reports, as soon as the leader has answered.
+static void drop_texts(Argosy__UnitReport **held, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                held[i]->error = (char *) protobuf_c_empty_string;
+}
+
+static int send_attach_that_fits(Agent *a, Argosy__UnitReport **held, size_t n_held) {
+        int r = send_attach(a, held, n_held);
+
+        if (r != -EMSGSIZE)
+                return r;
+        drop_texts(held, n_held);
+        r = send_attach(a, held, n_held);
+        if (r == -EMSGSIZE && !a->refusal_logged) {
+                log_error("This host holds %zu units: more than one message to the leader can name.",
+                          n_held);
+                a->refusal_logged = true;
+        }
+        return r;
+}
+
 static void attach(Agent *a) {
         Argosy__UnitReport **held;
         size_t n_held;
@@ -80,7 +101,7 @@ static void attach(Agent *a) {
         r = agent_reports_held(a, &held, &n_held);
         if (r < 0)
                 return; // out of memory: tried again at attach_retry_us
-        r = send_attach(a, held, n_held);
+        r = send_attach_that_fits(a, held, n_held);
         agent_reports_free(held, n_held);
         a->attach_sent = r >= 0;
         if (r >= 0)

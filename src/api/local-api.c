@@ -70,12 +70,19 @@ static void cancel_call(ApiCall *call) {
 }
 
 static void client_send(Client *c, const Argosy__Response *response) {
+        Argosy__Response instead = ARGOSY__RESPONSE__INIT;
+
         if (stream_queued(c->stream) > API_QUEUE_MAX) {
                 stream_close(c->stream, -ENOBUFS, false);
                 return;
         }
-        (void) stream_send(c->stream,
-                           &response->base); // an error means that it is closing: `closed` follows
+        if (stream_send(c->stream, &response->base) != -EMSGSIZE)
+                return; // any other error means that it is closing: `closed` follows
+        instead.id = response->id;
+        instead.final = true;
+        instead.status = E2BIG;
+        instead.message = (char *) "the answer is too long for one frame: ask about fewer";
+        (void) stream_send(c->stream, &instead.base);
 }
 
 void api_call_respond(ApiCall *call, Argosy__Response *response) {

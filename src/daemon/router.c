@@ -307,13 +307,17 @@ static void dispatch_here(Route *route) {
 static void dispatch_away(Route *route) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
+        int r;
 
         forward.id = route->id;
         forward.request = route->request;
         message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         message.forward = &forward;
-        if (mesh_to_leader(route->router->daemon->mesh, &message) == 0)
+        r = mesh_to_leader(route->router->daemon->mesh, &message);
+        if (r == 0)
                 route->place = ROUTE_AWAY;
+        else if (r == -EMSGSIZE) // no other leader could be told either
+                route_fail(route, E2BIG, "the request is too long for one frame; split it into several");
 }
 
 static void dispatch(Route *route) {

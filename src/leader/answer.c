@@ -545,7 +545,7 @@ static Argosy__Response *answer_whole(Leader *l, const Argosy__Request *request)
         }
 }
 
-void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+static void answer_in(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         _cleanup_response_ Argosy__Response *r = NULL;
 
         if (request->what_case == ARGOSY__REQUEST__WHAT_WHY) {
@@ -565,4 +565,36 @@ void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, vo
         r->final = true;
         r->no_leader = !l->leading;
         respond(r, userdata);
+}
+
+// All that is said at once waits in one queue, which must hold it.
+typedef struct Measured {
+        LeaderRespond respond;
+        void *userdata;
+        size_t bytes;
+        bool ended;
+} Measured;
+
+static void on_measured(const Argosy__Response *response, void *userdata) {
+        _cleanup_response_ Argosy__Response *instead = NULL;
+        Measured *m = userdata;
+
+        if (m->ended)
+                return;
+        m->bytes += argosy__response__get_packed_size(response);
+        if (m->bytes > ANSWER_BYTES_MAX) {
+                m->ended = true;
+                instead = response_too_long(m->bytes);
+                if (!instead)
+                        return;
+                instead->id = response->id;
+                response = instead;
+        }
+        m->respond(response, m->userdata);
+}
+
+void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Measured m = {.respond = respond, .userdata = userdata};
+
+        answer_in(l, request, on_measured, &m);
 }

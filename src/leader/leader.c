@@ -132,10 +132,16 @@ void ticket_free(Ticket *t) {
 
 void ticket_respond(Ticket *t, Argosy__Response *response) {
         Argosy__Response none = ARGOSY__RESPONSE__INIT;
-        Argosy__Response *out = response;
         LeaderRespond respond = t->respond;
         void *userdata = t->userdata;
+        Argosy__Response *out;
 
+        if (response && response_fit(response, ANSWER_BYTES_MAX) < 0) {
+                out = response_too_long(argosy__response__get_packed_size(response));
+                message_free(response);
+                response = out;
+        }
+        out = response;
         if (!out) {
                 none.status = ENOMEM;
                 none.message = "the leader is out of memory";

@@ -83,6 +83,40 @@ Argosy__Response *response_error(int status, const char *format, ...) {
         return r;
 }
 
+static void drop_refusals(Argosy__Response__UnitResult *u) {
+        for (size_t i = 0; i < u->n_refusals; i++)
+                message_free(u->refusals[i]);
+        free(u->refusals);
+        u->refusals = NULL;
+        u->n_refusals = 0;
+}
+
+int response_fit(Argosy__Response *r, size_t max) {
+        size_t bytes = argosy__response__get_packed_size(r), n = 0;
+        Argosy__Response__UnitResult **results = NULL;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_CHANGE) {
+                results = r->change->units;
+                n = r->change->n_units;
+        } else if (r->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS) {
+                results = r->progress->done;
+                n = r->progress->n_done;
+        }
+        while (bytes > max && n > 0) {
+                Argosy__Response__UnitResult *u = results[--n];
+                size_t before = protobuf_c_message_get_packed_size(&u->base);
+
+                drop_refusals(u);
+                bytes -= before - protobuf_c_message_get_packed_size(&u->base);
+        }
+        return bytes > max ? -EMSGSIZE : 0;
+}
+
+Argosy__Response *response_too_long(size_t bytes) {
+        return response_error(E2BIG, "the answer is longer than %d MiB (%zu bytes by now): ask about fewer",
+                              ANSWER_BYTES_MAX >> 20, bytes);
+}
+
 void *field_grow(void *array, size_t n) {
         size_t room = 1;
 

@@ -7,6 +7,10 @@
 #include "macro.h"
 #include "message.h"
 
+// Of all responses together that a question is answered with at once: below FRAME_MAX, and what a client may
+// be sent before it reads anything.
+enum { ANSWER_BYTES_MAX = 24 * 1024 * 1024 };
+
 static inline void response_freep(Argosy__Response **r) {
         message_free(*r);
 }
@@ -16,6 +20,12 @@ static inline void response_freep(Argosy__Response **r) {
 Argosy__Response *response_new(Argosy__Response__WhatCase what);
 // The whole request failed: positive errno, and the reason.
 Argosy__Response *response_error(int status, const char *format, ...) _printf_(2, 3);
+
+// Leaves out why single nodes refuse units, last unit first, until it is no longer than that. -EMSGSIZE:
+// even then it is longer.
+int response_fit(Argosy__Response *r, size_t max);
+// What is said instead of one that is too long.
+Argosy__Response *response_too_long(size_t bytes);
 
 // Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
 int field_set(char **field, const char *value);

@@ -28,6 +28,7 @@ typedef struct World {
         SystemdConfig systemd;   // whom the agent is connected to
         Agent *agent;
         bool closed, cut, attached, stopping, cleared;
+        size_t frame_max; // bytes of a message to the leader; 0: any number
         Map seen;
         Argosy__ToVoter *attach, *goodbye; // the newest ones
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
@@ -78,6 +79,8 @@ static inline void keep(Argosy__ToVoter **where, const Argosy__ToVoter *m) {
 static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
         if (w.cut)
                 return -ENOTCONN;
+        if (w.frame_max && argosy__to_voter__get_packed_size(m) > w.frame_max)
+                return -EMSGSIZE;
         switch (m->msg_case) {
         case ARGOSY__TO_VOTER__MSG_ATTACH:
                 keep(&w.attach, m);

@@ -372,6 +372,28 @@ static void a_welcome_without_all_its_parts_removes_nothing(void **state) {
         assert_false(is_gone("a.service"));
 }
 
+static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) {
+        Order order = {.name = "broken.service", .content = broken, .revision = 5, .start = 5};
+        unsigned attaches;
+
+        meet_leader(NULL, 0);
+        send_order(order);
+        loop_until(answered("broken.service", 5));
+        assert_string_not_equal(report_of("broken.service")->error, "");
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == attaches + 1);
+        w.frame_max = argosy__to_voter__get_packed_size(w.attach) - 1;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == attaches + 2);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        assert_string_equal(w.attach->attach->held[0]->error, "");
+        w.frame_max = 0;
+        note_report(w.attach->attach->held[0]);
+        send_welcome(&order, 1, 60000);
+        loop_until(*report_of("broken.service")->error);
+}
+
 static void a_foreign_name_is_refused_and_untouched(void **state) {
         write_foreign("nginx.service");
         meet_leader(NULL, 0);
@@ -1079,6 +1101,7 @@ int main(void) {
                 WORLD_TEST(what_the_welcome_does_not_name_is_removed),
                 WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
                 WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
+                WORLD_TEST(an_attach_that_is_too_long_says_later_what_went_wrong),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),
                 WORLD_TEST(an_older_fence_orders_nothing),
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <errno.h>
+
 #include "tmpdir.h"
 
 #include "clock.h"
@@ -195,6 +197,48 @@ static void an_unknown_request_is_answered_with_an_error(void **state) {
         assert_int_equal(w.peers[0].last_status, EOPNOTSUPP);
 }
 
+static void respond_with(ApiCall *call, size_t bytes, bool final) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        _cleanup_free_ char *text = calloc(1, bytes + 1);
+
+        memset(text, 'x', bytes);
+        response.message = text;
+        response.final = final;
+        api_call_respond(call, &response);
+}
+
+static void an_answer_in_many_pieces_arrives_whole(void **state) {
+        enum { N = 8 };
+
+        ask(0, 7);
+        RUN_UNTIL(w.n_calls == 1);
+        for (unsigned i = 0; i < N; i++) // nobody can read between two of them
+                respond_with(w.calls[0], API_QUEUE_MAX / 10, i + 1 == N);
+        RUN_UNTIL(w.peers[0].answers == N);
+        assert_false(w.peers[0].closed);
+}
+
+static void a_client_that_does_not_read_is_cut_off(void **state) {
+        ask(0, 7);
+        RUN_UNTIL(w.n_calls == 1);
+        stream_pause(w.peers[0].stream, true);
+        while (w.n_cancelled == 0) {
+                respond_with(w.calls[0], API_QUEUE_MAX / 10, false);
+                uv_run(&w.loop, UV_RUN_NOWAIT);
+        }
+        stream_pause(w.peers[0].stream, false);
+        RUN_UNTIL(w.peers[0].closed);
+}
+
+static void an_answer_that_no_frame_holds_becomes_a_reason(void **state) {
+        ask(0, 7);
+        RUN_UNTIL(w.n_calls == 1);
+        respond_with(w.calls[0], FRAME_MAX_LOCAL, true);
+        RUN_UNTIL(w.peers[0].answers == 1);
+        assert_int_equal(w.peers[0].last_id, 7);
+        assert_int_equal(w.peers[0].last_status, E2BIG);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
@@ -206,6 +250,9 @@ int main(void) {
                 CASE(garbage_ends_its_own_connection_only),
                 CASE(a_huge_frame_is_refused_before_it_arrives),
                 CASE(an_unknown_request_is_answered_with_an_error),
+                CASE(an_answer_in_many_pieces_arrives_whole),
+                CASE(a_client_that_does_not_read_is_cut_off),
+                CASE(an_answer_that_no_frame_holds_becomes_a_reason),
         };
 
         log_set_level(-1);

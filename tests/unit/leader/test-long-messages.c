@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is too long for one message: it goes in parts, as fast as the host takes them, or somebody is told why
-// it does not.
+// What is too long for one message: it goes in parts, as fast as the host takes them, or somebody is told
+// why it does not.
+#include <errno.h>
+
 #include "feature-level.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "response.h"
 #include "test.h"
 
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define START ARGOSY__VERB__VERB_START
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 
@@ -31,7 +35,7 @@ static void start_big(unsigned i, const char *options) {
         size_t n;
 
         snprintf(name, sizeof(name), "big%u.service", i);
-        n = (size_t) snprintf(content, sizeof(content), "[Service]\nExecStart=/bin/sleep 1000\n%s# %u ", options, i);
+        n = (size_t) snprintf(content, sizeof(content), SERVICE "%s# %u ", options, i);
         memset(content + n, 'x', FILE_BYTES - n);
         rig_change(&g, START, name, content);
 }
@@ -155,7 +159,7 @@ static void a_host_that_cannot_be_told_everything_at_once_stays_and_says_why(voi
         assert_non_null(strstr(row->reason, "units' files are 3 MiB"));
         assert_string_equal(row_of("n1")->state, "online");
         // What can go elsewhere does not go there.
-        rig_change(&g, START, "web.service", "[Service]\nExecStart=/bin/true\n");
+        rig_change(&g, START, "web.service", SERVICE);
         assert_int_equal(rig_record(&g, "web.service")->node, 1);
         // It asks again from time to time; the reason stays as long as it is true.
         h->attached = false;
@@ -182,8 +186,7 @@ static void a_host_hears_the_number_of_a_manager_without_any_order(void **state)
         RigHost *h = rig_host(&g, 2);
 
         g.slow = true;
-        rig_change_with(&g, START, "web.service", "[Service]\nExecStart=/bin/true\n[X-Argosy]\nMachineID=n1\n",
-                        false, NULL);
+        rig_change_with(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineID=n1\n", false, NULL);
         rig_turns(&g, 3);
         h->manager = "user@1000";
         h->attached = false;
@@ -196,6 +199,55 @@ static void a_host_hears_the_number_of_a_manager_without_any_order(void **state)
         assert_true(h->manager_node > 2);
 }
 
+static void an_answer_that_no_queue_would_hold_ends_with_a_reason(void **state) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Cat cat = ARGOSY__REQUEST__CAT__INIT;
+        char *names[ANSWER_BYTES_MAX / FILE_BYTES + 10];
+        size_t fit = ANSWER_BYTES_MAX / FILE_BYTES;
+        RigAnswer *a;
+
+        start_big(0, "");
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                names[i] = "big0.service";
+        cat.names = names;
+        cat.n_names = ELEMENTSOF(names);
+        q.what_case = ARGOSY__REQUEST__WHAT_CAT;
+        q.cat = &cat;
+        a = rig_ask(&g, &q);
+        assert_true(a->final);
+        assert_in_range(a->n, fit - 1, fit + 1);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_int_equal(a->responses[a->n - 1]->status, E2BIG);
+        assert_non_null(strstr(a->responses[a->n - 1]->message, "ask about fewer"));
+        cat.n_names = 10;
+        a = rig_ask(&g, &q);
+        assert_int_equal(a->n, 10);
+        assert_int_equal(a->responses[9]->status, 0);
+}
+
+// Why each of a thousand nodes refuses each of ten thousand units is left out before anything else.
+static void a_long_answer_is_shortened_where_it_says_the_least(void **state) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+
+        for (unsigned i = 0; i < 3; i++) {
+                Argosy__Response__UnitResult *u = unit_result_new("web.service");
+
+                assert_int_equal(FIELD_APPEND(r->change->units, r->change->n_units, u), 0);
+                for (unsigned k = 0; k < 10; k++)
+                        assert_int_equal(FIELD_APPEND(u->refusals, u->n_refusals,
+                                                      refusal_new("n1", "needs a label that it has not")),
+                                         0);
+        }
+        assert_int_equal(response_fit(r, 100000), 0);
+        assert_int_equal(r->change->units[2]->n_refusals, 10);
+        assert_int_equal(response_fit(r, 1000), 0);
+        assert_int_equal(r->change->units[0]->n_refusals, 10);
+        assert_int_equal(r->change->units[2]->n_refusals, 0);
+        assert_in_range(argosy__response__get_packed_size(r), 1, 1000);
+        assert_int_equal(response_fit(r, 10), -EMSGSIZE);
+        message_free(r);
+}
+
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -206,6 +258,8 @@ int main(void) {
                 RIG_TEST(a_host_that_knows_no_parts_is_told_everything_at_once),
                 RIG_TEST(a_host_that_cannot_be_told_everything_at_once_stays_and_says_why),
                 RIG_TEST(a_host_hears_the_number_of_a_manager_without_any_order),
+                RIG_TEST(an_answer_that_no_queue_would_hold_ends_with_a_reason),
+                cmocka_unit_test(a_long_answer_is_shortened_where_it_says_the_least),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

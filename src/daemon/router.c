@@ -40,6 +40,7 @@ struct Route {
         uint64_t deadline_us; // while WAITING
         uint64_t again_us;    // while WAITING, 0: only when the leader changes
         bool leaving;         // `cluster leave`
+        bool asked;           // a leader was given it
         bool answered;        // at least one response has gone out
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
@@ -302,6 +303,8 @@ static void dispatch_here(Route *route) {
                 route->place = ROUTE_WAITING;
         else if (r < 0)
                 route_fail(route, -r, "%s", strerror(-r));
+        else
+                route->asked = true;
 }
 
 static void dispatch_away(Route *route) {
@@ -314,9 +317,10 @@ static void dispatch_away(Route *route) {
         message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
         message.forward = &forward;
         r = mesh_to_leader(route->router->daemon->mesh, &message);
-        if (r == 0)
+        if (r == 0) {
                 route->place = ROUTE_AWAY;
-        else if (r == -EMSGSIZE) // no other leader could be told either
+                route->asked = true;
+        } else if (r == -EMSGSIZE) // no other leader could be told either
                 route_fail(route, E2BIG, "the request is too long for one frame; split it into several");
 }
 
@@ -378,9 +382,10 @@ static void on_deadline(Route *route) {
                 return;
         }
         route_fail(route, ETIMEDOUT,
-                   "no leader can be reached for %.1f s; nothing was changed by this request as far as this "
-                   "host knows",
-                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
+                   "no leader can be reached for %.1f s; %s",
+                   (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC,
+                   route->asked ? "a leader had the request before, so look later whether it was carried out"
+                                : "nothing was changed by this request");
 }
 
 static void on_timer(uv_timer_t *timer);

@@ -69,6 +69,17 @@ static Argosy__Response *unplaceable_response(int error) {
         return response_error(-error, "nothing was changed: %s", strerror(-error));
 }
 
+static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
+        if (error == -ENOMEM)
+                return NULL;
+        if (t->removal_begun)
+                return response_error(-error,
+                                      "the host is no voter any more, but could not be removed: %s; to go on, "
+                                      "give the same command again",
+                                      strerror(-error));
+        return unplaceable_response(error);
+}
+
 static int decide_requests(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
 
@@ -99,7 +110,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 }
                 if (r < 0) {
                         draft_rollback(&d->batch, mark);
-                        ticket_settle(t, r == -ENOMEM ? NULL : unplaceable_response(r));
+                        ticket_settle(t, failed_to_plan(t, r));
                 } else if (r == 1) {
                         list_unlink(&t->queue);
                         list_append(taken, &t->queue);

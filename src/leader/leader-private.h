@@ -53,6 +53,7 @@
 #include "leader.h"
 #include "lease.h"
 #include "mates.h"
+#include "membership.h"
 #include "replacers.h"
 #include "retries.h"
 #include "unit-file.h"
@@ -263,7 +264,9 @@ struct Ticket {
         ListNode sayings; // answers that wait for the end of the turn (calls.c)
         ListNode talking; // in Leader.talking while there are any
         size_t n_calls;
+        uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
+        bool removal_begun;  // its record says that it is to be no voter
         ListNode drain;      // in Leader.drains, for DrainWait
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waits, for RolloutWait
@@ -343,8 +346,12 @@ struct Leader {
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
         uint32_t voters_open_id;  // raft id that it is to open
         uint64_t voters_pause_us; // no next step before this time
-        int voters_error;         // that was complained about last
-        char voters_notice[160];  // what it waits for
+        MembershipStep voters_next;    // the next step, and since when it is that: it goes by what is heard
+        uint64_t voters_next_since_us; // later
+        bool voters_blocked;           // it was said that it is not safe now
+        uint64_t voters_look_us;       // a request waits to hear of the voters until then; 0: none
+        int voters_error;              // that was complained about last
+        char voters_notice[320];       // what it waits for
 };
 
 uint64_t leader_now(const Leader *l);
@@ -717,6 +724,13 @@ void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
 bool members_removal_ready(Leader *l, Ticket *t);
 
 // voters.c
+// Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.
+typedef enum VotersJudgement {
+        VOTERS_SAFE,
+        VOTERS_UNHEARD, // they had no time to answer: to be asked again, for which the clock is set
+        VOTERS_UNSAFE,  // ret_why: for people; `verb` is what they asked for
+} VotersJudgement;
+int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size);
 void voters_step(Leader *l, Draft *b); // b NULL: only the steps that need no log entry
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
 void voters_on_attach(Leader *l, Host *h);

@@ -55,6 +55,7 @@ static void arm_timer(Leader *l) {
 
         due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
+        due = earlier(due, l->voters_look_us);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, due_next(&l->dues));
         due = earlier(due, due_next(&l->retry_dues));
@@ -77,6 +78,8 @@ void leader_on_time(Leader *l) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
+        if (l->voters_look_us <= leader_now(l))
+                l->voters_look_us = 0; // who still waits sets it anew
         rollouts_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
                 l->rebalance_due_us = 0; // the next look sets it anew
@@ -96,6 +99,7 @@ Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond resp
         }
         t->leader = l;
         t->id = ++l->last_ticket;
+        t->asked_us = leader_now(l);
         t->respond = respond;
         t->userdata = userdata;
         list_init(&t->queue);
@@ -482,6 +486,9 @@ static void stop_leading(Leader *l) {
         registry_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
+        l->voters_look_us = 0;
+        l->voters_next = (MembershipStep){};
+        l->voters_blocked = false;
         l->rebalance_due_us = 0;
         l->braked = false;
 }

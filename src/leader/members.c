@@ -6,7 +6,8 @@
 // Removing a host that is a voter takes several entries: first its record says that it is to be no voter,
 // voters.c sees to that, and only then is the record removed, together with the moves of its units. A leader
 // that dies in between leaves a host that is no voter but still a member, and the command can be given
-// again.
+// again. Nothing is begun unless the log can go on at each step of the way, by what the voters answer since
+// the command came; if that changes on the way, the removal waits, and a promotion of the host calls it off.
 #include <ctype.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
@@ -382,7 +383,7 @@ static bool is_voter(const Leader *l, const Argosy__HostRecord *r) {
 bool members_removal_ready(Leader *l, Ticket *t) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, t->removing);
 
-        return !r || !is_voter(l, r);
+        return !t->removal_begun || !r || !is_voter(l, r) || !r->no_promote;
 }
 
 // Whether the log has or can get a voter without this host.
@@ -398,6 +399,19 @@ static bool can_do_without(Leader *l, const Argosy__HostRecord *leaving) {
                         return true;
         }
         return false;
+}
+
+// 1: the voter may go. 0: not now; the ticket waits until they all had time to answer, or is settled.
+static int may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *record, const char *verb) {
+        char why[512];
+        int r;
+
+        if (!can_do_without(l, record))
+                return refuse(t, EBUSY, "no other host can keep the cluster's log at present: nothing was changed");
+        r = voters_judge(l, record->host, t->asked_us, verb, why, sizeof(why));
+        if (r == VOTERS_UNSAFE)
+                return refuse(t, EBUSY, why);
+        return r < 0 ? r : r == VOTERS_SAFE;
 }
 
 static int mark_leaving(const Argosy__HostRecord *record, Draft *b) {
@@ -475,14 +489,20 @@ static int plan_remove(Leader *l, Ticket *t, Draft *b) {
                 return -EBUSY;
         t->removing = record->host;
         if (is_voter(l, record)) {
-                if (!can_do_without(l, record))
-                        return refuse(t, EBUSY, "no other host can keep the cluster's log at present");
-                if (record->no_promote)
-                        return 0; // waits in the queue until it is no voter
+                if (record->no_promote) { // waits in the queue until it is no voter
+                        t->removal_begun = true;
+                        return 0;
+                }
+                if (t->removal_begun)
+                        return refuse(t, ECANCELED,
+                                      "the removal was called off (cluster promote): the host stays a voter");
+                r = may_stop_voting(l, t, record, "remove");
+                if (r <= 0)
+                        return r;
                 r = mark_leaving(record, b);
                 if (r < 0)
                         return r;
-                t->again = true;
+                t->again = t->removal_begun = true;
                 return 1;
         }
         r = move_all(l, record, b);
@@ -513,8 +533,11 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
                 return refuse_unknown(t, m->host, ambiguous);
         if (draft_has_host(b, record->host))
                 return -EBUSY;
-        if (!m->promote && is_voter(l, record) && !can_do_without(l, record))
-                return refuse(t, EBUSY, "no other host can keep the cluster's log at present");
+        if (!m->promote && is_voter(l, record) && !record->no_promote) {
+                r = may_stop_voting(l, t, record, "demote");
+                if (r <= 0)
+                        return r;
+        }
         next = *record;
         next.no_promote = !m->promote;
         r = draft_put_host(b, &next);

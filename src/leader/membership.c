@@ -57,6 +57,13 @@ static bool plan_strangers(const MembershipView *v, MembershipStep *ret) {
         return false;
 }
 
+// It was to go, is still in the log's configuration with its log whole, and is wanted after all.
+static bool is_called_off(const MembershipView *v, const MembershipHost *h, const MembershipMember *m) {
+        return m && m->voter && !h->no_promote && h->here &&
+               (h->host == v->self || h->running_id == h->raft_id) &&
+               count(v, stays_voter) + 1 <= membership_goal(v);
+}
+
 // Hosts that are between two states already: finished before anything new begins.
 static bool plan_unfinished(const MembershipView *v, MembershipStep *ret) {
         for (size_t i = 0; i < v->n_hosts; i++) {
@@ -64,7 +71,9 @@ static bool plan_unfinished(const MembershipView *v, MembershipStep *ret) {
                 const MembershipMember *m = find_member(v, h->raft_id);
 
                 if (!h->voter && h->raft_id) {
-                        if (m && h->host == v->self)
+                        if (is_called_off(v, h, m))
+                                *ret = step(MEMBERSHIP_KEEP, h);
+                        else if (m && h->host == v->self)
                                 *ret = (MembershipStep){.action = MEMBERSHIP_TRANSFER, .host = h->host};
                         else
                                 *ret = step(m ? MEMBERSHIP_DROP : MEMBERSHIP_CLOSE, h);

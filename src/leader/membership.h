@@ -18,6 +18,15 @@
 //     -> DEMOTE     its record says SPARE, still with the id
 //     -> DROP       the log's configuration has it no more
 //     -> CLOSE      its record names no raft id; the host empties the log
+//   or, if it is to vote after all before it was dropped:
+//     -> KEEP       its record says VOTER again
+//
+// The log obeys a configuration from the moment that it is written, not when most have it: one in which no
+// majority answers ends the leadership, and may be the only one that the next leader could have. So a step is
+// taken only if most voters of the configuration after it answer (membership_is_safe()), and a way is only
+// set out on if that holds for each of its steps (membership_judge()). A way of one voter to three or back
+// passes two, both of which must answer; it sets out only if the third is there, and nothing waits in between
+// but for one of the two to answer.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +45,7 @@ typedef struct MembershipHost {
 typedef struct MembershipMember {
         uint32_t raft_id;
         bool voter;
+        bool live; // answers, and its log has caught up
 } MembershipMember;
 
 typedef struct MembershipView {
@@ -53,6 +63,7 @@ typedef enum MembershipAction {
         MEMBERSHIP_ENROL,
         MEMBERSHIP_ADD,
         MEMBERSHIP_DEMOTE,
+        MEMBERSHIP_KEEP,
         MEMBERSHIP_DROP,
         MEMBERSHIP_TRANSFER, // another voter must lead before this host can go on; raft_id 0: any
         MEMBERSHIP_CLOSE,
@@ -67,3 +78,18 @@ typedef struct MembershipStep {
 // How many voters this cluster should have now.
 unsigned membership_goal(const MembershipView *v);
 MembershipStep membership_plan(const MembershipView *v);
+
+// Whether the log can go on after this step, or after the DROP that a DEMOTE or a TRANSFER leads to.
+bool membership_is_safe(const MembershipView *v, const MembershipStep *s);
+
+enum { MEMBERSHIP_FIRST_MAX = 8 };
+typedef struct MembershipVerdict {
+        bool safe; // each step of the way is
+        // If not: voters that do not answer and that can be taken out one after the other before this one.
+        // None: no order works, it has to wait for one of them.
+        uint32_t first[MEMBERSHIP_FIRST_MAX]; // hosts
+        size_t n_first;
+} MembershipVerdict;
+
+// Whether the host can stop being a voter, by walking the whole way there as it would be planned. 0 or -ENOMEM.
+int membership_judge(const MembershipView *v, uint32_t host, MembershipVerdict *ret);

@@ -13,8 +13,10 @@
 #include "response.h"
 
 enum {
-        VOTERS_RETRY_US = 1000000, // after a step that failed
-        VOTERS_OPEN_US = 15000000, // for a host to open its log
+        VOTERS_RETRY_US = 1000000,    // after a step that failed, or is not safe
+        VOTERS_OPEN_US = 15000000,    // for a host to open its log
+        VOTERS_LOOK_US = 50000,       // until a voter may have been heard again; it answers each heartbeat
+        VOTERS_PATIENCE_US = 5000000, // for a voter that answers to catch up, before a request is refused
 };
 
 static void retry_later(Leader *l) {
@@ -49,30 +51,146 @@ static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r)
         };
 }
 
-static MembershipStep plan(Leader *l) {
+typedef struct View { // what membership.c looks at, with what it points to
+        MembershipView view;
+        MembershipHost *hosts;
+        MembershipMember members[STORE_MEMBERS_MAX];
+        StoreStats stats;
+} View;
+
+static void view_done(View *v) {
+        free(v->hosts);
+}
+
+static int view_make(Leader *l, View *ret) {
         const HostEntry *entries;
         size_t n;
-        MembershipMember members[STORE_MEMBERS_MAX];
-        _cleanup_free_ MembershipHost *hosts = NULL;
-        StoreStats stats = {};
-        MembershipView v = {
-                .members = members,
-                .wanted = cluster_state_cluster(l->state)->voters_wanted,
-                .self = l->config.self,
-        };
 
+        *ret = (View){.view = {.wanted = cluster_state_cluster(l->state)->voters_wanted,
+                               .self = l->config.self}};
         entries = cluster_state_hosts(l->state, &n);
-        hosts = calloc(n + 1, sizeof(*hosts));
-        l->ops.stats(&stats, l->userdata);
-        if (!hosts || stats.n_members == 0)
-                return (MembershipStep){};
+        ret->hosts = calloc(n + 1, sizeof(*ret->hosts));
+        if (!ret->hosts)
+                return -ENOMEM;
+        l->ops.stats(&ret->stats, l->userdata);
         for (size_t i = 0; i < n; i++)
-                hosts[v.n_hosts++] = view_of_host(l, entries[i].record);
-        for (size_t i = 0; i < stats.n_members && i < STORE_MEMBERS_MAX; i++)
-                members[v.n_members++] =
-                        (MembershipMember){stats.members[i].raft_id, stats.members[i].voter};
-        v.hosts = hosts;
-        return membership_plan(&v);
+                ret->hosts[i] = view_of_host(l, entries[i].record);
+        for (size_t i = 0; i < ret->stats.n_members && i < STORE_MEMBERS_MAX; i++)
+                ret->members[i] =
+                        (MembershipMember){ret->stats.members[i].raft_id, ret->stats.members[i].voter, false};
+        ret->view.hosts = ret->hosts;
+        ret->view.n_hosts = n;
+        ret->view.members = ret->members;
+        ret->view.n_members = MIN_OF(ret->stats.n_members, (size_t) STORE_MEMBERS_MAX);
+        return 0;
+}
+
+static uint32_t host_of_member(const View *v, uint32_t raft_id) {
+        for (size_t i = 0; i < v->view.n_hosts; i++)
+                if (raft_id && v->hosts[i].raft_id == raft_id)
+                        return v->hosts[i].host;
+        return 0;
+}
+
+static bool is_leaving(const Leader *l, uint32_t host) {
+        const Host *h = host_find(l, host);
+
+        return h && h->leaving && host != l->config.self;
+}
+
+// Only what was heard since then counts: a host that lost its power a moment ago has answered the last
+// heartbeat, too. `hopeful`: whoever may still say so before long counts as well.
+static void view_set_live(const Leader *l, View *v, uint64_t since_us, bool hopeful) {
+        uint64_t now = leader_now(l);
+
+        for (size_t i = 0; i < v->view.n_members; i++) {
+                const StoreMember *m = &v->stats.members[i];
+                bool fresh = m->silent_ms <= (now - MIN_OF(now, since_us)) / USEC_PER_MSEC;
+
+                v->members[i].live = m->answers && !is_leaving(l, host_of_member(v, m->raft_id)) &&
+                                     (hopeful || (fresh && m->caught_up));
+        }
+}
+
+// "n2", "n2 and n5", "n2, n4 and n5".
+static void add_name(char *text, size_t size, const char *name, size_t i, size_t n) {
+        size_t len = strlen(text);
+
+        snprintf(text + len, size - len, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", name);
+}
+
+// The voters that do not answer.
+static void name_silent(const Leader *l, const View *v, char *ret, size_t size) {
+        size_t n = 0, k = 0;
+
+        *ret = '\0';
+        for (size_t i = 0; i < v->view.n_members; i++)
+                n += v->members[i].voter && !v->members[i].live;
+        for (size_t i = 0; i < v->view.n_members; i++)
+                if (v->members[i].voter && !v->members[i].live)
+                        add_name(ret, size, name_of(l, host_of_member(v, v->members[i].raft_id)), k++, n);
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static bool answers(const View *v, uint32_t host) {
+        for (size_t i = 0; i < v->view.n_members; i++)
+                if (host_of_member(v, v->members[i].raft_id) == host)
+                        return v->stats.members[i].answers;
+        return false;
+}
+
+// An order that works, or what to wait for.
+static void say_way_out(const Leader *l, const View *v, const MembershipVerdict *verdict, const char *verb,
+                        char *ret, size_t size) {
+        char names[160] = "";
+        bool dead = true;
+
+        for (size_t i = 0; i < verdict->n_first; i++) {
+                add_name(names, sizeof(names), name_of(l, verdict->first[i]), i, verdict->n_first);
+                dead &= !answers(v, verdict->first[i]);
+        }
+        if (verdict->n_first)
+                snprintf(ret, size, "first %s %s, which %s not %s", verb, names,
+                         verdict->n_first == 1 ? "does" : "do", dead ? "answer" : "keep up");
+        else {
+                name_silent(l, v, names, sizeof(names));
+                snprintf(ret, size, "wait until %s answer%s", *names ? names : "the others",
+                         strchr(names, ' ') || !*names ? "" : "s");
+        }
+}
+
+int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size) {
+        _cleanup_(view_done) View v = {};
+        MembershipVerdict verdict;
+        char way_out[256];
+        int r;
+
+        r = view_make(l, &v);
+        if (r < 0)
+                return r;
+        view_set_live(l, &v, since_us, false);
+        r = membership_judge(&v.view, host, &verdict);
+        if (r < 0 || verdict.safe)
+                return r < 0 ? r : VOTERS_SAFE;
+        if (leader_now(l) < since_us + VOTERS_PATIENCE_US) {
+                MembershipVerdict hopeful;
+
+                view_set_live(l, &v, since_us, true);
+                r = membership_judge(&v.view, host, &hopeful);
+                if (r < 0)
+                        return r;
+                if (hopeful.safe) {
+                        l->voters_look_us = leader_now(l) + VOTERS_LOOK_US;
+                        return VOTERS_UNHEARD;
+                }
+                verdict = hopeful;
+        }
+        say_way_out(l, &v, &verdict, verb, way_out, sizeof(way_out));
+        snprintf(ret_why, size,
+                 "without %s no majority of the voters would answer: %s; nothing was changed",
+                 name_of(l, host), way_out);
+        return VOTERS_UNSAFE;
 }
 
 // ------------------------------------------------------------------------------------------------ steps
@@ -158,7 +276,8 @@ static void call_log(Leader *l, int (*what)(uint32_t, StoreMemberDone, void *, v
 }
 
 static bool is_for_the_batch(MembershipAction a) {
-        return a == MEMBERSHIP_ENROL || a == MEMBERSHIP_DEMOTE || a == MEMBERSHIP_CLOSE;
+        return a == MEMBERSHIP_ENROL || a == MEMBERSHIP_DEMOTE || a == MEMBERSHIP_KEEP ||
+               a == MEMBERSHIP_CLOSE;
 }
 
 static int step_in_batch(Leader *l, Draft *b, const MembershipStep *s) {
@@ -169,6 +288,9 @@ static int step_in_batch(Leader *l, Draft *b, const MembershipStep *s) {
         case MEMBERSHIP_DEMOTE:
                 log_notice("Host %s stops being a voter.", name_of(l, s->host));
                 return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_SPARE, s->raft_id);
+        case MEMBERSHIP_KEEP:
+                log_notice("Host %s stays a voter.", name_of(l, s->host));
+                return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_VOTER, s->raft_id);
         default:
                 send_close(l, s->host, s->raft_id);
                 return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_SPARE, 0);
@@ -198,19 +320,68 @@ static void step_beside(Leader *l, const MembershipStep *s) {
         }
 }
 
+// Since when the plan wants this step.
+static uint64_t next_since(Leader *l, const MembershipStep *s) {
+        const MembershipStep *next = &l->voters_next;
+
+        if (next->action != s->action || next->host != s->host || next->raft_id != s->raft_id) {
+                l->voters_next = *s;
+                l->voters_next_since_us = leader_now(l);
+                l->voters_blocked = false;
+        }
+        return l->voters_next_since_us;
+}
+
+static void say_blocked(Leader *l, const View *v, const MembershipStep *s) {
+        uint32_t host = s->host ?: host_of_member(v, s->raft_id);
+        char names[160];
+
+        name_silent(l, v, names, sizeof(names));
+        snprintf(l->voters_notice, sizeof(l->voters_notice),
+                 "%s cannot stop being a voter until %s answer%s: no majority would%s%s", name_of(l, host),
+                 *names ? names : "the others", strchr(names, ' ') || !*names ? "" : "s",
+                 host ? "; to call it off: argosyctl cluster promote " : "", host ? name_of(l, host) : "");
+        if (!l->voters_blocked)
+                log_warning("%s", l->voters_notice);
+        l->voters_blocked = true;
+}
+
+// A step that is not safe waits until it is.
+static bool may_take(Leader *l, View *v, const MembershipStep *s) {
+        uint64_t since = next_since(l, s);
+
+        view_set_live(l, v, since, false);
+        if (membership_is_safe(&v->view, s)) {
+                l->voters_blocked = false;
+                return true;
+        }
+        view_set_live(l, v, since, true);
+        if (membership_is_safe(&v->view, s) && leader_now(l) < since + VOTERS_PATIENCE_US)
+                l->voters_look_us = leader_now(l) + VOTERS_LOOK_US;
+        else {
+                view_set_live(l, v, since, false);
+                say_blocked(l, v, s);
+                retry_later(l);
+        }
+        return false;
+}
+
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
 // way, which may change the plan.
 void voters_step(Leader *l, Draft *b) {
+        _cleanup_(view_done) View v = {};
         MembershipStep s;
 
         if (l->voters_busy || l->batch_flying || !cluster_state_cluster(l->state) ||
-            l->voters_pause_us > leader_now(l))
+            l->voters_pause_us > leader_now(l) || view_make(l, &v) < 0 || v.view.n_members == 0)
                 return;
         l->voters_opening = 0;
-        s = plan(l);
+        s = membership_plan(&v.view);
         if (s.action == MEMBERSHIP_NOTHING)
                 l->voters_notice[0] = '\0';
-        else if (b && is_for_the_batch(s.action))
+        if (s.action == MEMBERSHIP_NOTHING || !may_take(l, &v, &s))
+                return;
+        if (b && is_for_the_batch(s.action))
                 (void) step_in_batch(l, b, &s); // what did not get in is planned again
         else if (!b && !is_for_the_batch(s.action))
                 step_beside(l, &s);

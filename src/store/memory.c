@@ -230,6 +230,8 @@ static void memory_stats(const Store *s, StoreStats *ret) {
                         .raft_id = m->members[i],
                         .voter = true,
                         .match_index = m->leading ? m->index : 0,
+                        .answers = m->leading,
+                        .caught_up = m->leading,
                 };
 }
 

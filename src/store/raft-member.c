@@ -155,6 +155,18 @@ int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, vo
 
 // ---- figures
 
+static void fill_liveness(const RaftStore *s, StoreMember *m) {
+        uint64_t heard = transport_heard_ms(&s->transport, m->raft_id), now = uv_now(s->loop);
+
+        if (m->raft_id == s->raft_id) {
+                m->answers = m->caught_up = true;
+                return;
+        }
+        m->silent_ms = heard == 0 ? UINT64_MAX : now > heard ? now - heard : 0;
+        m->answers = heard > 0 && m->silent_ms <= s->raft.election_timeout;
+        m->caught_up = m->match_index > 0 && m->match_index >= s->earlier_commit && !m->stuck;
+}
+
 void raft_store_stats(const Store *store, StoreStats *ret) {
         const RaftStore *s = raft_store(store);
         struct raft *raft = (struct raft *) &s->raft; // its getters take it without const
@@ -181,6 +193,8 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
                 };
                 for (size_t k = 0; k < STORE_MEMBERS_MAX; k++)
                         m->stuck |= s->watches[k].raft_id == m->raft_id && s->watches[k].stuck;
+                if (raft_state(raft) == RAFT_LEADER)
+                        fill_liveness(s, m);
         }
 }
 
@@ -204,6 +218,8 @@ void raft_store_look_at_members(RaftStore *s, uint64_t now_ms) {
         if (now_ms < s->looked_at_members_ms + LOOK_MS)
                 return;
         s->looked_at_members_ms = now_ms;
+        s->earlier_commit = s->looked_commit;
+        s->looked_commit = raft_commit_index(&s->raft);
         for (unsigned i = 0; i < STORE_MEMBERS_MAX; i++) {
                 const struct raft_configuration *c = &s->raft.configuration;
                 bool watch =

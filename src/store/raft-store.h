@@ -94,6 +94,7 @@ typedef struct RaftStore {
         // Leader: how the members get on
         MemberWatch watches[STORE_MEMBERS_MAX];
         uint64_t looked_at_members_ms;
+        uint64_t looked_commit, earlier_commit; // commit index at that time, and at the look before
 
         void (*closed)(void *userdata);
         void *closed_data;

@@ -174,12 +174,27 @@ static int barrier(StoreDone done, void *done_data, void *userdata) {
         return store_barrier(((Rig *) userdata)->store, done, done_data);
 }
 
+// Whether the host that runs this member is up. One that no host opened answers always.
+static bool rig_votes(const Rig *g, uint32_t raft_id) {
+        for (size_t i = 0; i < g->n_hosts; i++)
+                if (g->hosts[i].raft_id == raft_id)
+                        return g->hosts[i].up;
+        return true;
+}
+
 static void stats(StoreStats *ret, void *userdata) {
         Rig *g = userdata;
 
         store_stats(g->store, ret);
         ret->n_members = g->n_members;
         memcpy(ret->members, g->members, sizeof(g->members));
+        for (size_t i = 0; i < g->n_members; i++) {
+                StoreMember *m = &ret->members[i];
+
+                m->answers = rig_votes(g, m->raft_id);
+                m->caught_up = m->answers && !g->lags;
+                m->silent_ms = m->answers ? 0 : UINT64_MAX;
+        }
 }
 
 static const LeaderOps leader_ops = {
@@ -511,7 +526,7 @@ static void on_welcome(RigHost *h, const Argosy__ToHost__Welcome *w) {
 static void on_open(RigHost *h, const Argosy__ToHost__StoreOpen *open) {
         Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
 
-        h->opened = open->raft_id;
+        h->opened = h->raft_id = open->raft_id;
         opened.raft_id = open->raft_id;
         say(h, ARGOSY__TO_VOTER__MSG_STORE_OPENED, &opened);
 }

@@ -61,6 +61,7 @@ typedef struct RigHost {
         size_t n_inbox;
         Buf renewed;     // certificate
         uint32_t opened; // raft id of the StoreOpen that it obeyed
+        uint32_t raft_id; // that it opened last, closed or not
         bool closed, removed;
         unsigned calls; // Call messages
         uint64_t last_call;
@@ -98,6 +99,7 @@ struct Rig {
         StoreMemberDone member_done;     // to be called in the next turn
         void *member_data;
         uint32_t transferred;
+        bool lags;               // no member has caught up
         unsigned batches;        // committed
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         // The log takes its time: what the leader gives it stays here until rig_release().

@@ -95,7 +95,10 @@ static RigAnswer *cluster_remove(const char *host) {
         request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
         request.cluster_remove = &m;
         a = rig_ask(&g, &request);
-        rig_settle(&g);
+        if (g.slow)
+                rig_turns(&g, 10);
+        else
+                rig_settle(&g);
         return a;
 }
 
@@ -320,6 +323,132 @@ static void a_session_knows_the_level_of_its_host(void **state) {
         assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL);
 }
 
+// ------------------------------------------------------------------------------------------------ majorities
+
+static RigAnswer *cluster_role(const char *host, bool promote) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+        RigAnswer *a;
+
+        m.host = (char *) host;
+        m.promote = promote;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        request.cluster_role = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        return a;
+}
+
+static void assert_says(const RigAnswer *a, int status, const char *words) {
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, status);
+        if (!strstr(a->responses[0]->message, words))
+                fail_msg("\"%s\" does not say \"%s\"", a->responses[0]->message, words);
+}
+
+static const char *notice(void) {
+        static char text[512];
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
+        RigAnswer *a;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+        request.cluster_status = &m;
+        a = rig_ask(&g, &request);
+        snprintf(text, sizeof(text), "%s", a->responses[0]->cluster_status->notice);
+        return text;
+}
+
+static void a_voter_without_whom_no_majority_answers_stays_one(void **state) {
+        const Argosy__HostRecord *n3;
+        unsigned batches;
+
+        rig_host_off(&g, 2);
+        batches = g.batches;
+        assert_says(cluster_remove("n3"), EBUSY, "first remove n2, which does not answer; nothing was changed");
+        assert_says(cluster_role("n3", false), EBUSY, "first demote n2");
+        assert_says(cluster_remove("n1"), EBUSY, "first remove n2");
+        n3 = cluster_state_find_host(g.state, 3);
+        assert_int_equal(n3->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+        assert_false(n3->no_promote);
+        assert_int_equal(g.n_members, 3);
+        assert_int_equal(g.batches, batches);
+
+        assert_int_equal(cluster_remove("n2")->responses[0]->status, 0); // the order that works
+        assert_int_equal(cluster_remove("n3")->responses[0]->status, 0);
+        assert_int_equal(g.n_members, 1);
+}
+
+// What was heard before it was asked proves nothing; whoever lags gets some time.
+static void a_voter_leaves_when_the_others_have_answered_since(void **state) {
+        RigAnswer *a;
+
+        g.lags = true;
+        a = cluster_remove("n3");
+        assert_false(a->final);
+        assert_int_equal(g.n_members, 3);
+        g.lags = false;
+        rig_pass_ms(&g, 1000);
+        assert_says(a, 0, "");
+}
+
+static void who_does_not_catch_up_is_not_waited_for_for_ever(void **state) {
+        RigAnswer *a;
+
+        g.lags = true;
+        a = cluster_role("n3", false);
+        rig_pass_ms(&g, 4000);
+        assert_false(a->final);
+        rig_pass_ms(&g, 2000);
+        assert_says(a, EBUSY, "nothing was changed");
+        assert_int_equal(g.n_members, 3);
+}
+
+// n2 dies when the removal of n3 has begun.
+static RigAnswer *remove_until_it_is_stuck(void) {
+        RigAnswer *a;
+
+        g.slow = true;
+        a = cluster_remove("n3");
+        assert_int_equal(g.n_held, 1);
+        rig_release(&g); // its record says that it is to be no voter
+        rig_turns(&g, 10);
+        assert_int_equal(g.n_held, 1);
+        rig_host_off(&g, 2);
+        g.slow = false;
+        rig_release(&g); // and that it is none
+        rig_settle(&g);
+        assert_int_equal(cluster_state_find_host(g.state, 3)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(g.n_members, 3); // the log's own configuration is as it was
+        assert_false(a->final);
+        assert_non_null(strstr(notice(), "n3 cannot stop being a voter until n2 answers"));
+        assert_non_null(strstr(notice(), "cluster promote n3"));
+        return a;
+}
+
+static void a_removal_that_has_become_unsafe_waits(void **state) {
+        RigAnswer *a = remove_until_it_is_stuck();
+
+        rig_host_on(&g, 2, false);
+        rig_pass_ms(&g, 3000);
+        assert_says(a, 0, "");
+        assert_null(cluster_state_find_host(g.state, 3));
+        assert_string_equal(notice(), "");
+}
+
+static void a_promotion_calls_a_waiting_removal_off(void **state) {
+        RigAnswer *a = remove_until_it_is_stuck();
+
+        assert_int_equal(cluster_role("n3", true)->responses[0]->status, 0);
+        rig_pass_ms(&g, 2000);
+        assert_says(a, ECANCELED, "called off");
+        assert_int_equal(cluster_state_find_host(g.state, 3)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+        assert_int_equal(g.n_members, 3);
+        assert_false(rig_host(&g, 3)->closed);
+        assert_string_equal(notice(), "");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_token_makes_a_stranger_a_member, setup, teardown),
@@ -340,6 +469,14 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_session_knows_the_level_of_its_host, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_voter_without_whom_no_majority_answers_stays_one, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_voter_leaves_when_the_others_have_answered_since, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(who_does_not_catch_up_is_not_waited_for_for_ever, setup,
+                                                teardown),
+                cmocka_unit_test_setup_teardown(a_removal_that_has_become_unsafe_waits, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_promotion_calls_a_waiting_removal_off, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 // Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
 // '*' = the leader,
-// '-' = not here, '!' = is to be no voter. Numbers follow the letters: a = 1.
+// '-' = not here and silent, '!' = is to be no voter. Numbers follow the letters: a = 1.
 typedef struct Scene {
         MembershipHost hosts[16];
         MembershipMember members[16];
@@ -26,6 +26,8 @@ static Scene *scene(const char *text) {
                 else if (*p == '-') {
                         h->here = false;
                         h->running_id = 0;
+                        if (h->voter)
+                                s.members[s.view.n_members - 1].live = false;
                 } else if (*p == '!')
                         h->no_promote = true;
                 else {
@@ -36,7 +38,7 @@ static Scene *scene(const char *text) {
                                 continue;
                         h->voter = true;
                         h->raft_id = h->running_id = h->host;
-                        s.members[s.view.n_members++] = (MembershipMember){h->raft_id, true};
+                        s.members[s.view.n_members++] = (MembershipMember){h->raft_id, true, true};
                 }
         }
         s.view.hosts = s.hosts;
@@ -175,6 +177,25 @@ static void a_voter_that_came_back_with_an_empty_disk_is_demoted(void **state) {
         assert_step(&s->view, MEMBERSHIP_NOTHING, 0);
 }
 
+// What was dropped already does not come back under its old id, and what is one too many goes.
+static void a_demotion_can_be_called_off_until_its_voter_is_dropped(void **state) {
+        Scene *s = scene("A* B C");
+
+        s->hosts[2].voter = false;
+        s->hosts[2].no_promote = true;
+        assert_step(&s->view, MEMBERSHIP_DROP, 3);
+        s->hosts[2].no_promote = false;
+        assert_step(&s->view, MEMBERSHIP_KEEP, 3);
+        s->hosts[2].running_id = 0; // its disk is empty
+        assert_step(&s->view, MEMBERSHIP_DROP, 3);
+        s->hosts[2].running_id = 3;
+        s->view.wanted = 1;
+        assert_step(&s->view, MEMBERSHIP_DROP, 3);
+        s->view.wanted = 3;
+        s->view.n_members = 2;
+        assert_step(&s->view, MEMBERSHIP_CLOSE, 3);
+}
+
 static void what_is_left_of_a_removed_host_is_dropped(void **state) {
         Scene *s = scene("A* B C");
         MembershipStep step;
@@ -185,15 +206,38 @@ static void what_is_left_of_a_removed_host_is_dropped(void **state) {
         assert_int_equal(step.raft_id, 99);
 }
 
-// Carries every step out on the scene until there is nothing to do; whoever leads hands over when told to.
-static void carry_out(Scene *s) {
+static bool majority_is_live(const MembershipView *v) {
+        size_t n = 0, live = 0;
+
+        for (size_t i = 0; i < v->n_members; i++) {
+                n += v->members[i].voter;
+                live += v->members[i].voter && v->members[i].live;
+        }
+        return live > n / 2;
+}
+
+typedef void (*BeforeStep)(Scene *s);
+
+// Carries every step out on the scene until there is nothing to do, or one is not safe; whoever leads hands
+// over when told to. Whether it came to the end.
+static bool carry_out_as_far_as_safe(Scene *s, BeforeStep before) {
         for (int i = 0; i < 100; i++) {
                 MembershipStep step = membership_plan(&s->view);
-                MembershipHost *h = step.host ? &s->hosts[step.host - 1] : NULL;
+                MembershipHost *h;
 
+                if (before) {
+                        before(s);
+                        step = membership_plan(&s->view);
+                }
+                if (!membership_is_safe(&s->view, &step))
+                        return false;
+                h = step.host ? &s->hosts[step.host - 1] : NULL;
                 switch (step.action) {
                 case MEMBERSHIP_NOTHING:
-                        return;
+                        return true;
+                case MEMBERSHIP_KEEP:
+                        h->voter = true;
+                        break;
                 case MEMBERSHIP_OPEN:
                         if (h->raft_id)
                                 h->running_id = h->raft_id;
@@ -207,7 +251,7 @@ static void carry_out(Scene *s) {
                         break;
                 case MEMBERSHIP_ADD:
                         assert_true(h->here);
-                        s->members[s->view.n_members++] = (MembershipMember){step.raft_id, true};
+                        s->members[s->view.n_members++] = (MembershipMember){step.raft_id, true, true};
                         break;
                 case MEMBERSHIP_DEMOTE:
                         assert_int_not_equal(step.host, s->view.self);
@@ -229,8 +273,14 @@ static void carry_out(Scene *s) {
                         break;
                 }
                 assert_true(s->view.n_members > 0); // never without a voter
+                assert_true(majority_is_live(&s->view));
         }
         fail_msg("the plan does not come to an end");
+        return false;
+}
+
+static void carry_out(Scene *s) {
+        assert_true(carry_out_as_far_as_safe(s, NULL));
 }
 
 static void from_anywhere_the_plan_ends_with_an_odd_number(void **state) {
@@ -253,6 +303,159 @@ static void from_anywhere_the_plan_ends_with_an_odd_number(void **state) {
         }
 }
 
+// ------------------------------------------------------------------------------------------------ safety
+
+static void a_voter_leaves_only_if_a_majority_answers_all_the_way(void **state) {
+        static const struct {
+                const char *text;
+                unsigned wanted;
+                uint32_t host;
+                bool safe;
+                const char *first; // if not: those that are to go before it
+        } cases[] = {
+                {"A* B C", 3, 3, true, ""},
+                {"A* B- C", 3, 3, false, "b"},
+                {"A* B- C", 3, 2, true, ""},   // the dead one itself
+                {"A* B- C", 3, 1, false, "b"}, // the leader would hand over, and then it would be gone
+                {"A* B- C d", 3, 3, true, ""}, // the spare comes first
+                {"A* B- C d-", 3, 3, false, "b"},
+                {"A* B- C d!", 3, 3, false, "b"},
+                {"A* B", 3, 2, true, ""},
+                {"A* B", 3, 1, true, ""},
+                {"A* b", 3, 1, true, ""},
+                {"A* B C D- E", 5, 5, true, ""},
+                {"A* B C- D- E", 5, 5, false, "c"}, // then d is one too many, and goes by itself
+                {"A* B C- D- E f g", 5, 5, true, ""},
+                {"A* B C- D- E f! g!", 5, 2, false, "c"},
+                {"A* B C D E", 5, 1, true, ""},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                MembershipVerdict verdict;
+                Scene *s = scene(cases[i].text);
+                char first[MEMBERSHIP_FIRST_MAX + 1] = "";
+
+                s->view.wanted = cases[i].wanted;
+                assert_int_equal(membership_judge(&s->view, cases[i].host, &verdict), 0);
+                for (size_t k = 0; k < verdict.n_first; k++)
+                        first[k] = (char) ('a' + verdict.first[k] - 1);
+                if (verdict.safe != cases[i].safe || !streq(first, cases[i].first))
+                        fail_msg("\"%s\" without %c: safe %d, first \"%s\"", cases[i].text,
+                                 (char) ('a' + cases[i].host - 1), verdict.safe, first);
+        }
+}
+
+// One that answers but whose log is far behind helps nobody yet.
+static void the_step_before_the_last_majority_is_not_taken(void **state) {
+        Scene *s = scene("A* B C!");
+
+        assert_true(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_DEMOTE, 3, 3}));
+        assert_true(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_DROP, 3, 3}));
+        s->members[1].live = false;
+        assert_false(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_DEMOTE, 3, 3}));
+        assert_false(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_DROP, 3, 3}));
+        assert_false(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_TRANSFER, 1, 0}));
+        assert_true(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_DROP, 2, 2}));
+        s->members[2].voter = false; // it has no part in any majority
+        assert_true(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_DROP, 3, 3}));
+        assert_true(membership_is_safe(&s->view, &(MembershipStep){MEMBERSHIP_CLOSE, 3, 3}));
+}
+
+// Voters, of whom `dead` do not answer, then spares; `leader` leads. NULL: nobody could lead that.
+static Scene *combination(size_t voters, unsigned dead, size_t spares, size_t leader, unsigned wanted) {
+        char text[64] = "";
+        Scene *s;
+
+        if (dead & (1u << leader))
+                return NULL;
+        for (size_t i = 0; i < voters + spares; i++)
+                snprintf(text + strlen(text), sizeof(text) - strlen(text), "%c%s%s",
+                         (char) ((i < voters ? 'A' : 'a') + i), dead & (1u << i) ? "-" : "",
+                         i == leader ? "*" : "");
+        s = scene(text);
+        s->view.wanted = wanted;
+        return majority_is_live(&s->view) ? s : NULL;
+}
+
+static unsigned n_safe, n_ordered;
+
+static void judge_and_go(size_t voters, unsigned dead, size_t spares, size_t leader, unsigned wanted,
+                         size_t leaves) {
+        Scene *s = combination(voters, dead, spares, leader, wanted);
+        MembershipVerdict verdict;
+
+        if (!s)
+                return;
+        assert_int_equal(membership_judge(&s->view, (uint32_t) leaves + 1, &verdict), 0);
+        if (verdict.safe)
+                n_safe++;
+        else { // there is always an order that works: the dead first
+                assert_true(verdict.n_first > 0);
+                n_ordered++;
+        }
+        for (size_t i = 0; i < verdict.n_first; i++) {
+                assert_true(dead & (1u << (verdict.first[i] - 1)));
+                s->hosts[verdict.first[i] - 1].no_promote = true;
+                carry_out(s);
+        }
+        s->hosts[leaves].no_promote = true;
+        carry_out(s);
+
+        s = combination(voters, dead, spares, leader, wanted); // begun nevertheless, it stops in time
+        s->hosts[leaves].no_promote = true;
+        assert_int_equal(carry_out_as_far_as_safe(s, NULL), verdict.safe);
+        assert_true(majority_is_live(&s->view));
+}
+
+static void whoever_leaves_of_up_to_five_voters_a_majority_answers(void **state) {
+        static const unsigned wanted[] = {1, 3, 5};
+
+        for (size_t voters = 1; voters <= 5; voters++)
+                for (unsigned dead = 0; dead < 1u << voters; dead++)
+                        for (size_t spares = 0; spares <= 2; spares++)
+                                for (size_t leader = 0; leader < voters; leader++)
+                                        for (size_t w = 0; w < ELEMENTSOF(wanted); w++)
+                                                for (size_t leaves = 0; leaves < voters; leaves++)
+                                                        judge_and_go(voters, dead, spares, leader, wanted[w],
+                                                                     leaves);
+        assert_true(n_safe > 1000);
+        assert_true(n_ordered > 100);
+}
+
+// A voter dies or comes back between any two steps, but never so many that nobody could lead.
+static uint32_t seed;
+
+static uint32_t roll(uint32_t n) {
+        seed = seed * 1664525 + 1013904223;
+        return (seed >> 16) % n;
+}
+
+static void somebody_dies_or_comes_back(Scene *s) {
+        MembershipMember *m = &s->members[roll((uint32_t) s->view.n_members)];
+
+        if (m->raft_id == s->hosts[s->view.self - 1].raft_id || roll(2))
+                return;
+        m->live = !m->live;
+        if (!majority_is_live(&s->view))
+                m->live = true;
+}
+
+static void no_step_is_taken_into_a_configuration_without_a_majority(void **state) {
+        unsigned n_waiting = 0;
+
+        for (seed = 1; seed < 20000; seed += 7) {
+                uint32_t first = seed, voters = 1 + roll(5), spares = roll(3);
+                Scene *s = combination(voters, 0, spares, roll(voters), 1 + 2 * roll(3));
+
+                for (uint32_t i = 0; i < voters + spares; i++)
+                        s->hosts[i].no_promote = roll(3) == 0;
+                n_waiting += !carry_out_as_far_as_safe(s, somebody_dies_or_comes_back);
+                assert_true(majority_is_live(&s->view));
+                seed = first;
+        }
+        assert_true(n_waiting > 50);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(two_hosts_keep_one_voter),
@@ -267,8 +470,13 @@ int main(void) {
                 cmocka_unit_test(a_promotion_that_its_host_does_not_survive_is_taken_back),
                 cmocka_unit_test(a_demotion_goes_through_its_steps),
                 cmocka_unit_test(a_voter_that_came_back_with_an_empty_disk_is_demoted),
+                cmocka_unit_test(a_demotion_can_be_called_off_until_its_voter_is_dropped),
                 cmocka_unit_test(what_is_left_of_a_removed_host_is_dropped),
                 cmocka_unit_test(from_anywhere_the_plan_ends_with_an_odd_number),
+                cmocka_unit_test(a_voter_leaves_only_if_a_majority_answers_all_the_way),
+                cmocka_unit_test(the_step_before_the_last_majority_is_not_taken),
+                cmocka_unit_test(whoever_leaves_of_up_to_five_voters_a_majority_answers),
+                cmocka_unit_test(no_step_is_taken_into_a_configuration_without_a_majority),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

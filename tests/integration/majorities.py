@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""No voter leaves as long as without it no majority of the voters would answer."""
+
+from lib import QUICK, Cluster, eventually, main
+
+
+def three_voters(c):
+    n1, *rest = c.nodes
+    for node in rest:
+        c.join(node, to=n1)
+    eventually(lambda: list(c.members(n1).values()).count("voter online") == 3)
+    return c.leader(n1), c.followers()
+
+
+def test_while_a_voter_is_dead_only_that_one_leaves(c: Cluster):
+    leader, (dead, other) = three_voters(c)
+    c.start("w@{1..3}", on=leader)
+    term = c.status(leader)["term"]
+    dead.kill()
+    # at once: it has answered the last heartbeat
+    c.ctl_fails(f"cluster remove {other.name}", on=leader, saying=(f"first remove {dead.name}", "nothing was changed"))
+    c.ctl_fails(f"cluster demote {other.name}", on=other, saying=f"first demote {dead.name}")
+    c.ctl_fails("cluster leave", on=other, saying=f"first remove {dead.name}")
+    c.ctl_fails(f"cluster remove {leader.name}", on=other, saying=f"first remove {dead.name}")
+    c.start("w@4", on=other)
+    assert c.status(leader)["term"] == term, "a refused command cost the leader its place"
+    assert [role.split()[0] for role in c.members(leader).values()] == ["voter"] * 3
+
+    c.ctl(f"cluster remove {dead.name}", on=leader)
+    c.ctl(f"cluster remove {other.name}", on=leader)
+    eventually(lambda: c.members(leader) == {leader.name: "voter online"})
+    c.start("w@5", on=leader)
+    eventually(lambda: c.spread("w@*") == {leader.name: 5})
+
+
+main(nodes=3, alone=True, conf=QUICK)

@@ -5,7 +5,7 @@
 // order, so everything here is deterministic: no clock, no randomness, and no rule of today's program (what
 // a valid unit name is, say) that a later version might change. The leader decides what is right before it
 // proposes; what is applied is only checked for fitting together, and what does not fit is skipped, the same
-// on every voter.
+// on every voter. What a build does not know is never skipped: others do know it (log-format.h).
 //
 // Revisions: one counter that every operation that changes something raises by one. A unit's record carries
 // the counter as of its last put. An outcome is a finding and not a wish, so it raises the counter but not
@@ -79,8 +79,9 @@ ClusterState *cluster_state_new(void); // NULL: out of memory
 ClusterState *cluster_state_free(ClusterState *s);
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
-// Applies one committed batch; borrows it. Never fails because of its content. -ENOMEM leaves the state
-// unusable: exit.
+// Applies one committed batch; borrows it. -ENOMEM leaves the state unusable: exit. -EPROTONOSUPPORT: this
+// build cannot read the batch (log-format.h, or it raises the feature level above the build's own); nothing of
+// it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail:
 //
 //      unit put     Skipped: unknown spec, a name of 0 or more than 255 bytes, if_revision given and
 //      different (or no such unit),
@@ -119,9 +120,14 @@ int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_un
 int cluster_state_encode(const ClusterState *s, Buf *ret) _warn_unused_;
 // Replaces everything by an image; an empty one is the state of cluster_state_new(). -EBADMSG: not an image,
 // or one that contradicts itself; -ENOMEM; after both the state is as before. Afterwards nothing is dirty: a
-// leader begins by looking at everything anyhow. No entry from cluster_state_next_dirty() may be
+// leader begins by looking at everything anyhow. -EPROTONOSUPPORT: this build cannot read it; as before. No entry from cluster_state_next_dirty() may be
 // outstanding.
 int cluster_state_restore(ClusterState *s, const void *data, size_t len) _warn_unused_;
+
+// Why apply or restore returned -EPROTONOSUPPORT, and what helps: for people.
+const char *cluster_state_unreadable(const ClusterState *s);
+// As if this were a build of another feature level: for tests.
+void cluster_state_set_build_level(ClusterState *s, uint32_t level);
 
 const Argosy__ClusterRecord *cluster_state_cluster(const ClusterState *s); // NULL before the first batch
 uint64_t cluster_state_revision(const ClusterState *s);

@@ -41,6 +41,8 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
         next.voters = (Argosy__Voter **) voters;
         next.n_voters = n_voters;
         next.generation = MAX_OF(generation, d->peers->generation);
+        if (d->state && cluster_state_cluster(d->state))
+                next.feature_level = cluster_state_feature_level(d->state);
         a_len = argosy__peers_file__get_packed_size(d->peers);
         b_len = argosy__peers_file__get_packed_size(&next);
         a = malloc(a_len + 1);
@@ -143,6 +145,19 @@ void daemon_log_on_hosts(void *userdata) {
 
 // ---- StoreOps
 
+// What this build cannot read no restart makes readable. At run time this ends here; while the log is being
+// opened whoever opens it is told.
+static int log_failed(Daemon *d, int error) {
+        if (error != -EPROTONOSUPPORT)
+                return error;
+        free(d->log_unreadable);
+        d->log_unreadable = str_printf("The log in %s cannot be read: %s.", d->log_dir,
+                                       cluster_state_unreadable(d->state));
+        if (d->store)
+                daemon_fail_for_good(d, d->log_unreadable ?: strerror(ENOMEM));
+        return error;
+}
+
 static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userdata) {
         Daemon *d = userdata;
         Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, len, data);
@@ -154,7 +169,7 @@ static int on_apply(uint64_t index, const uint8_t *data, size_t len, void *userd
         heap_keeper_note(&d->heap, batch->n_ops);
         argosy__log_batch__free_unpacked(batch, NULL);
         if (r < 0)
-                return r;
+                return log_failed(d, r);
         if (d->hosts_revision != cluster_state_hosts_revision(d->state))
                 drain_mark(&d->hosts_drain);
         leader_on_applied(d->leader, index);
@@ -173,7 +188,7 @@ static int on_restore(const uint8_t *data, size_t len, void *userdata) {
 
         r = cluster_state_restore(d->state, data, len);
         if (r < 0)
-                return r;
+                return log_failed(d, r);
         drain_mark(&d->hosts_drain);
         return 0;
 }
@@ -472,6 +487,10 @@ int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why) {
                 return r;
         mesh_set_raft_id(d->mesh, d->peers->raft_id);
         r = store_open(&config, &store_ops, d, &d->store, ret_why);
+        if (r == -EPROTONOSUPPORT && d->log_unreadable) {
+                free(*ret_why);
+                *ret_why = TAKE_PTR(d->log_unreadable);
+        }
         if (r < 0)
                 return r;
         d->store_role = STORE_FOLLOWER;
@@ -606,10 +625,10 @@ static void on_closed_for_good(Daemon *d) {
                 on_closed_for_reopen(d);
                 return;
         }
-        peers.raft_id = 0;
+        peers.raft_id = peers.feature_level = 0;
         r = state_dir_save_peers(d->paths->state_dir, &peers);
         if (r >= 0) {
-                d->peers->raft_id = 0;
+                d->peers->raft_id = d->peers->feature_level = 0;
                 r = dir_empty(AT_FDCWD, d->log_dir);
         }
         buf_done(&d->identity.ca_key);

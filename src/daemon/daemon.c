@@ -24,6 +24,7 @@
 #include "cluster-state.h"
 #include "counters.h"
 #include "daemon.h"
+#include "feature-level.h"
 #include "fileio.h"
 #include "join-server.h"
 #include "join.h"
@@ -222,14 +223,21 @@ void daemon_end(Daemon *d, DaemonEnd how) {
                 on_transferred(0, d);
 }
 
-void daemon_fail(Daemon *d, const char *why) {
+static _Noreturn void fail(Daemon *d, const char *why, int status) {
         log_error("Fatal: %s", why);
         (void) sd_notifyf(0, "STATUS=Failed: %s", why);
         if (d->end == DAEMON_RUNNING)
                 d->end = DAEMON_FAILED;
         fflush(NULL);
-        _exit(EXIT_FAILURE); // no orderly end: what failed may be the disk or memory itself; systemd starts
-                             // us again
+        _exit(status); // no orderly end: what failed may be the disk or memory itself
+}
+
+void daemon_fail(Daemon *d, const char *why) {
+        fail(d, why, EXIT_FAILURE); // systemd starts us again
+}
+
+void daemon_fail_for_good(Daemon *d, const char *why) {
+        fail(d, why, EX_CONFIG);
 }
 
 // ---- signals, watchdog, the loop's own health
@@ -532,6 +540,17 @@ static int refuse_lost_log(Daemon *d, bool fresh, char **ret_why) {
         return -EBADMSG;
 }
 
+// The log of a cluster that has gone on to a level which this build does not have. What stands in the log is
+// checked as well; this says so before anybody is connected to.
+static int refuse_newer_log(Daemon *d, char **ret_why) {
+        if (d->peers->raft_id == 0 || d->peers->feature_level <= FEATURE_LEVEL)
+                return 0;
+        *ret_why = str_printf("The log in %s cannot be read: the cluster is at feature level %u, this argosyd "
+                              "has %u. Install the newer one again.",
+                              d->log_dir, d->peers->feature_level, FEATURE_LEVEL);
+        return -EPROTONOSUPPORT;
+}
+
 static int start(Daemon *d, char **ret_why) {
         bool fresh;
         int r;
@@ -543,6 +562,8 @@ static int start(Daemon *d, char **ret_why) {
                 r = load_state(d, &fresh, ret_why);
         if (r >= 0)
                 r = refuse_lost_log(d, fresh, ret_why);
+        if (r >= 0)
+                r = refuse_newer_log(d, ret_why);
         if (r >= 0)
                 r = tls_context_new(&d->identity, daemon_judge, d, &d->tls);
         if (r >= 0)
@@ -585,6 +606,7 @@ static void forget_everything(Daemon *d) {
         tls_context_unref(d->tls);
         argosy__peers_file__free_unpacked(d->peers, NULL);
         message_free(d->store_open_waiting);
+        free(d->log_unreadable);
         identity_done(&d->identity);
         config_done(&d->config);
         free(d->log_dir);
@@ -618,8 +640,8 @@ int daemon_run(const RunOptions *options, char **argv) {
         if (r < 0) {
                 log_error("%s", why ?: strerror(-r));
                 (void) sd_notifyf(0, "STATUS=Failed: %s\nERRNO=%i", why ?: strerror(-r), -r);
-                return r == -EBADMSG ? EX_CONFIG
-                                     : EXIT_FAILURE; // what is damaged needs a person: no restart helps
+                // What is damaged, or of a newer version, needs a person: no restart helps.
+                return r == -EBADMSG || r == -EPROTONOSUPPORT ? EX_CONFIG : EXIT_FAILURE;
         }
         log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host,
                  d->config.address, (unsigned) d->port);

@@ -76,6 +76,7 @@ struct Daemon {
         bool init_in_flight; // the batch that must come before leading
         bool store_closing;
         void (*log_closed)(Daemon *d);      // what follows it
+        char *log_unreadable;               // why this build cannot read the log; NULL: it can
         Argosy__ToHost *store_open_waiting; // StoreOpen that waits until the previous log is closed
 
         uint32_t known_leader;   // host number, 0: nobody
@@ -101,6 +102,8 @@ struct Daemon {
 // Begins the orderly end, once. RESTART: this process executes itself again with the new identity.
 void daemon_end(Daemon *d, DaemonEnd how);
 void daemon_fail(Daemon *d, const char *why);
+// Likewise, with the exit status after which systemd does not start it again: only a person can help.
+void daemon_fail_for_good(Daemon *d, const char *why);
 void daemon_status(Daemon *d); // tells systemd our role
 
 // daemon-log.c

@@ -435,14 +435,26 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:
                 clear_tombstones(s, op->tombstone_clear);
                 return 0;
-        default: // of a newer version; the feature level keeps these out of a log that we have to understand
+        default: // none at all: nobody writes that, and one of a newer version was refused before
                 return 0;
         }
 }
 
-int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
-        int r;
+// Before anything is applied: what this build cannot read it must not skip, since others do not.
+static int check_batch(ClusterState *s, const Argosy__LogBatch *batch) {
+        int r = state_check_readable(s, &batch->base);
 
+        for (size_t i = 0; r == 0 && i < batch->n_ops; i++)
+                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_CLUSTER)
+                        r = state_check_level(s, batch->ops[i]->cluster);
+        return r;
+}
+
+int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) {
+        int r = check_batch(s, batch);
+
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < batch->n_ops; i++) {
                 r = apply_op(s, batch->ops[i], batch->at_us);
                 if (r < 0)

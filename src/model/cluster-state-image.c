@@ -372,10 +372,15 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
         r = message_unpack(&argosy__state_image__descriptor, data, len, &image);
         if (r < 0)
                 return r;
-        r = load(fresh, image);
+        r = state_check_readable(s, image);
+        if (r == 0)
+                r = state_check_level(s, ((const Argosy__StateImage *) image)->cluster);
+        if (r == 0)
+                r = load(fresh, image);
         message_free(image);
         if (r < 0)
                 return r;
+        fresh->build_level = s->build_level;
         state_done(s);
         *s = *fresh;
         state_init_lists(s); // their heads have moved; of them only these two can have members here

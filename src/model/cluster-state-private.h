@@ -7,7 +7,7 @@
 
 #include "cluster-state.h"
 
-enum { REQUEST_ID_SIZE = 16 };
+enum { REQUEST_ID_SIZE = 16, UNREADABLE_SIZE = 320 };
 #define REVISION_MAX  \
         (UINT64_MAX / \
          2) // that an image may hold: far beyond what batches can reach, and raising it cannot overflow
@@ -69,8 +69,15 @@ struct ClusterState {
         Map applied_by_id;
 
         ListNode dirty;
+
+        uint32_t build_level;             // FEATURE_LEVEL, unless a test says otherwise
+        char unreadable[UNREADABLE_SIZE]; // cluster_state_unreadable()
 };
 
+// Whether the build can read it and all that is in it: 0, or -EPROTONOSUPPORT and the reason in `unreadable`.
+int state_check_readable(ClusterState *s, const ProtobufCMessage *message);
+// Likewise: a log at that feature level.
+int state_check_level(ClusterState *s, const Argosy__ClusterRecord *cluster);
 void state_init_lists(ClusterState *s);
 // Frees what the state holds, not the state.
 void state_done(ClusterState *s);

@@ -2,9 +2,12 @@
 #include "cluster-state-private.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "feature-level.h"
+#include "log-format.h"
 #include "manager-name.h"
 #include "message.h"
 #include "str.h"
@@ -677,9 +680,41 @@ void state_init_lists(ClusterState *s) {
 ClusterState *cluster_state_new(void) {
         ClusterState *s = calloc(1, sizeof *s);
 
-        if (s)
-                state_init_lists(s);
+        if (!s)
+                return NULL;
+        state_init_lists(s);
+        s->build_level = FEATURE_LEVEL;
         return s;
+}
+
+void cluster_state_set_build_level(ClusterState *s, uint32_t level) {
+        s->build_level = level;
+}
+
+const char *cluster_state_unreadable(const ClusterState *s) {
+        return s->unreadable;
+}
+
+int state_check_readable(ClusterState *s, const ProtobufCMessage *message) {
+        char what[LOG_FORMAT_WHAT_MAX];
+        int r = log_format_check(message, s->build_level, what);
+
+        if (r < 0)
+                snprintf(s->unreadable, sizeof s->unreadable,
+                         "it contains what only a newer argosyd can read (%s); this one has feature level "
+                         "%" PRIu32 ". Install the newer one again",
+                         what, s->build_level);
+        return r;
+}
+
+int state_check_level(ClusterState *s, const Argosy__ClusterRecord *cluster) {
+        if (!cluster || cluster->feature_level <= s->build_level)
+                return 0;
+        snprintf(s->unreadable, sizeof s->unreadable,
+                 "the cluster is at feature level %" PRIu32 ", this argosyd has %" PRIu32
+                 ". Install the newer one again",
+                 cluster->feature_level, s->build_level);
+        return -EPROTONOSUPPORT;
 }
 
 static void unit_entry_free_any(void *p) {

@@ -54,6 +54,7 @@ static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         const char *const texts[][2] = {{"cluster_id", c->cluster_id},
                                         {"leader", c->leader},
                                         {"role", c->role},
+                                        {"feature_notice", c->feature_notice},
                                         {"notice", c->notice}};
         const struct {
                 const char *key;
@@ -141,7 +142,10 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
                         c->term);
                 fprintf(ctl->out, "       Voters: %zu of %" PRIu32 "\n", voters, c->voters_wanted);
                 fprintf(ctl->out, "          Log: index %" PRIu64 "\n", c->index);
-                fprintf(ctl->out, "Feature level: %" PRIu32 "\n", c->feature_level);
+                fprintf(ctl->out, "Feature level: %" PRIu32, c->feature_level);
+                if (*c->feature_notice)
+                        fprintf(ctl->out, " (%s)", c->feature_notice);
+                fputc('\n', ctl->out);
                 if (*c->role)
                         fprintf(ctl->out, "    This host: %s\n", c->role);
                 if (*c->notice)

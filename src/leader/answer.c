@@ -464,13 +464,14 @@ static Argosy__Response *cluster_status(Leader *l) {
                 if (cluster->cluster_id.len == 16)
                         hex_encode(cluster->cluster_id.data, 16, hex);
                 r->cluster_status->generation = cluster->generation;
-                r->cluster_status->feature_level = cluster->feature_level;
+                r->cluster_status->feature_level = cluster_state_feature_level(l->state);
                 r->cluster_status->voters_wanted = cluster->voters_wanted;
         }
         r->cluster_status->term = stats.term;
         r->cluster_status->index = stats.commit_index;
         if (field_set(&r->cluster_status->cluster_id, hex) < 0 ||
             field_set(&r->cluster_status->leader, leader ? leader->name : NULL) < 0 ||
+            features_notice(l, &r->cluster_status->feature_notice) < 0 ||
             field_printf(&r->cluster_status->notice, "%s%s%s",
                          l->braked ? "so many hosts are lost at once that their units are not moved" : "",
                          l->braked && *l->voters_notice ? "; " : "", l->voters_notice) < 0)

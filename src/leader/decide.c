@@ -180,7 +180,7 @@ static void take_back(Leader *l) {
         if (l->pause_us <= leader_now(l))
                 log_error("The disks of most voters are full: nothing can be changed until there is room.");
         l->pause_us = leader_now(l) + USEC_PER_SEC;
-        l->retry_homeless = true;
+        l->retry_homeless = l->features_due = true;
         rollouts_look_again(l);
         retries_take_back(l);
         map_foreach (slot, &l->hosts)
@@ -279,6 +279,8 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = decide_hosts(d);
         if (r >= 0)
+                r = features_decide(d->leader, &d->batch);
+        if (r >= 0)
                 r = rollouts_decide(d->leader, &d->batch, &d->placer);
         if (r >= 0)
                 r = rebalance_decide(d->leader, &d->batch, &d->placer);
@@ -288,7 +290,10 @@ static int decide_ours(Decision *d) {
 }
 
 void decide(Leader *l) {
-        Decision d = {.leader = l, .batch = {.left = homes_left, .userdata = l}};
+        Decision d = {.leader = l,
+                      .batch = {.left = homes_left,
+                                .userdata = l,
+                                .feature_level = cluster_state_feature_level(l->state)}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
         int r = 0;
@@ -303,6 +308,8 @@ void decide(Leader *l) {
                 r = decide_homeless(&d);
         if (r >= 0)
                 r = decide_requests(&d, &taken);
+        if (r == -EPROTONOSUPPORT)
+                log_error("Something was to be written into the log that is beyond the cluster's feature level.");
         if (r < 0) // out of memory: a later turn may do better
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))

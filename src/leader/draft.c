@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "draft.h"
+#include "log-format.h"
 
 typedef struct Key {
         size_t position; // in KeySet.keys
@@ -99,6 +100,8 @@ static int append(Draft *b, const Argosy__LogBatch *part) {
 static int append_op(Draft *b, Argosy__LogOp *op) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
+        if (b->feature_level && log_format_check(&op->base, b->feature_level, NULL) < 0)
+                return -EPROTONOSUPPORT;
         part.ops = &op;
         part.n_ops = 1;
         b->n_ops++;
@@ -233,6 +236,22 @@ bool draft_has_rollout(const Draft *b, const char *name) {
         return touched(b, 'o', name, strlen(name));
 }
 
+int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+        int r;
+
+        if (draft_has_cluster(b))
+                return -EBUSY;
+        r = touch(b, 'k', NULL, 0);
+        op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
+        op.cluster = record;
+        return r < 0 ? r : append_op(b, &op);
+}
+
+bool draft_has_cluster(const Draft *b) {
+        return touched(b, 'k', NULL, 0);
+}
+
 int draft_put_role(Draft *b, Argosy__RoleRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         int r = touch(b, 'w', record->name, strlen(record->name));
@@ -287,14 +306,6 @@ int draft_remove_pool(Draft *b, const char *name) {
 
 bool draft_has_pool(const Draft *b, const char *name) {
         return touched(b, 'p', name, strlen(name));
-}
-
-int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
-        op.cluster = record;
-        return append_op(b, &op);
 }
 
 int draft_add_request(Draft *b, const void *id, size_t len) {

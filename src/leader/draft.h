@@ -26,8 +26,10 @@ typedef struct KeySet {
 typedef struct Draft {
         Buf packed;
         KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'd' NAME
-                        // (dependencies), 'o' ROLLOUT, 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL
+                        // (dependencies), 'o' ROLLOUT, 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL,
+                        // 'k' the cluster's record
         size_t n_ops;
+        uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
         int (*left)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
@@ -48,7 +50,8 @@ enum {
         DRAFT_BUMP_STOP = 1 << 2,
 };
 
-// All of these: 0 or -ENOMEM (then roll back). What they are given is borrowed.
+// All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
+// mistake. What they are given is borrowed.
 int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
 int draft_remove_unit(Draft *b, const char *name);
 int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len); // only once for each hash
@@ -62,7 +65,7 @@ int draft_put_role(Draft *b, Argosy__RoleRecord *record);
 int draft_remove_role(Draft *b, const char *name);
 int draft_put_pool(Draft *b, Argosy__PoolRecord *record);
 int draft_remove_pool(Draft *b, const char *name);
-int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record);
+int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record); // -EBUSY: the batch has one already
 int draft_add_request(Draft *b, const void *id, size_t len);
 int draft_set_time(Draft *b, uint64_t at_us);
 
@@ -82,6 +85,7 @@ bool draft_has_role(const Draft *b, const char *name);
 int draft_use_role(Draft *b, const char *name); // a unit in it is of this role; no operation
 bool draft_uses_role(const Draft *b, const char *name);
 bool draft_has_pool(const Draft *b, const char *name);
+bool draft_has_cluster(const Draft *b);
 bool draft_has_host(const Draft *b, uint32_t host);
 bool draft_has_request(const Draft *b, const void *id, size_t len);
 // Calls `each` for the units that the batch touches, until it returns true; returns whether it did.

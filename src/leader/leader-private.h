@@ -32,6 +32,7 @@
 //   rollouts.c     carries out rollout.c's steps: new content or a restart, a few units at a time
 //   members.c      joining, tokens, removing, roles
 //   voters.c       carries out membership.c's steps
+//   features.c     raises the feature level as feature-policy.c says
 //
 // Lifetimes:
 //   Host    while the log has its record, or its link is up
@@ -342,6 +343,7 @@ struct Leader {
         uint64_t drain_due_us;      // boot time of the next drain's deadline; 0: none
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
 
+        bool features_due;        // whether the log's feature level may rise is to be judged again
         bool voters_busy;         // the log owes us the end of a membership operation
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
         uint32_t voters_open_id;  // raft id that it is to open
@@ -722,6 +724,13 @@ int members_plan(Leader *l, Ticket *t, Draft *b);
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
 // A removal waits until its host is no voter; false: not yet.
 bool members_removal_ready(Leader *l, Ticket *t);
+
+// features.c
+int features_decide(Leader *l, Draft *b); // 0 or -ENOMEM
+// Whether its build has less than the log: it can hold no copy of it.
+bool features_host_is_too_old(const Leader *l, const Host *h);
+// Which level the log does not have yet although somebody does, and because of whom; *notice stays empty else.
+int features_notice(const Leader *l, char **notice);
 
 // voters.c
 // Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.

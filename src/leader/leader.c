@@ -343,8 +343,10 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 h->version = version;
                 h->feature_level = MAX_OF(hello->feature_level, (uint32_t) FEATURE_BASE);
                 h->running_id = hello->raft_id;
-                h->linked = true;
+                h->linked = l->features_due = true;
                 h->unwelcome = false; // it may be another version now
+                if (l->leading)
+                        leader_mark(l);
                 return;
         }
         h->linked = false;
@@ -437,6 +439,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->index = index;
         if (l->leading && hosts != l->hosts_revision) {
                 l->hosts_revision = hosts;
+                l->features_due = true;
                 registry_sync_hosts(l);
                 sessions_count_unheard(l);
                 l->drain_due_us = nodes_next_deadline(l);
@@ -501,7 +504,7 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
                 return;
         follow_units(l);
         l->hosts_revision = cluster_state_hosts_revision(l->state);
-        l->leading = true;
+        l->leading = l->features_due = true;
         if (registry_build(l) < 0)
                 on_out_of_memory();
         sessions_count_unheard(l);

@@ -295,6 +295,8 @@ static int plan_join(Leader *l, Ticket *t, Draft *b) {
                 why = token_error(l, j);
         if (why)
                 return refuse_join(t, EACCES, "%s", why);
+        if (draft_has_cluster(b))
+                return -EBUSY; // its level may rise in this batch
         if (j->feature_level < cluster_state_cluster(l->state)->feature_level)
                 return refuse_join(t, EPROTONOSUPPORT,
                                    "its argosy is too old for this cluster (feature level %u, needed %u)",
@@ -522,6 +524,15 @@ static int plan_remove(Leader *l, Ticket *t, Draft *b) {
 
 // ------------------------------------------------------------------------------------------------ role
 
+static int refuse_too_old(Leader *l, Ticket *t, const Argosy__HostRecord *record) {
+        ticket_settle(t, response_error(EPROTONOSUPPORT,
+                                        "the argosyd of %s is too old to keep this cluster's log (feature level "
+                                        "%u, needed %u): install a newer one there",
+                                        record->name, host_find(l, record->host)->feature_level,
+                                        cluster_state_feature_level(l->state)));
+        return 0;
+}
+
 static int plan_role(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__ClusterRole *m = t->request->cluster_role;
         bool ambiguous = false;
@@ -538,6 +549,8 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
                 if (r <= 0)
                         return r;
         }
+        if (m->promote && features_host_is_too_old(l, host_find(l, record->host)))
+                return refuse_too_old(l, t, record);
         next = *record;
         next.no_promote = !m->promote;
         r = draft_put_host(b, &next);

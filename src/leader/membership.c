@@ -22,7 +22,7 @@ static bool stays_voter(const MembershipHost *h) {
 }
 
 static bool is_candidate(const MembershipHost *h) {
-        return !h->voter && !h->no_promote && h->here && !h->raft_id;
+        return !h->voter && !h->no_promote && h->here && !h->raft_id && !h->too_old;
 }
 
 static size_t count(const MembershipView *v, bool (*what)(const MembershipHost *)) {

@@ -39,6 +39,7 @@ typedef struct MembershipHost {
         uint32_t opened_id;  // raft id that it opened on our order and that no record has yet
         bool voter;          // by its record
         bool no_promote;     // somebody wants it to be no voter, or it is being removed
+        bool too_old;        // its build cannot read the log: it is not made a voter
         bool here;           // attached and within its lease
 } MembershipHost;
 

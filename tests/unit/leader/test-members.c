@@ -232,7 +232,8 @@ static void a_certificate_is_renewed_only_for_the_pinned_key(void **state) {
 
         new_token(3600, &token);
         assert_int_equal(join_with(&token)->status, 0);
-        g.hosts[3] = (RigHost){.rig = &g, .number = 4, .node = 4, .up = true};
+        g.hosts[3] = (RigHost){
+                .rig = &g, .number = 4, .node = 4, .up = true, .feature_level = FEATURE_LEVEL};
         g.n_hosts = 4;
         rig_settle(&g);
         renew.csr = ask.csr;
@@ -291,7 +292,8 @@ static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
 
         new_token(3600, &token);
         assert_int_equal(join_with(&token)->status, 0);
-        g.hosts[3] = (RigHost){.rig = &g, .number = 4, .node = 4, .up = true};
+        g.hosts[3] = (RigHost){
+                .rig = &g, .number = 4, .node = 4, .up = true, .feature_level = FEATURE_LEVEL};
         g.n_hosts = 4;
         rig_settle(&g);
         m.host = "n3";

@@ -5,7 +5,7 @@
 
 // Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
 // '*' = the leader,
-// '-' = not here and silent, '!' = is to be no voter. Numbers follow the letters: a = 1.
+// '-' = not here and silent, '!' = is to be no voter, '~' = cannot read the log. Numbers follow the letters: a = 1.
 typedef struct Scene {
         MembershipHost hosts[16];
         MembershipMember members[16];
@@ -30,6 +30,8 @@ static Scene *scene(const char *text) {
                                 s.members[s.view.n_members - 1].live = false;
                 } else if (*p == '!')
                         h->no_promote = true;
+                else if (*p == '~')
+                        h->too_old = true;
                 else {
                         h = &s.hosts[s.view.n_hosts++];
                         h->host = (uint32_t) ((*p | 32) - 'a' + 1);
@@ -73,6 +75,12 @@ static void a_third_host_makes_two_voters_more_one_after_the_other(void **state)
 static void nobody_is_promoted_unless_three_can_be_reached(void **state) {
         assert_plan("A* b c-", MEMBERSHIP_NOTHING, 0);
         assert_plan("A* b c!", MEMBERSHIP_NOTHING, 0);
+}
+
+static void who_cannot_read_the_log_gets_no_copy_of_it(void **state) {
+        assert_plan("A* b~ c d", MEMBERSHIP_OPEN, 3);
+        assert_plan("A* b c~", MEMBERSHIP_NOTHING, 0); // two voters survive less than one
+        assert_plan("A* B C! d~", MEMBERSHIP_DEMOTE, 3);
 }
 
 static void a_dead_voter_is_not_replaced_by_itself(void **state) {
@@ -461,6 +469,7 @@ int main(void) {
                 cmocka_unit_test(two_hosts_keep_one_voter),
                 cmocka_unit_test(a_third_host_makes_two_voters_more_one_after_the_other),
                 cmocka_unit_test(nobody_is_promoted_unless_three_can_be_reached),
+                cmocka_unit_test(who_cannot_read_the_log_gets_no_copy_of_it),
                 cmocka_unit_test(a_dead_voter_is_not_replaced_by_itself),
                 cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
                 cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A cluster of the first level whose hosts get a newer build, one after the other and in any order.
+#include "feature-level.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start_at(&g, 4, FEATURE_BASE); // n4 is a spare
+        return 0;
+}
+
+static int setup_newest(void **state) {
+        rig_start(&g, 4);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void install(uint32_t host, uint32_t feature_level) {
+        rig_host_off(&g, host);
+        rig_host(&g, host)->feature_level = feature_level;
+        rig_host_on(&g, host, false);
+        rig_settle(&g);
+        rig_pass_ms(&g, RIG_BEAT_MS);
+}
+
+static const Argosy__Response__ClusterStatus *cluster_status(void) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterStatus m = ARGOSY__REQUEST__CLUSTER_STATUS__INIT;
+
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_STATUS;
+        request.cluster_status = &m;
+        return rig_last(rig_ask_and_settle(&g, &request))->cluster_status;
+}
+
+static RigAnswer *cluster_role(const char *host, bool promote) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRole m = ARGOSY__REQUEST__CLUSTER_ROLE__INIT;
+
+        m.host = (char *) host;
+        m.promote = promote;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_ROLE;
+        request.cluster_role = &m;
+        return rig_ask_and_settle(&g, &request);
+}
+
+static void cluster_remove(const char *host) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterRemove m = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+
+        m.host = (char *) host;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &m;
+        assert_int_equal(rig_last(rig_ask_and_settle(&g, &request))->status, 0);
+}
+
+static void expect(uint32_t level, const char *notice) {
+        assert_int_equal(cluster_state_feature_level(g.state), level);
+        assert_int_equal(cluster_status()->feature_level, level);
+        assert_string_equal(cluster_status()->feature_notice, notice);
+}
+
+static void the_level_rises_with_the_last_host(void **state) {
+        expect(FEATURE_BASE, "not 2 yet: n2 has 1, n3 has 1, n4 has 1");
+        install(3, FEATURE_NEWEST);
+        install(4, FEATURE_NEWEST);
+        expect(FEATURE_BASE, "not 2 yet: n2 has 1");
+        install(2, FEATURE_NEWEST);
+        expect(FEATURE_NEWEST, "");
+}
+
+static void going_back_works_until_it_has_risen(void **state) {
+        install(2, FEATURE_NEWEST);
+        install(3, FEATURE_NEWEST);
+        install(2, FEATURE_BASE);
+        install(4, FEATURE_NEWEST);
+        expect(FEATURE_BASE, "not 2 yet: n2 has 1");
+        install(2, FEATURE_NEWEST);
+        install(2, FEATURE_BASE);
+        expect(FEATURE_NEWEST, ""); // it never falls
+}
+
+static void a_host_that_is_off_holds_it_until_it_is_removed(void **state) {
+        rig_host_off(&g, 4);
+        install(2, FEATURE_NEWEST);
+        install(3, FEATURE_NEWEST);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        expect(FEATURE_BASE, "not 2 yet: n4 is not heard");
+        cluster_remove("n4");
+        rig_settle(&g);
+        expect(FEATURE_NEWEST, "");
+}
+
+static void a_host_that_was_demoted_holds_nothing(void **state) {
+        cluster_role("n4", false);
+        install(2, FEATURE_NEWEST);
+        install(3, FEATURE_NEWEST);
+        expect(FEATURE_NEWEST, "");
+}
+
+static void a_new_leader_goes_on(void **state) {
+        install(2, FEATURE_NEWEST);
+        install(3, FEATURE_NEWEST);
+        rig_depose(&g);
+        rig_host(&g, 4)->feature_level = FEATURE_NEWEST;
+        rig_elect(&g);
+        rig_settle(&g);
+        install(4, FEATURE_NEWEST);
+        expect(FEATURE_NEWEST, "");
+}
+
+static void a_host_with_an_older_build_becomes_no_voter(void **state) {
+        const Argosy__Response *r;
+
+        install(4, FEATURE_BASE);
+        r = rig_last(cluster_role("n4", true));
+        assert_int_equal(r->status, EPROTONOSUPPORT);
+        assert_non_null(strstr(r->message, "the argosyd of n4 is too old"));
+        cluster_role("n3", false);
+        rig_pass_ms(&g, 3 * RIG_BEAT_MS);
+        assert_int_equal(cluster_state_find_host(g.state, 4)->raft_id, 0);
+        install(4, FEATURE_NEWEST);
+        rig_pass_ms(&g, 3 * RIG_BEAT_MS);
+        assert_int_not_equal(cluster_state_find_host(g.state, 4)->raft_id, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(the_level_rises_with_the_last_host),
+                TEST(going_back_works_until_it_has_risen),
+                TEST(a_host_that_is_off_holds_it_until_it_is_removed),
+                TEST(a_host_that_was_demoted_holds_nothing),
+                TEST(a_new_leader_goes_on),
+                cmocka_unit_test_setup_teardown(a_host_with_an_older_build_becomes_no_voter, setup_newest,
+                                                teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

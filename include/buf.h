@@ -18,6 +18,10 @@ void buf_done(Buf *b);
 uint8_t *buf_reserve(Buf *b, size_t more);
 int buf_append(Buf *b, const void *data, size_t len);
 int buf_printf(Buf *b, const char *format, ...) _printf_(2, 3);
+// Appends `text`, broken at blanks so that no line has more than `width` columns; one word that is longer gets
+// a line of its own. The first line begins in `column`, the others are indented. UTF-8 counts by characters.
+// `width` 0: no limit. 0 or -ENOMEM.
+int buf_append_wrapped(Buf *b, const char *text, size_t column, size_t indent, size_t width);
 // Drops the first `n` bytes (n <= len); the rest moves to the front.
 void buf_consume(Buf *b, size_t n);
 // Takes the bytes as a NUL-terminated string that the caller frees; the buffer is empty afterwards. NULL:

@@ -16,6 +16,9 @@ Argosy__ActiveState active_state_from_string(const char *word);
 
 // "inactive", "loaded", "launched"; "unknown" for other numbers.
 const char *target_to_string(Argosy__Target target);
+// What systemd's Result= of a unit means, for a sentence that says that it failed: "a process of it ended with
+// an error (exit-code)". The word itself if this version does not know it; NULL and "" are no result.
+const char *unit_result_phrase(const char *result);
 // False (and *ret untouched) if the word is none of the three.
 bool target_from_string(const char *word, Argosy__Target *ret);
 

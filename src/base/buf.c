@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "buf.h"
 
@@ -60,6 +61,39 @@ int buf_printf(Buf *b, const char *format, ...) {
         vsnprintf((char *) p, (size_t) n + 1, format, ap);
         va_end(ap);
         b->len += (size_t) n;
+        return 0;
+}
+
+static size_t characters(const char *s, size_t len) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < len; i++)
+                n += ((unsigned char) s[i] & 0xc0) != 0x80; // those do not begin a character
+        return n;
+}
+
+int buf_append_wrapped(Buf *b, const char *text, size_t column, size_t indent, size_t width) {
+        bool first = true;
+
+        if (width == 0)
+                return buf_append(b, text, strlen(text));
+        while (*text) {
+                size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
+                size_t columns = characters(text + blanks, len);
+                int r;
+
+                if (!first && len > 0 && column + blanks + columns > width && column > indent) {
+                        r = buf_printf(b, "\n%*s", (int) indent, "");
+                        column = indent + columns;
+                } else {
+                        r = buf_append(b, text, blanks);
+                        column += blanks + columns;
+                }
+                if (r < 0 || buf_append(b, text + blanks, len) < 0)
+                        return -ENOMEM;
+                text += blanks + len;
+                first = false;
+        }
         return 0;
 }
 

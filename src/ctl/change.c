@@ -23,7 +23,10 @@
 
 enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
 
-enum { REQUEST_ID_SIZE = 16 };
+enum {
+        REQUEST_ID_SIZE = 16,
+        FAILURES_SHOWN = 3, // whose last words are printed
+};
 
 typedef struct ChangeVerb {
         Argosy__Verb verb;
@@ -46,6 +49,8 @@ typedef struct Change {
         int status;    // of the whole request, 0 or positive errno
         bool no_leader;
         char message[512];
+        char *logs[FAILURES_SHOWN]; // units that failed on a node
+        size_t n_logs;
 } Change;
 
 // ---- results
@@ -65,6 +70,27 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
         json_end(j, '}');
 }
 
+// What systemd did not like, or the unit itself said, is in its log on that node: the first few are asked for
+// it, when everything has ended.
+static void note_failure(Change *c, const char *name) {
+        Argosy__Verb verb = c->verb->verb;
+
+        if (c->n_logs == FAILURES_SHOWN || (verb != ARGOSY__VERB__VERB_START &&
+                                            verb != ARGOSY__VERB__VERB_RESTART && verb != ARGOSY__VERB__VERB_LOAD))
+                return;
+        c->logs[c->n_logs] = strdup(name);
+        c->n_logs += c->logs[c->n_logs] != NULL;
+}
+
+static void report_failure(Change *c, const Argosy__Response__UnitResult *u) {
+        bool there = *u->node && u->status != EAGAIN && u->status != ECANCELED; // those are about no node
+
+        ctl_fail(c->ctl, "%s %s%s%s: %s", c->verb->name, u->name, there ? " on " : "", there ? u->node : "",
+                 status_text(u->status, u->message));
+        if (there)
+                note_failure(c, u->name);
+}
+
 // A unit has come to its end, well or not.
 static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
         Ctl *ctl = c->ctl;
@@ -77,7 +103,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
                 return;
         progress_clear(ctl, &c->progress);
         if (u->status != 0)
-                ctl_fail(ctl, "%s %s: %s", c->verb->name, u->name, status_text(u->status, u->message));
+                report_failure(c, u);
         else if (ctl->opt.json == JSON_OFF && c->verb->plans)
                 fprintf(ctl->out, "%s: %s\n", u->name, u->message);
         else if (ctl->opt.json == JSON_OFF)
@@ -381,7 +407,10 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         if (ctl->opt.json != JSON_OFF) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
-        }
+        } else if (c.n_logs > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
+                ctl_last_words(ctl, c.logs, c.n_logs);
+        for (size_t i = 0; i < c.n_logs; i++)
+                free(c.logs[i]);
         wait_set_done(&c.waiting);
         return code;
 }

@@ -39,17 +39,18 @@ void ctl_catch_interrupt(Ctl *ctl) {
 }
 
 static void print_message(Ctl *ctl, const char *prefix, const char *format, va_list ap) {
-        _cleanup_buf_ Buf clean = {};
-        _cleanup_free_ char *text = NULL;
+        _cleanup_buf_ Buf clean = {}, lines = {};
+        _cleanup_free_ char *text = NULL, *line = NULL;
 
         if (vasprintf(&text, format, ap) < 0) {
                 text = NULL;
                 return;
         }
-        if (text_append_clean(&clean, text, true) < 0)
+        if (text_append_clean(&clean, text, true) < 0 || !(line = buf_take_string(&clean)) ||
+            buf_append_wrapped(&lines, line, strlen(prefix), MESSAGE_INDENT, ctl->err_width) < 0)
                 return;
         fflush(ctl->out);
-        fprintf(ctl->err, "%s%.*s\n", prefix, (int) clean.len, (const char *) clean.data);
+        fprintf(ctl->err, "%s%.*s\n", prefix, (int) lines.len, (const char *) lines.data);
 }
 
 int ctl_fail(Ctl *ctl, const char *format, ...) {
@@ -248,17 +249,42 @@ int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned fl
         return code;
 }
 
+// Whether these were printed last; from now on they were.
+static bool refusals_again(Ctl *ctl, Argosy__Refusal *const *refusals, size_t n) {
+        _cleanup_buf_ Buf text = {};
+        bool again;
+
+        for (size_t i = 0; i < n; i++)
+                if (buf_append(&text, refusals[i]->node, strlen(refusals[i]->node) + 1) < 0 ||
+                    buf_append(&text, refusals[i]->reason, strlen(refusals[i]->reason) + 1) < 0)
+                        return false;
+        again = text.len > 0 && text.len == ctl->refused.len &&
+                memcmp(text.data, ctl->refused.data, text.len) == 0;
+        buf_done(&ctl->refused);
+        ctl->refused = text;
+        text = (Buf){};
+        return again;
+}
+
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n) {
         size_t show = ctl->opt.given & OPT_FULL ? n : MIN_OF(n, (size_t) REFUSALS_SHOWN);
 
+        if (refusals_again(ctl, refusals, n) && n > 1) {
+                fputs("  each node as above\n", f);
+                return;
+        }
         for (size_t i = 0; i < show; i++) {
-                _cleanup_buf_ Buf line = {};
+                _cleanup_buf_ Buf clean = {}, lines = {};
+                _cleanup_free_ char *line = NULL;
 
-                if (text_append_clean(&line, refusals[i]->node, false) < 0 ||
-                    buf_append(&line, ": ", 2) < 0 ||
-                    text_append_clean(&line, refusals[i]->reason, false) < 0)
+                if (text_append_clean(&clean, refusals[i]->node, false) < 0 ||
+                    buf_append(&clean, ": ", 2) < 0 ||
+                    text_append_clean(&clean, refusals[i]->reason, false) < 0 ||
+                    !(line = buf_take_string(&clean)) ||
+                    buf_append_wrapped(&lines, line, 2, 2 * MESSAGE_INDENT,
+                                       f == ctl->err ? ctl->err_width : ctl->style.width) < 0)
                         return;
-                fprintf(f, "  %.*s\n", (int) line.len, (const char *) line.data);
+                fprintf(f, "  %.*s\n", (int) lines.len, (const char *) lines.data);
         }
         if (show < n)
                 fprintf(f, "  and %zu more nodes\n", n - show);
@@ -408,7 +434,12 @@ static int run(Ctl *ctl) {
                 return EXIT_OK;
         }
         if (ctl->opt.given & OPT_HELP) {
-                ctl->opt.verb ? help_verb(ctl->out, ctl->opt.verb) : help_all(ctl->out);
+                if (ctl->opt.family)
+                        help_family(ctl->out, ctl->opt.family);
+                else if (ctl->opt.verb)
+                        help_verb(ctl->out, ctl->opt.verb);
+                else
+                        help_all(ctl->out);
                 return EXIT_OK;
         }
         if (ctl->opt.timeout_us > 0)
@@ -458,5 +489,6 @@ int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
         code = run(&ctl);
         written = ctl.pager > 0 ? EXIT_OK : flush_output(&ctl);
         pager_close(&ctl);
+        buf_done(&ctl.refused);
         return code == EXIT_OK ? written : code;
 }

@@ -22,6 +22,7 @@ enum {
         ANSWER_SEC = 90, // longest silence of a daemon that is not asked to wait for anything
         TICK_MS = 500,
         ANSWER_GRACE_MS = 1000, // how long after --timeout an answer is still taken
+        MESSAGE_INDENT = 2,     // of what continues a message on the next line
         RECONNECT_SEC = 60,     // how long a lost daemon may be away until the command gives up
 };
 
@@ -30,9 +31,11 @@ struct Ctl {
         FILE *out, *err;
         TextStyle style; // of out
         bool out_tty, err_tty;
+        unsigned err_width; // where messages are broken; 0: nowhere
         Client client;
         uint64_t deadline_us; // clock_boot_us(); CLIENT_NEVER without --timeout
         bool warned_stale;
+        Buf refused; // the refusals that were printed last
         pid_t pager; // 0: none
 };
 
@@ -83,7 +86,8 @@ typedef struct Patience {
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
 bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 
-// Why nodes do not take a unit, a line each; the first ten unless --full.
+// Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit before is
+// not said again.
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n);
 // The same as an array of objects.
 void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n);
@@ -136,6 +140,8 @@ int verb_uncordon(Ctl *ctl, char **args, size_t n);
 int verb_drain(Ctl *ctl, char **args, size_t n);
 int verb_maintenance(Ctl *ctl, char **args, size_t n);
 int verb_update(Ctl *ctl, char **args, size_t n);
+// Prints the last lines of the units' logs on err, if their nodes tell them soon.
+void ctl_last_words(Ctl *ctl, char **names, size_t n);
 // Begins rollouts one after the other and waits for each. Returns an exit code.
 int ctl_rollouts(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n);
 int verb_rebalance(Ctl *ctl, char **args, size_t n);

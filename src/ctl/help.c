@@ -60,6 +60,10 @@ int verb_help(Ctl *ctl, char **args, size_t n) {
                 return EXIT_OK;
         }
         v = verb_find(args, n, &taken);
+        if (!v && n == 1 && verb_family(args[0])) {
+                help_family(ctl->out, args[0]);
+                return EXIT_OK;
+        }
         if (!v || taken != n) {
                 return ctl_usage(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "", n > 1 ? args[1] : "");
         }

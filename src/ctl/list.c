@@ -115,12 +115,10 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 static void print_legend(Ctl *ctl, const List *l, const char *noun) {
         fprintf(ctl->out, "\n%zu %s%s listed.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s");
         if (l->n_drift > 0)
-                fputs("drift: changed on its node by somebody else; `argosyctl start UNIT` brings it "
-                      "back.\n",
+                fputs("drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n",
                       ctl->out);
         if (l->n_stale > 0)
-                fputs("stale: systemd runs it from an older file; `argosyctl restart UNIT` takes up the new "
-                      "one.\n",
+                fputs("stale: systemd runs an older file of it; `argosyctl restart UNIT` takes up the new.\n",
                       ctl->out);
         if (l->n_errors > 0)
                 fputs("error: `argosyctl status UNIT` says which.\n", ctl->out);

@@ -140,6 +140,10 @@ static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
                 return -EINVAL;
         }
         o->verb = verb_find(words, n, &taken);
+        if (!o->verb && n == 1 && (o->given & OPT_HELP) && verb_family(words[0])) {
+                o->family = words[0];
+                return 0;
+        }
         if (!o->verb) {
                 if (!verb_family(words[0]))
                         (void) buf_printf(why, "unknown verb '%s'", words[0]);

@@ -45,7 +45,8 @@ typedef struct CtlOptions {
         unsigned iterations; // 0: not given
         uint32_t delay_ms;
         TopOrder order;
-        const Verb *verb; // NULL: none was given
+        const Verb *verb;   // NULL: none was given
+        const char *family; // with OPT_HELP: of verbs, instead of one
         char **args;
         size_t n_args;
 } CtlOptions;

@@ -26,7 +26,7 @@ typedef struct Rollout {
         bool told, back;     // something was said; it goes back
         int status;          // of the final response
         bool no_leader;
-        char message[512];
+        char message[512], reason[512]; // of the final response; why it goes back
 } Rollout;
 
 static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -83,7 +83,8 @@ static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 o->told = true;
                 if (*r->message && !o->back) {
                         progress_clear(ctl, &o->progress);
-                        ctl_warn(ctl, "%s goes back: %s", o->name, r->message);
+                        ctl_warn(ctl, "%s goes back to the file of before: %s", o->name, r->message);
+                        snprintf(o->reason, sizeof(o->reason), "%s", r->message);
                         o->back = true;
                         o->most = 0;
                 }
@@ -93,6 +94,15 @@ static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (o->most > 0)
                 progress_draw(ctl, &o->progress, o->most - o->left, 0, o->most);
         return 0;
+}
+
+// The final message without the reason, if that was told when it turned back.
+static const char *news(const Rollout *o) {
+        size_t len = strlen(o->reason);
+
+        if (len == 0 || strncmp(o->message, o->reason, len) != 0 || strncmp(o->message + len, "; ", 2) != 0)
+                return o->message;
+        return o->message + len + 2;
 }
 
 static int leave(Ctl *ctl, const Rollout *o, int error) {
@@ -107,7 +117,7 @@ static int leave(Ctl *ctl, const Rollout *o, int error) {
                 return EXIT_DETACHED;
         }
         if (error == 0 && !o->no_leader)
-                return ctl_fail(ctl, "%s %s: %s", o->progress.verb, o->name, o->message);
+                return ctl_fail(ctl, "%s %s: %s", o->progress.verb, o->name, news(o));
         return ctl_fail(ctl, "%s: %s; it goes on (see argosyctl list-unit-files)", o->name,
                         error == -ETIMEDOUT ? "timed out waiting"
                         : error < 0         ? ctl->client.why
@@ -134,7 +144,8 @@ static int wait_for_end(Ctl *ctl, Rollout *o) {
 
                 o->status = 0;
                 o->told = o->no_leader = false;
-                r = ctl_call(ctl, &request, CALL_PATIENT | (ctl->err_tty ? CALL_TICK : 0), on_progress, o);
+                r = ctl_call(ctl, &request, CALL_PATIENT | CALL_NOTE | (ctl->err_tty ? CALL_TICK : 0), on_progress,
+                             o);
                 progress_clear(ctl, &o->progress);
                 if (r == 0 && o->status == 0)
                         return EXIT_OK;

@@ -10,6 +10,8 @@
 #include "status-text.h"
 #include "str.h"
 
+enum { LABEL_WIDTH = 13 }; // columns of a label with its colon and blank
+
 typedef struct StatusText {
         const Argosy__Response__Status *status;
         const TextStyle *style;
@@ -65,7 +67,20 @@ static void put_coloured(StatusText *t, Colour c, const char *text) {
 
 static void put_label(StatusText *t, const char *label) {
         if (t->error == 0)
-                t->error = buf_printf(t->out, "%11s: ", label);
+                t->error = buf_printf(t->out, "%*s: ", LABEL_WIDTH - 2, label);
+}
+
+// "NODE: TEXT", or the text alone, behind a label; broken into lines as the terminal wants them.
+static void put_wrapped(StatusText *t, const char *node, const char *text, size_t indent) {
+        _cleanup_buf_ Buf clean = {};
+        _cleanup_free_ char *line = NULL;
+
+        if (t->error < 0)
+                return;
+        t->error = -ENOMEM;
+        if (text_append_clean(&clean, node, false) == 0 && buf_append(&clean, ": ", *node ? 2 : 0) == 0 &&
+            text_append_clean(&clean, text, false) == 0 && (line = buf_take_string(&clean)))
+                t->error = buf_append_wrapped(t->out, line, LABEL_WIDTH, indent, t->style->width);
 }
 
 static void put_line(StatusText *t, const char *label, const char *text) {
@@ -123,7 +138,9 @@ static void put_loaded(StatusText *t) {
         }
         if (row->file_stale)
                 put_coloured(t, COLOUR_YELLOW,
-                             " - systemd runs an older file; argosyctl restart takes up the new one");
+                             streq(row->active, "deactivating")
+                                     ? " - from an older file, which is being replaced"
+                                     : " - systemd runs an older file; argosyctl restart takes up the new one");
         put(t, "\n");
 }
 
@@ -158,7 +175,7 @@ static void put_active(StatusText *t) {
         put_label(t, "Active");
         put(t, colour_on(t->style, active_colour(row->active)));
         put_clean(t, *row->active ? row->active : "-");
-        if (*row->sub) {
+        if (*row->sub && !streq(row->sub, row->active)) {
                 put(t, " (");
                 put_clean(t, row->sub);
                 put(t, ")");
@@ -191,14 +208,14 @@ static void put_placement(StatusText *t) {
         }
         if (*s->why || *s->row->error) {
                 put_label(t, "Why");
-                put_coloured(t, COLOUR_RED, *s->why ? s->why : s->row->error);
+                put(t, colour_on(t->style, COLOUR_RED));
+                put_wrapped(t, "", *s->why ? s->why : s->row->error, LABEL_WIDTH);
+                put(t, colour_off(t->style, COLOUR_RED));
                 put(t, "\n");
         }
         for (size_t i = 0; i < s->n_refusals; i++) {
                 put(t, "             ");
-                put_clean(t, s->refusals[i]->node);
-                put(t, ": ");
-                put_clean(t, s->refusals[i]->reason);
+                put_wrapped(t, s->refusals[i]->node, s->refusals[i]->reason, LABEL_WIDTH + 2);
                 put(t, "\n");
         }
 }

@@ -41,6 +41,7 @@ void terminal_init(Ctl *ctl) {
 
         ctl->out_tty = ctl->out == stdout && isatty(STDOUT_FILENO);
         ctl->err_tty = ctl->err == stderr && isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
+        ctl->err_width = ctl->err_tty ? width_of(STDERR_FILENO) : 0;
         ctl->style = (TextStyle){
                 .colour = ctl->out_tty && !env_is_set("NO_COLOR") && !(term && streq(term, "dumb")),
                 .utf8 = streq(nl_langinfo(CODESET), "UTF-8"),

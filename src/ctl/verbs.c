@@ -64,11 +64,11 @@ const Verb verbs[] = {
          verb_manager_detach, "Stop and remove what runs in them, and forget them"},
 
         {"role set", NULL, "ROLE [SETTING=VALUE...]", GROUP_ROLES, 0, 1, ARGS_MAX, verb_role_set,
-         "Say how much of the cluster is for units of a role"},
+         "Set how much a role's units may have"},
         {"role show", NULL, "[ROLE...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_role_show,
          "Show roles and what they have"},
         {"role delete", NULL, "ROLE...", GROUP_ROLES, 0, 1, ARGS_MAX, verb_role_delete,
-         "Forget roles of which no unit is"},
+         "Forget roles that no unit has"},
         {"pool set", NULL, "POOL NODE|KEY=VALUE...", GROUP_ROLES, 0, 2, ARGS_MAX, verb_pool_set,
          "Say which nodes are a pool, for Pool="},
         {"pool show", NULL, "[POOL...]", GROUP_ROLES, OPT_JSON | OPT_NO_LEGEND, 0, ARGS_MAX, verb_pool_show,
@@ -78,7 +78,7 @@ const Verb verbs[] = {
         {"cluster status", NULL, "", GROUP_CLUSTER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_cluster_status,
          "Show members, leader and log"},
         {"cluster token", NULL, "", GROUP_CLUSTER, OPT_TTL | OPT_JSON, 0, 0, verb_cluster_token,
-         "Print a token that lets one host join"},
+         "Print a token with which hosts can join"},
         {"cluster join", NULL, "ADDRESS[:PORT] TOKEN|-", GROUP_CLUSTER, OPT_DISCARD, 2, 2, verb_cluster_join,
          "Make this host a member of another cluster"},
         {"cluster leave", NULL, "", GROUP_CLUSTER, OPT_FORCE, 0, 0, verb_cluster_leave,
@@ -87,15 +87,15 @@ const Verb verbs[] = {
          "Take a host out of the cluster, also a dead one"},
         {"cluster promote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_promote, "Let a host vote"},
         {"cluster demote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_demote,
-         "Let a host vote no longer"},
+         "Let a host no longer vote"},
         {"cluster recover", NULL, "", GROUP_CLUSTER, OPT_YES, 0, 0, verb_cluster_recover,
-         "Offline, most voters gone for good: go on with this host's log"},
+         "Offline: when most voters are gone for good, go on with the log of this host"},
 
         {"counters", NULL, "", GROUP_OTHER, OPT_JSON | OPT_NO_LEGEND, 0, 0, verb_counters,
          "Print what this host's argosyd has counted"},
         {"version", NULL, "", GROUP_OTHER, OPT_JSON, 0, 0, verb_version,
          "Print the versions of argosyctl and argosyd"},
-        {"help", NULL, "[VERB]", GROUP_OTHER, 0, 0, 2, verb_help, "Print this help, or that of a verb"},
+        {"help", NULL, "[VERB]", GROUP_OTHER, 0, 0, 2, verb_help, "Print this help, or that of a verb or family"},
         {"complete", NULL, "", GROUP_HIDDEN, 0, 1, ARGS_MAX, verb_complete,
          "Words for the shells' completions"},
 };
@@ -183,12 +183,32 @@ const OptionInfo *option_info(Option bit) {
         return NULL;
 }
 
+enum { HELP_WIDTH = 80, HELP_VERBS = 39, HELP_OPTIONS = 25 }; // columns: all, and where the explanations begin
+
+// What is explained, and in the second column what it means.
+static void help_line(FILE *f, const char *left, size_t column, const char *text) {
+        _cleanup_buf_ Buf lines = {};
+        bool fits = strlen(left) + 3 <= column;
+
+        if (buf_append_wrapped(&lines, text, column, column, HELP_WIDTH) < 0)
+                return;
+        fprintf(f, "  %-*s%s%*s%.*s\n", fits ? (int) column - 2 : 0, left, fits ? "" : "\n",
+                fits ? 0 : (int) column, "", (int) lines.len, (const char *) lines.data);
+}
+
 static void help_option(FILE *f, const OptionInfo *o) {
         char left[40];
 
         snprintf(left, sizeof(left), "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ?: ' ',
                  o->letter ? ", " : "  ", o->name, o->arg ? "=" : "", o->arg ?: "");
-        fprintf(f, "  %-22s %s\n", left, o->help);
+        help_line(f, left, HELP_OPTIONS, o->help);
+}
+
+static void help_one(FILE *f, const Verb *v) {
+        char left[64];
+
+        snprintf(left, sizeof(left), "%s %s", v->name, v->args);
+        help_line(f, left, HELP_VERBS, v->help);
 }
 
 void help_all(FILE *f) {
@@ -203,14 +223,9 @@ void help_all(FILE *f) {
         fputs("argosyctl [OPTION...] VERB [ARGUMENT...]\n\nOne systemd out of many machines.\n", f);
         for (Group g = 0; g < GROUP_HIDDEN; g++) {
                 fprintf(f, "\n%s:\n", titles[g]);
-                for (size_t i = 0; i < n_verbs; i++) {
-                        char left[64];
-
-                        if (verbs[i].group != g)
-                                continue;
-                        snprintf(left, sizeof(left), "%s %s", verbs[i].name, verbs[i].args);
-                        fprintf(f, "  %-36s %s\n", left, verbs[i].help);
-                }
+                for (size_t i = 0; i < n_verbs; i++)
+                        if (verbs[i].group == g)
+                                help_one(f, &verbs[i]);
         }
         fputs("\nOptions:\n", f);
         for (size_t i = 0; i < n_options; i++)
@@ -227,6 +242,14 @@ void help_verb(FILE *f, const Verb *v) {
         for (size_t i = 0; i < n_options; i++)
                 if ((v->options | OPT_GLOBAL) & option_table[i].bit)
                         help_option(f, &option_table[i]);
+}
+
+void help_family(FILE *f, const char *family) {
+        fprintf(f, "argosyctl %s VERB [ARGUMENT...]\n\n", family);
+        for (size_t i = 0; i < n_verbs; i++)
+                if (second_word(&verbs[i], family))
+                        help_one(f, &verbs[i]);
+        fprintf(f, "\nargosyctl %s VERB --help shows which options a verb takes.\n", family);
 }
 
 static void help_options(FILE *f, char *const *words, size_t n) {

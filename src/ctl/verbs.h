@@ -101,6 +101,8 @@ const Verb *verb_family(const char *word);
 const OptionInfo *option_info(Option bit);
 
 void help_all(FILE *f);
+// The verbs of one family, such as "role".
+void help_family(FILE *f, const char *family);
 void help_verb(FILE *f, const Verb *v);
 // Words for shell completion, one a line. `what`:
 //      verbs        first words of verbs

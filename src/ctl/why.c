@@ -30,15 +30,18 @@ static void json_why(Json *j, const Argosy__Response__Status *s) {
 }
 
 static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
-        _cleanup_buf_ Buf line = {};
+        _cleanup_buf_ Buf line = {}, lines = {};
+        _cleanup_free_ char *text = NULL;
 
         if (text_append_clean(&line, s->row->unit, false) < 0 ||
             (!streq(s->row->node, "-") &&
              (buf_printf(&line, " on ") < 0 || text_append_clean(&line, s->row->node, false) < 0)) ||
             buf_printf(&line, ": ") < 0 ||
-            text_append_clean(&line, *s->why ? s->why : "all is as wanted", false) < 0)
+            text_append_clean(&line, *s->why ? s->why : "all is as wanted", false) < 0 ||
+            !(text = buf_take_string(&line)) ||
+            buf_append_wrapped(&lines, text, 0, MESSAGE_INDENT, ctl->style.width) < 0)
                 return -ENOMEM;
-        fprintf(ctl->out, "%.*s\n", (int) line.len, (const char *) line.data);
+        fprintf(ctl->out, "%.*s\n", (int) lines.len, (const char *) lines.data);
         ctl_refusals(ctl, ctl->out, s->refusals, s->n_refusals);
         return 0;
 }

@@ -457,6 +457,8 @@ int config_load(const ConfigSource *source, Config *ret) {
         return 0;
 }
 
+enum { HELP_WIDTH = 80, HELP_INDENT = 8 };
+
 char *config_describe(bool user) {
         _cleanup_buf_ Buf out = {};
         const char *section = "";
@@ -467,8 +469,9 @@ char *config_describe(bool user) {
                 if (!streq(section, k->section) && buf_printf(&out, "  [%s]\n", k->section) < 0)
                         return NULL;
                 section = k->section;
-                if (buf_printf(&out, "    %s=%-*s %s\n", k->key, (int) (22 - strlen(k->key)),
-                               fallback_of(k, user), k->help) < 0)
+                if (buf_printf(&out, "    %s=%s\n%*s", k->key, fallback_of(k, user), HELP_INDENT, "") < 0 ||
+                    buf_append_wrapped(&out, k->help, HELP_INDENT, HELP_INDENT, HELP_WIDTH) < 0 ||
+                    buf_append(&out, "\n", 1) < 0)
                         return NULL;
         }
         return buf_take_string(&out);

@@ -47,6 +47,7 @@ enum {
         END_DEADLINE_MS = 4000,      // an orderly end takes no longer; the kernel closes the rest
         TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
         DAY_MS = 24 * 3600 * 1000,
+        STATUS_DELAY_MS = 2000,      // how long numbers in our status may be behind
         SLOW_TURN_US = 10000, // a turn of the loop is never to be longer
 };
 
@@ -57,23 +58,42 @@ static const sd_id128_t application_id =
         SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
 
 void daemon_status(Daemon *d) {
-        const char *role = d->leading ? "leader" : d->store ? "voter" : "spare";
-        char name[64];
+        const char *role = d->store ? "Voter" : "Spare";
+        char name[64], units[48];
         size_t n_hosts = 0;
 
         if (d->state)
                 (void) cluster_state_hosts(d->state, &n_hosts);
+        d->told_units = agent_n_units(d->agent);
+        d->told_hosts = n_hosts;
+        snprintf(units, sizeof(units), "%zu unit%s here", d->told_units, d->told_units == 1 ? "" : "s");
         if (d->leading)
-                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %zu units here", n_hosts,
-                                  n_hosts == 1 ? "" : "s", (unsigned long long) d->store_term,
-                                  agent_n_units(d->agent));
+                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %s", n_hosts,
+                                  n_hosts == 1 ? "" : "s", (unsigned long long) d->store_term, units);
         else if (d->known_leader)
-                (void) sd_notifyf(0, "STATUS=%s, the leader is %s; %zu units here", role,
-                                  daemon_host_name(d, d->known_leader, name, sizeof(name)),
-                                  agent_n_units(d->agent));
+                (void) sd_notifyf(0, "STATUS=%s, the leader is %s; %s", role,
+                                  daemon_host_name(d, d->known_leader, name, sizeof(name)), units);
         else
-                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %zu units here", role,
-                                  agent_n_units(d->agent));
+                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %s", role, units);
+}
+
+static void on_status_due(uv_timer_t *timer) {
+        Daemon *d = timer->data;
+
+        if (d->agent && d->end == DAEMON_RUNNING)
+                daemon_status(d);
+}
+
+// The numbers follow a little later: thousands of units may be on their way.
+static void note_status(Daemon *d) {
+        size_t n_hosts = 0;
+
+        if (!d->agent || uv_is_active((uv_handle_t *) &d->status))
+                return;
+        if (d->state)
+                (void) cluster_state_hosts(d->state, &n_hosts);
+        if (agent_n_units(d->agent) != d->told_units || n_hosts != d->told_hosts)
+                uv_timer_start(&d->status, on_status_due, STATUS_DELAY_MS, 0);
 }
 
 // ---- requests of local clients
@@ -311,6 +331,7 @@ static void on_turn_end(uv_prepare_t *prepare) {
         uint64_t took_us = (now_ns - d->turn_end_ns - (idle_ns - d->idle_ns)) / 1000;
         bool first = d->turn_end_ns == 0;
 
+        note_status(d);
         d->turn_end_ns = now_ns;
         d->turn_cpu_ns = cpu_ns;
         d->idle_ns = idle_ns;
@@ -345,13 +366,15 @@ static void open_handles(Daemon *d) {
         uv_timer_init(d->loop, &d->watchdog);
         uv_timer_init(d->loop, &d->deadline);
         uv_timer_init(d->loop, &d->daily);
+        uv_timer_init(d->loop, &d->status);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
-        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d;
+        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d->status.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
         uv_unref((uv_handle_t *) &d->deadline);
         uv_unref((uv_handle_t *) &d->daily);
+        uv_unref((uv_handle_t *) &d->status);
         uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
         uv_unref((uv_handle_t *) &d->turn_end);
         uv_prepare_start(&d->turn_end, on_turn_end);
@@ -363,7 +386,8 @@ static void close_handles(Daemon *d) {
         uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,
                                   (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
                                   (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
-                                  (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle};
+                                  (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle,
+                                  (uv_handle_t *) &d->status};
 
         for (size_t i = 0; i < ELEMENTSOF(handles); i++)
                 uv_close(handles[i], NULL);

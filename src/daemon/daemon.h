@@ -86,7 +86,8 @@ struct Daemon {
         Join *joining;      // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
-        uv_timer_t watchdog, deadline, daily;
+        uv_timer_t watchdog, deadline, daily, status;
+        size_t told_units, told_hosts; // in the status that systemd was told
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
         uint64_t turn_max_us, turn_cpu_max_us;

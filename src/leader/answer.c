@@ -255,7 +255,14 @@ static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits 
 // ------------------------------------------------------------------------------------------------
 // list-unit-files
 
-// How far the wish was carried out, in the words of targets.
+static bool site_has_failed(const Site *s, const Argosy__UnitRecord *r) {
+        const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
+
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (s->error && *s->error) ||
+               (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED);
+}
+
+// How far the wish was carried out, in the words of targets, or that it failed somewhere.
 static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
         const Argosy__UnitRecord *r = e->record;
         const Unit *u = unit_find(l, r->name);
@@ -271,9 +278,12 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                                 continue;
                         if (!is_seen(s))
                                 return "unknown";
-                        if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && s->revision >= r->start_rev)
-                                return "launched";
-                        word = "loaded";
+                        if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || s->revision < r->start_rev)
+                                word = streq(word, "launched") ? word : "loaded";
+                        else if (site_has_failed(s, r))
+                                return "failed";
+                        else
+                                word = "launched";
                 }
         if (u && u->node && node_is_dark(u->node))
                 return "unknown";

@@ -11,6 +11,7 @@
 #include "leader-private.h"
 #include "str.h"
 #include "unit-name.h"
+#include "unit-state.h"
 
 // ------------------------------------------------------------------------------------------------ sites
 
@@ -29,10 +30,6 @@ bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e) {
                                          s->active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING);
 }
 
-static const char *or_else(const char *s, const char *otherwise) {
-        return s && *s ? s : otherwise;
-}
-
 const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
         const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
 
@@ -41,13 +38,13 @@ const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
         if (s->error && *s->error)
                 return s->error;
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                return or_else(result, "failed");
+                return result ? unit_result_phrase(result) : "it failed";
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
             str_has_prefix(s->sub, "auto-restart"))
-                return or_else(result, "failed, systemd is trying again");
+                return result ? unit_result_phrase(result) : "it failed; systemd is trying again";
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
             !record_final_outcome(e->record, s->node->number))
-                return or_else(result, "it ended by itself");
+                return result ? unit_result_phrase(result) : "it ended by itself";
         return NULL;
 }
 

@@ -496,7 +496,6 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret);
 
 // placer-roles.c
 #define ROLE_DEFAULT "default" // of units without Role=; always there
-#define POOL_LABEL "pool"      // key of the label that a pool is
 // Follows the records. 0 or -ENOMEM; -ENOSPC: more roles than can be.
 int placer_on_roles(Leader *l);
 // What a role has: `row` has its name, `record` may be NULL.

@@ -559,11 +559,15 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
         if (!t->response)
                 return -ENOMEM;
-        (void) field_set(
-                &t->response->message,
-                m->promote ? "it becomes a voter when the cluster needs one: voters are one, three of three "
-                             "or more hosts, or five if Voters=5 (see `argosyctl cluster status`)"
-                           : "it stops being a voter as soon as the others can do without it");
+        if (m->promote == is_voter(l, record))
+                (void) field_printf(&t->response->message, "%s is %s already", record->name,
+                                    m->promote ? "a voter" : "no voter");
+        else
+                (void) field_printf(&t->response->message,
+                                    m->promote ? "%s becomes a voter when the cluster needs one more (see "
+                                                 "`argosyctl cluster status`)"
+                                               : "%s stops being a voter as soon as the others can do without it",
+                                    record->name);
         return 1;
 }
 

@@ -212,9 +212,10 @@ static int plan_labels(Leader *l, Ticket *t, Draft *b) {
         int r;
 
         for (size_t i = 0; i < m->n_set; i++)
-                if (!label_is_valid(m->set[i]->key) || !label_is_valid(m->set[i]->value))
-                        return refuse(t, EINVAL, "'%s' is not a label, or its value is not one",
-                                      m->set[i]->key);
+                if (!label_is_valid(m->set[i]->key) || !label_is_valid(m->set[i]->value)) {
+                        ticket_settle(t, response_no_label(m->set[i]));
+                        return 0;
+                }
         host = resolve(l, t, m->node, &node);
         if (!host)
                 return 0;

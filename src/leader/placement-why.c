@@ -3,10 +3,13 @@
 // Why a node does not take a unit. Nothing is kept for this: the rules are looked at again, in an order in
 // which the reason that will stay the longest comes first.
 #include <errno.h>
+#include <inttypes.h>
 
 #include "buf.h"
 #include "placement-private.h"
 #include "str.h"
+
+enum { CORE = 1000 }; // PLACEMENT_CPU of one
 
 static const char *value_text(const Placement *p, uint32_t pair) {
         return strchr(p->pairs[pair].text + strlen(p->keys[p->pairs[pair].key].name), '=') + 1;
@@ -23,7 +26,30 @@ static int add_has(const Placement *p, const PlacedNode *n, uint32_t key, Buf *t
         return r < 0 || found ? r : buf_printf(text, "has no label %s", p->keys[key].name);
 }
 
-// Keys that begin with '@' are not labels for people: "@pool" is "its pool".
+// "is in pool gold", "is in no pool"
+static int add_pools(const Placement *p, const PlacedNode *n, uint32_t key, Buf *text) {
+        int found = 0, r = 0;
+
+        for (uint32_t i = 0; i < n->n_labels && r >= 0; i++)
+                if (p->pairs[n->labels[i]].key == key)
+                        r = buf_printf(text, "%s%s", found++ ? " and " : "is in pool ",
+                                       value_text(p, n->labels[i]));
+        return r < 0 || found ? r : buf_printf(text, "is in no pool");
+}
+
+// Who is in a pool has a label for that, which people know as Pool= only.
+static char *pool_text(const Placement *p, const Term *t, uint32_t node) {
+        _cleanup_buf_ Buf text = {0};
+        int r = buf_printf(&text, "needs pool ");
+
+        for (uint32_t i = 0; i < t->n_values && r >= 0; i++)
+                r = buf_printf(&text, "%s%s", i ? " or " : "", value_text(p, t->values[i]));
+        r = r < 0 ? r : buf_printf(&text, ", ");
+        r = r < 0 ? r : add_pools(p, &p->nodes[node], t->key, &text);
+        return r < 0 ? NULL : buf_take_string(&text);
+}
+
+// Keys that begin with '@' are not labels for people, and mostly come with a reason of their own.
 static char *term_text(const Placement *p, const Term *t, uint32_t node) {
         const char *key = p->keys[t->key].name, *what = *key == '@' ? "" : "label ";
         _cleanup_buf_ Buf text = {0};
@@ -31,6 +57,8 @@ static char *term_text(const Placement *p, const Term *t, uint32_t node) {
 
         if (t->reason)
                 return strdup(t->reason);
+        if (streq(key, PLACEMENT_POOL) && t->op == PLACEMENT_IN)
+                return pool_text(p, t, node);
         key += *key == '@';
         if (t->op == PLACEMENT_EXISTS || t->op == PLACEMENT_NOT_EXISTS)
                 r = buf_printf(&text, "needs %s%s%s", t->op == PLACEMENT_EXISTS ? "" : "no ", what, key);
@@ -102,15 +130,65 @@ static char *conflict_text(const Placement *p, uint32_t unit, uint32_t node, boo
                           p->globs[glob].one_sided ? "Replaces" : "Conflicts", p->globs[glob].text);
 }
 
-static int amount_text(const Placement *p, unsigned resource, int32_t amount, Buf *text) {
-        if (resource == PLACEMENT_CPU)
-                return buf_printf(text, "%d.%03d cores", amount / 1000, abs(amount % 1000));
-        if (resource == PLACEMENT_MEMORY)
-                return buf_printf(text, "%d MiB of memory", amount);
-        return buf_printf(text, "%d of %s", amount, p->resources[resource]);
+typedef struct AmountUnit {
+        const char *word;
+        int32_t amount; // that one of it is
+} AmountUnit;
+
+static const AmountUnit memory_units[] = {{"T", 1 << 20}, {"G", 1 << 10}, {"M", 1}};
+
+// The greatest that the number of MiB is a whole number of: most likely the one of the unit file.
+static const AmountUnit *memory_unit_of(int32_t mib) {
+        const AmountUnit *u = memory_units;
+
+        while (mib % u->amount != 0)
+                u++;
+        return u;
 }
 
-// "needs 4.000 cores, 1.500 of 8.000 are free"; NULL and *ret_is false: there is room.
+// The greatest of which there is one, but none greater than `most`.
+static const AmountUnit *memory_unit_for(int32_t mib, const AmountUnit *most) {
+        while (most->amount > 1 && mib < most->amount)
+                most++;
+        return most;
+}
+
+// "2", "1.5", "0.25", rounded down: what is free never looks like as much as is needed.
+static int number_text(int32_t amount, const AmountUnit *u, Buf *text) {
+        int digits = u->amount == CORE ? 3 : 1, decimals = u->amount == CORE ? CORE : 10;
+        int64_t rest = (int64_t) (amount % u->amount) * decimals / u->amount;
+
+        if (rest == 0)
+                return buf_printf(text, "%d%s", amount / u->amount, u->word);
+        for (; rest % 10 == 0; rest /= 10)
+                digits--;
+        return buf_printf(text, "%d.%0*" PRId64 "%s", amount / u->amount, digits, rest, u->word);
+}
+
+// "needs 4 cores, 1.5 of 8 are free", "needs 900G of memory, 21.1G of 31.2G are free", "needs 2 gpu, has none"
+static int lacks_text(const Placement *p, unsigned resource, int32_t needs, int32_t free, int32_t offers,
+                      Buf *text) {
+        static const AmountUnit one = {"", 1}, core = {"", CORE};
+        bool memory = resource == PLACEMENT_MEMORY;
+        const AmountUnit *u = resource == PLACEMENT_CPU ? &core : memory ? memory_unit_of(needs) : &one;
+        int r;
+
+        r = buf_printf(text, "needs ");
+        r = r < 0 ? r : number_text(needs, u, text);
+        if (r >= 0 && resource == PLACEMENT_CPU)
+                r = buf_printf(text, needs == CORE ? " core" : " cores");
+        else if (r >= 0)
+                r = buf_printf(text, " %s", memory ? "of memory" : p->resources[resource]);
+        if (r < 0 || offers == 0)
+                return r < 0 ? r : buf_printf(text, ", has none");
+        r = buf_printf(text, ", ");
+        r = r < 0 ? r : number_text(free, memory ? memory_unit_for(free, u) : u, text);
+        r = r < 0 ? r : buf_printf(text, " of ");
+        r = r < 0 ? r : number_text(offers, memory ? memory_unit_for(offers, u) : u, text);
+        return r < 0 ? r : buf_printf(text, " %s free", free == u->amount ? "is" : "are");
+}
+
+// What there is too little of. NULL and *ret_is false: there is room.
 static char *room_text(const Placement *p, const PlacedHost *h, const PlacementVector *demand,
                        bool *ret_is) {
         _cleanup_buf_ Buf text = {0};
@@ -122,10 +200,7 @@ static char *room_text(const Placement *p, const PlacedHost *h, const PlacementV
                 if (buf_printf(&text, *ret_is ? "; " : "") < 0)
                         return NULL;
                 *ret_is = true;
-                if (buf_printf(&text, "needs ") < 0 || amount_text(p, i, demand->of[i], &text) < 0 ||
-                    buf_printf(&text, ", free are ") < 0 ||
-                    amount_text(p, i, MAX_OF(h->free.of[i], 0), &text) < 0 ||
-                    buf_printf(&text, " of ") < 0 || amount_text(p, i, h->offers.of[i], &text) < 0)
+                if (lacks_text(p, i, demand->of[i], MAX_OF(h->free.of[i], 0), h->offers.of[i], &text) < 0)
                         return NULL;
         }
         return *ret_is ? buf_take_string(&text) : NULL;

@@ -57,6 +57,7 @@ enum {
         PLACEMENT_SHARE = 1024,         // load of a host that is reserved altogether
         PLACEMENT_UNIT_LOAD = 2,        // load of a unit on a host of size one
 };
+#define PLACEMENT_POOL "pool"      // key of the label that hosts of a pool have
 #define PLACEMENT_NONE UINT32_MAX  // no node, no unit
 #define PLACEMENT_NEVER UINT64_MAX // no time
 

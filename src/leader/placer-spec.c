@@ -215,7 +215,7 @@ int placer_label_node(Placement *p, const PlacerPatterns *patterns, const Cluste
                 labels[n++] = (PlacementLabel){host->labels[i]->key, host->labels[i]->value};
         for (size_t i = 0; i < n_pools; i++)
                 if (pool_has_host(pools[i], host))
-                        labels[n++] = (PlacementLabel){POOL_LABEL, pools[i]->name};
+                        labels[n++] = (PlacementLabel){PLACEMENT_POOL, pools[i]->name};
         for (size_t i = 0; i < patterns->n; i++) {
                 bool matches;
 
@@ -246,7 +246,7 @@ static bool label_matches(const ClusterState *state, const Argosy__HostRecord *h
         bool key = false, value = false;
         size_t n = 0;
         Argosy__PoolRecord *const *pools =
-                streq(match->key, POOL_LABEL) ? cluster_state_pools(state, &n) : NULL;
+                streq(match->key, PLACEMENT_POOL) ? cluster_state_pools(state, &n) : NULL;
 
         for (size_t i = 0; i < n; i++)
                 if (pool_has_host(pools[i], host)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <errno.h>
 
+#include "placement.h"
 #include "request-private.h"
 #include "response.h"
 #include "str.h"
@@ -246,6 +247,20 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
         }
 }
 
+// A pool that it asks for and that nobody has made. NULL: there is none such.
+static const char *unknown_pool(const Planner *p, const UnitOptions *options) {
+        for (size_t i = 0; i < options->n_labels; i++) {
+                const LabelMatch *m = &options->labels[i];
+                bool known = m->op != LABEL_IN || !streq(m->key, PLACEMENT_POOL);
+
+                for (char **v = m->values; !known && *v; v++)
+                        known = cluster_state_find_pool(p->state, *v);
+                if (!known)
+                        return *m->values;
+        }
+        return NULL;
+}
+
 // Chooses the node of a unit that is to be loaded. 1: refused, the result has the reasons.
 static int place(Planner *p, const UnitFile *file, const UnitOptions *options, Argosy__UnitRecord *next,
                  bool changes, Argosy__Response__UnitResult *result) {
@@ -282,7 +297,13 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
         if (changes) // it may not stay where it was
                 next->node = 0;
         if (!found.possible && p->change->verb != ARGOSY__VERB__VERB_STOP) {
-                r = request_fail(result, ENOSPC, "no node of this cluster can take the unit");
+                const char *pool = unknown_pool(p, options);
+
+                result->status = ENOSPC;
+                r = pool ? field_printf(&result->message,
+                                        "there is no pool '%s'; `argosyctl pool set %s NODE...` makes it", pool,
+                                        pool)
+                         : field_set(&result->message, "no node of this cluster can take the unit");
                 return r < 0 ? r : 1;
         }
         if (*result->message)

@@ -5,6 +5,7 @@
 
 #include "response.h"
 #include "str.h"
+#include "unit-file.h"
 
 // Every message begins with the same base; init knows its size from the descriptor.
 static void *message_new(const ProtobufCMessageDescriptor *type) {
@@ -115,6 +116,11 @@ int response_fit(Argosy__Response *r, size_t max) {
 Argosy__Response *response_too_long(size_t bytes) {
         return response_error(E2BIG, "the answer is longer than %d MiB (%zu bytes by now): ask about fewer",
                               ANSWER_BYTES_MAX >> 20, bytes);
+}
+
+Argosy__Response *response_no_label(const Argosy__Label *label) {
+        return response_error(EINVAL, "'%s=%s' is no label: key and value are 1 to %d letters, digits and ._/-",
+                              label->key, label->value, LABEL_MAX);
 }
 
 void *field_grow(void *array, size_t n) {

@@ -26,6 +26,8 @@ Argosy__Response *response_error(int status, const char *format, ...) _printf_(2
 int response_fit(Argosy__Response *r, size_t max);
 // What is said instead of one that is too long.
 Argosy__Response *response_too_long(size_t bytes);
+// It names a label that cannot be one.
+Argosy__Response *response_no_label(const Argosy__Label *label);
 
 // Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
 int field_set(char **field, const char *value);

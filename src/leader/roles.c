@@ -186,7 +186,7 @@ static int check_members(Leader *l, Ticket *t, const Argosy__Request__PoolChange
         }
         for (size_t i = 0; i < m->n_labels; i++)
                 if (!label_is_valid(m->labels[i]->key) || !label_is_valid(m->labels[i]->value)) {
-                        refuse(t, EINVAL, "'%s' is not a label, or its value is not one", m->labels[i]->key);
+                        ticket_settle(t, response_no_label(m->labels[i]));
                         return 1;
                 }
         for (size_t i = 0; i < m->n_hosts; i++)

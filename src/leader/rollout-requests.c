@@ -347,7 +347,7 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
                 return response_error(ECANCELED, "%s: another update or restart has taken its place", name);
         switch (r->phase) {
         case ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNED:
-                return response_error(EIO, "%s; everything has the content of before again", r->reason);
+                return response_error(EIO, "%s; everything has the file of before again", r->reason);
         case ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED:
                 return response_error(EIO, "%s; nothing more is changed", r->reason);
         default:

@@ -7,6 +7,7 @@
 
 #include "rollout-private.h"
 #include "str.h"
+#include "unit-state.h"
 
 void view_done(View *v) {
         free(v->items);
@@ -61,7 +62,7 @@ static void look_at_unit(const Leader *l, const Draft *b, const Argosy__RolloutR
         item->changed = is_changed(r, e->record);
         look_at_site(l, u->node ? site_find(u, u->node) : NULL, e, item);
         if (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED)
-                item->failure = *o->result ? o->result : "failed";
+                item->failure = *o->result ? unit_result_phrase(o->result) : "it failed";
 }
 
 static void view_units(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Group *g,

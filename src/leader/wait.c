@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "str.h"
+#include "unit-state.h"
 #include "wait.h"
 
 static WaitVerdict pending(void) {
@@ -16,8 +17,8 @@ static WaitVerdict failure(int status, const char *message, const char *node) {
         return (WaitVerdict){.done = true, .status = status, .message = message, .node = node};
 }
 
-static const char *or_else(const char *s, const char *otherwise) {
-        return s && *s ? s : otherwise;
+static const char *failed(const char *result) {
+        return result && *result ? unit_result_phrase(result) : "it failed";
 }
 
 static WaitVerdict judge_started(const WaitSite *s) {
@@ -30,14 +31,17 @@ static WaitVerdict judge_started(const WaitSite *s) {
                 // Its job has ended and nothing failed: a one-shot, or a service that had nothing more to
                 // do.
                 if (s->result && *s->result && !streq(s->result, "success"))
-                        return failure(EIO, s->result, s->node);
+                        return failure(EIO, unit_result_phrase(s->result), s->node);
                 return success("");
         case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
-                return failure(EIO, or_else(s->result, "failed"), s->node);
+                return failure(EIO, failed(s->result), s->node);
         case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING:
                 // Between two attempts; whether a later one succeeds is not what was asked.
                 if (s->sub && str_has_prefix(s->sub, "auto-restart"))
-                        return failure(EIO, or_else(s->result, "failed, systemd is trying again"), s->node);
+                        return failure(EIO,
+                                       s->result && *s->result ? unit_result_phrase(s->result)
+                                                               : "it failed; systemd is trying again",
+                                       s->node);
                 return pending();
         default:
                 return pending();
@@ -152,6 +156,13 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
         return v->hosts_unheard ? pending() : success("");
 }
 
+static const char *node_of(const WaitView *v) {
+        for (size_t i = 0; i < v->n_sites; i++)
+                if (v->sites[i].wanted)
+                        return v->sites[i].node;
+        return NULL;
+}
+
 static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         const Argosy__UnitRecord *r = v->record;
         const Argosy__Outcome *o;
@@ -175,7 +186,7 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
                                      .unplaced = true};
         if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && (o = final_outcome(r))) {
                 if (o->kind == ARGOSY__OUTCOME__KIND__FAILED)
-                        return failure(EIO, or_else(o->result, "failed"), NULL);
+                        return failure(EIO, failed(o->result), node_of(v));
                 return success("");
         }
         return judge_all(verb, revision, v);

@@ -50,6 +50,21 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
                          "its file is newer than what runs; `restart` takes it up at once");
 }
 
+// What the node was told and has not done yet, as far as it has said. NULL: nothing.
+static const char *under_way(const Site *s, const Argosy__UnitRecord *r) {
+        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED, heard = s && s->reported;
+
+        if (heard && s->revision >= (launched ? r->start_rev : r->revision))
+                return NULL;
+        if (launched)
+                return r->start_rev && r->restart_rev == r->start_rev ? "it is being restarted"
+                                                                      : "it is being started";
+        if (heard && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+            s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                return "it is being stopped";
+        return "it is being loaded";
+}
+
 // Why it is not as wanted on a node that is to have it.
 static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *n,
                            const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
@@ -73,8 +88,8 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                          room->name);
         else if (s && ordering_why(l, s, ret, REASON_SIZE))
                 return;
-        else if (!s || !s->reported || s->revision < r->start_rev)
-                snprintf(ret, REASON_SIZE, "the node is at it: it has not reported yet");
+        else if (under_way(s, r))
+                snprintf(ret, REASON_SIZE, "%s", under_way(s, r));
         else if (s->error && *s->error)
                 snprintf(ret, REASON_SIZE, "%s", s->error);
         else if (s->drift)

@@ -2,6 +2,7 @@
 #include "unit-state.h"
 
 #include "macro.h"
+#include "str.h"
 
 // Indexed by the numbers of the messages.
 static const char *const load_states[] = {
@@ -71,6 +72,30 @@ Argosy__ActiveState active_state_from_string(const char *word) {
 
         return i < ELEMENTSOF(active_states) ? (Argosy__ActiveState) i
                                              : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+}
+
+const char *unit_result_phrase(const char *result) {
+        static const struct {
+                const char *result, *phrase;
+        } phrases[] = {
+                {"exit-code", "a process of it ended with an error (exit-code)"},
+                {"signal", "a process of it was killed by a signal (signal)"},
+                {"core-dump", "a process of it crashed (core-dump)"},
+                {"timeout", "it took longer than its timeout allows (timeout)"},
+                {"watchdog", "it did not feed its watchdog (watchdog)"},
+                {"oom-kill", "it ran out of memory (oom-kill)"},
+                {"start-limit-hit", "it was started too often in a short time (start-limit-hit)"},
+                {"resources", "systemd could not get what it needs for it (resources)"},
+                {"protocol", "it did not do what its Type= promises (protocol)"},
+                {"exec-condition", "its ExecCondition= says that it is not to run (exec-condition)"},
+        };
+
+        if (!result || !*result)
+                return "systemd does not say why";
+        for (size_t i = 0; i < ELEMENTSOF(phrases); i++)
+                if (streq(result, phrases[i].result))
+                        return phrases[i].phrase;
+        return result;
 }
 
 const char *target_to_string(Argosy__Target target) {

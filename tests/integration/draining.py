@@ -130,7 +130,7 @@ def test_a_plan_says_what_start_then_does_and_why_says_why_not(c: Cluster):
 def test_nonsense_is_refused(c: Cluster):
     c.ctl_fails("cordon n9", saying="there is no node 'n9'")
     c.ctl_fails("label n1 rack", status=2, saying="neither KEY=VALUE nor KEY-")
-    c.ctl_fails("label n1 'r k=1'", saying="not a label")
+    c.ctl_fails("label n1 'r k=1'", saying="'r k=1' is no label")
     c.ctl_fails("drain", status=2)
     c.ctl_fails("drain n1 --deadline=never", status=2, saying="time span")
 

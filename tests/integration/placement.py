@@ -82,12 +82,12 @@ def test_what_is_reserved_is_not_given_twice(c: Cluster):
     c.ctl("label n1 offers/gpu=2")
     c.start("g@{1..2}", options("ReserveResource=gpu"))
     c.submit("late.service", options("ReserveResource=gpu"))
-    c.ctl_fails("start late", saying=("n1: needs 1 of gpu, free are 0 of gpu of 2 of gpu", "n2: "))
+    c.ctl_fails("start late", saying=("n1: needs 1 gpu, 0 of 2 are free", "n2: "))
     c.ctl("stop g@1")
     c.ctl("unload g@1")
     eventually(lambda: at(c, "late") == "n1")
     c.submit("huge.service", options("ReserveMemory=4000G"))
-    c.ctl_fails("start huge", saying=("MiB of memory",))
+    c.ctl_fails("start huge", saying=("n1: needs 4000G of memory, ",))
     c.ctl("label n1 offers/gpu-")
 
 

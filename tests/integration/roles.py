@@ -46,7 +46,7 @@ def test_two_roles_share_a_full_cluster_by_their_weights(c: Cluster):
     c.start("first@{1..9}", options("ReserveResource=slot"))
     for name in ["small", "large"]:
         c.submit(f"{name}@.service", options(f"Role={name}", "ReserveResource=slot"))
-        c.ctl_fails(f"start {name}@{{1..9}}", saying=("needs 1 of slot",))
+        c.ctl_fails(f"start {name}@{{1..9}}", saying=("needs 1 slot, 0 of 3 are free", "  each node as above"))
     assert (role(c, "small")["waiting"], role(c, "large")["waiting"]) == (9, 9)
     for gone in range(1, 10):
         c.ctl(f"destroy first@{gone}")

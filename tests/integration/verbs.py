@@ -122,6 +122,41 @@ def test_one_failing_unit_holds_up_no_other(c: Cluster):
     assert report == {"broken.service": False, "w@1.service": True}
 
 
+def test_a_failed_start_says_where_and_with_the_last_words_of_the_log(c: Cluster):
+    c.submit("bad.service", "[Unit]\nDescription=nothing to do\n[Service]\nUser=root\n")
+    failed = c.ctl_fails("start bad").err
+    node = c.row("bad")["node"]
+    assert f"start bad.service on {node}: " in failed, failed
+    eventually(lambda: "no ExecStart=" in c.ctl_result("start bad").err, what="what systemd says about the file")
+    c.submit("broken.service", BROKEN)
+    c.ctl_fails("start broken", saying="exit-code")
+    assert c.file_row("broken")["state"] == c.file_row("bad")["state"] == "failed"
+    assert c.file_row("broken")["desired"] == "launched"
+
+
+def test_what_is_under_way_is_named(c: Cluster):
+    c.submit("begins.service", STARTS_WHEN_TOLD)
+    c.ctl("start begins --no-block")
+    eventually(lambda: "activating" in c.shown("begins"))
+    node = c.row("begins")["node"]
+    c.ctl_fails("why begins", status=3, saying=f"begins.service on {node}: it is being started")
+    c.let_go(*c.nodes)
+    eventually(lambda: c.shown("begins") == "loaded active exited")
+
+
+def test_the_daemon_tells_systemd_how_many_units_it_has(c: Cluster):
+    n1 = c.node("n1")
+    pin = f"[X-Argosy]\nMachineID={n1.machine_id}\n"
+
+    def status():
+        return n1.run("systemctl show --property StatusText --value argosyd").strip()
+
+    c.start("a b c", SLEEPER + pin)
+    eventually(lambda: status().endswith("; 3 units here"))
+    c.ctl("destroy a b")
+    eventually(lambda: status().endswith("; 1 unit here"))
+
+
 def test_cat_is_byte_for_byte(c: Cluster):
     text = "# \u00e4 comment\n\n[Service]\nExecStart=/bin/sleep \\\n  infinity"
     c.submit("odd.service", text)
@@ -187,6 +222,7 @@ def test_is_active_by_exit_status(c: Cluster):
 def test_version_and_help(c: Cluster):
     assert "argosyctl" in c.ctl("version") and "argosyd" in c.ctl("version")
     assert "list-units" in c.ctl("--help") and "--replace" in c.ctl("start --help")
+    assert "role set ROLE" in c.ctl("help role") and "cluster token" in c.ctl("help cluster")
     assert c.node("n1").run("argosyd --version").startswith("argosyd ")
 
 

@@ -27,6 +27,26 @@ static void gives_its_bytes_away_as_a_string(void **state) {
         free(s);
 }
 
+static void assert_wrapped(const char *text, size_t column, size_t indent, size_t width, const char *expected) {
+        _cleanup_buf_ Buf b = {};
+        _cleanup_free_ char *got = NULL;
+
+        assert_int_equal(buf_append_wrapped(&b, text, column, indent, width), 0);
+        got = buf_take_string(&b);
+        assert_string_equal(got, expected);
+}
+
+static void breaks_lines_between_words(void **state) {
+        assert_wrapped("one two three", 0, 2, 9, "one two\n  three");
+        assert_wrapped("one two three", 0, 2, 6, "one\n  two\n  three");
+        assert_wrapped("one two three", 0, 2, 13, "one two three");
+        assert_wrapped("one two three", 4, 4, 11, "one two\n    three");
+        assert_wrapped("one two three", 0, 0, 0, "one two three");
+        assert_wrapped("far-too-long for it", 0, 1, 5, "far-too-long\n for\n it");
+        assert_wrapped("\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9", 0, 0, 7, "\xc3\xa9t\xc3\xa9 \xc3\xa9t\xc3\xa9"); // 7 characters
+        assert_wrapped("", 0, 0, 7, "");
+}
+
 // RFC 3720 B.4: CRC-32C of 32 zero bytes.
 static void crc_is_castagnolis(void **state) {
         uint8_t zero[32] = {};
@@ -38,6 +58,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(grows_and_shrinks_from_the_front),
                 cmocka_unit_test(gives_its_bytes_away_as_a_string),
+                cmocka_unit_test(breaks_lines_between_words),
                 cmocka_unit_test(crc_is_castagnolis),
         };
 

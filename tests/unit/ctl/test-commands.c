@@ -206,6 +206,39 @@ static void every_failure_is_named_and_the_exit_is_1(void **state) {
                 "argosyctl: start b.service: no such unit\nargosyctl: start a.service: exit-code on n1\n");
 }
 
+static void one_fails_on_a_node(FakeDaemon *d) {
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        char *lines[] = {"n2 systemd[1]: a.service: no ExecStart=.", "n2 a[7]: alas"};
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        reply_change(d, RESULTS({"a.service", .revision = 5}));
+        expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
+        reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "it failed", .node = "n2"}), true);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 && q->status->lines == 3);
+        assert(streq(q->status->names[0], "a.service"));
+        done(q);
+        status.log = lines;
+        status.n_log = 2;
+        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &status;
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void who_fails_on_a_node_has_the_last_word(void **state) {
+        _cleanup_outcome_ Outcome o = run(one_fails_on_a_node, "start a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: start a.service on n2: it failed\n"
+                                   "  n2 systemd[1]: a.service: no ExecStart=.\n"
+                                   "  n2 a[7]: alas\n");
+}
+
 static void results_come_as_json(void **state) {
         _cleanup_outcome_ Outcome o = run(one_fails, "start --json=short a b");
 
@@ -461,7 +494,7 @@ static void a_list_shows_drift_and_its_age(void **state) {
                 "b.service -    -      unknown  -\n"
                 "\n"
                 "2 units listed.\n"
-                "drift: changed on its node by somebody else; `argosyctl start UNIT` brings it back.\n");
+                "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n");
         assert_string_equal(o.err, "Warning: the cluster has no leader at the moment; this is 12s old\n");
 }
 
@@ -883,6 +916,32 @@ static void usage_errors_exit_2(void **state) {
         }
 }
 
+static void a_family_of_verbs_has_help_of_its_own(void **state) {
+        static const char *const lines[] = {"help role", "role --help"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", lines[i]);
+
+                assert_int_equal(o.code, 0);
+                assert_non_null(strstr(o.out, "role set ROLE"));
+                assert_non_null(strstr(o.out, "role delete ROLE"));
+                assert_null(strstr(o.out, "pool set"));
+        }
+}
+
+static void help_fits_a_terminal(void **state) {
+        static const char *const lines[] = {"help", "help cluster", "help restart", "help manager attach",
+                                            "help top"};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", lines[i]);
+
+                for (const char *line = o.out, *end; (end = strchr(line, '\n')); line = end + 1)
+                        if (end - line > 80)
+                                fail_msg("%s: %.*s", lines[i], (int) (end - line), line);
+        }
+}
+
 static void bad_names_never_reach_the_daemon(void **state) {
         _cleanup_outcome_ Outcome o = run_at("/nonexistent/sock", "start we$b"),
                                   p = run_at("/nonexistent/sock", "start ./nothere.service");
@@ -1069,6 +1128,7 @@ int main(void) {
                 cmocka_unit_test(start_is_silent_when_all_is_well),
                 cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
                 cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
+                cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
                 cmocka_unit_test(results_come_as_json),
                 cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
                 cmocka_unit_test(a_wait_survives_daemon_and_leader),
@@ -1093,6 +1153,8 @@ int main(void) {
                 cmocka_unit_test(counters_are_shown_for_people_and_programs),
                 cmocka_unit_test(without_a_daemon_the_path_is_named),
                 cmocka_unit_test(usage_errors_exit_2),
+                cmocka_unit_test(a_family_of_verbs_has_help_of_its_own),
+                cmocka_unit_test(help_fits_a_terminal),
                 cmocka_unit_test(bad_names_never_reach_the_daemon),
                 cmocka_unit_test(top_prints_once_with_rates_for_programs),
                 cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),

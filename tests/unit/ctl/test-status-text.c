@@ -144,7 +144,7 @@ static void failure_drift_and_an_old_file_are_visible(void **state) {
         expect(&e,
                "x job.service\n"
                "     Loaded: loaded - systemd runs an older file; argosyctl restart takes up the new one\n"
-               "     Active: failed (failed) (Result: exit-code) since Thu 2025-11-20 10:05:00 UTC; 5s ago\n"
+               "     Active: failed (Result: exit-code) since Thu 2025-11-20 10:05:00 UTC; 5s ago\n"
                "       Node: n1\n"
                "    Desired: launched (revision 12)\n"
                "      Drift: changed on the node by somebody else; argosyctl start brings it back\n"

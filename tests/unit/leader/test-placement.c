@@ -486,10 +486,42 @@ static void each_node_has_its_reason(void **state) {
         assert_int_equal(n, 6);
         assert_string_equal(why[0].reason, "needs label rack=r1, has rack=r0");
         assert_string_equal(why[1].reason, "conflicts with db1 there (Conflicts=db*)");
-        assert_string_equal(why[3].reason, "needs 1.000 cores, free are 0.500 cores of 4.000 cores");
+        assert_string_equal(why[3].reason, "needs 1 core, 0.5 of 4 are free");
         assert_string_equal(why[5].reason, "the node is being drained");
         placement_refusals_free(why, n);
         done(f);
+}
+
+// The host has 4 cores and 4096 MiB.
+static void assert_lack(PlacementVector taken, PlacementVector needs, const char *expected) {
+        Fixture *f = hosts(1);
+        uint32_t u = add(f, "taken", class_of(f, &(PlacementSpec){.demand = taken}));
+        PlacementRefusal *why;
+        size_t n;
+
+        assert_int_equal(placement_unit_put(f->p, u, f->nodes[0]), 0);
+        u = add(f, "x", class_of(f, &(PlacementSpec){.demand = needs}));
+        assert_int_equal(placement_why(f->p, u, &why, &n), 0);
+        assert_int_equal(n, 1);
+        assert_string_equal(why[0].reason, expected);
+        placement_refusals_free(why, n);
+        done(f);
+}
+
+// In the unit that was most likely written, and what is free never looks like enough.
+static void what_is_lacking_is_told_as_it_was_asked_for(void **state) {
+        enum { G = 1024, T = 1024 * 1024 };
+
+        assert_lack((PlacementVector){{0, 0}}, (PlacementVector){{0, 900 * G}},
+                    "needs 900G of memory, 4G of 4G are free");
+        assert_lack((PlacementVector){{0, 1548}}, (PlacementVector){{0, 100 * T}},
+                    "needs 100T of memory, 2.4G of 4G are free");
+        assert_lack((PlacementVector){{0, 3596}}, (PlacementVector){{0, 1000}},
+                    "needs 1000M of memory, 500M of 4096M are free");
+        assert_lack((PlacementVector){{0, 3 * G + 1}}, (PlacementVector){{0, G}},
+                    "needs 1G of memory, 1023M of 4G are free");
+        assert_lack((PlacementVector){{3750, 0}}, (PlacementVector){{1000, 0}}, "needs 1 core, 0.25 of 4 are free");
+        assert_lack((PlacementVector){{3000, 0}}, (PlacementVector){{1500, 0}}, "needs 1.5 cores, 1 of 4 is free");
 }
 
 // The last choice has used up the fewest, and nobody has looked for them since.
@@ -542,6 +574,7 @@ int main(void) {
                 cmocka_unit_test(in_a_round_that_lets_stay_only_who_was_released_moves),
                 cmocka_unit_test(what_did_not_come_true_is_taken_back),
                 cmocka_unit_test(each_node_has_its_reason),
+                cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
                 cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),
         };
 

@@ -262,7 +262,7 @@ static void when_one_fails_where_it_went_nothing_more_is_moved(void **state) {
         assert_true(a->final);
         assert_int_equal(last(a)->status, EIO);
         assert_string_equal(last(a)->message,
-                            "web@1.service failed on n3, where it was moved: failed; nothing more is moved");
+                            "web@1.service failed on n3, where it was moved: it failed; nothing more is moved");
         assert_int_equal(n_moved(a), 1);
         rig_pass_ms(&g, 5 * START_MS);
         assert_int_equal(units_on(3), 1);

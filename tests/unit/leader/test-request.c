@@ -379,6 +379,14 @@ static void what_no_node_takes_now_waits_for_one(void **state) {
         assert_int_equal(record("db.service")->node, 0);
 }
 
+static void a_pool_that_nobody_made_is_named(void **state) {
+        const Argosy__Response__UnitResult *r =
+                start("a.service", SERVICE "[X-Argosy]\nMachineID=0123456789abcdef0123456789abcdef\nPool=gold\n");
+
+        assert_int_equal(r->status, ENOSPC);
+        assert_non_null(strstr(r->message, "there is no pool 'gold'"));
+}
+
 static void a_global_unit_has_no_node(void **state) {
         start("agent.service", SERVICE "[X-Argosy]\nGlobal=yes\n");
         assert_true(record("agent.service")->global);
@@ -525,6 +533,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(what_no_node_can_ever_take_is_refused_and_not_stored, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(what_no_node_takes_now_waits_for_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_pool_that_nobody_made_is_named, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_global_unit_has_no_node, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_named_twice_is_changed_once, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_unit_that_the_entry_touches_already_waits_for_the_next,

@@ -203,7 +203,7 @@ static void an_update_that_fails_goes_back(void **state) {
         assert_int_equal(watch(a), 1);
         assert_int_equal(last(a)->status, EIO);
         assert_string_equal(last(a)->message,
-                            "web@1.service on n1: failed; everything has the content of before again");
+                            "web@1.service on n1: it failed; everything has the file of before again");
         assert_int_equal(count_running(OLD), N_UNITS);
         assert_true(record_is("web@.service", OLD));
         assert_true(record_is("web@1.service", OLD));
@@ -279,7 +279,7 @@ static void an_update_to_what_was_there_before_is_not_taken_back(void **state) {
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(last(a)->status, EIO);
-        assert_string_equal(last(a)->message, "web@1.service on n1: failed; nothing more is changed");
+        assert_string_equal(last(a)->message, "web@1.service on n1: it failed; nothing more is changed");
         batches = g.batches;
         rig_pass_ms(&g, 10 * HEALTH_MS);
         assert_int_equal(g.batches, batches);

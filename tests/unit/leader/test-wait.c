@@ -79,7 +79,7 @@ static void a_start_that_fails_says_why_and_where(void **state) {
         sites[0].result = "exit-code";
         v = wait_judge(START, 10, &view);
         assert_int_equal(v.status, EIO);
-        assert_string_equal(v.message, "exit-code");
+        assert_string_equal(v.message, "a process of it ended with an error (exit-code)");
         assert_string_equal(v.node, "n1");
         sites[0].active = ACTIVATING;
         sites[0].sub = "auto-restart"; // it may crash for ever: nobody waits for that

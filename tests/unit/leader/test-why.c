@@ -95,7 +95,7 @@ static void it_waits_for_its_end_elsewhere(void **state) {
 static void the_node_is_at_it(void **state) {
         rig_host(&g, 1)->deaf = true;
         rig_change(&g, START, "web.service", SERVICE);
-        assert_why("web.service", "n1", "the node is at it: it has not reported yet");
+        assert_why("web.service", "n1", "it is being started");
 }
 
 static void what_systemd_says(void **state) {
@@ -137,7 +137,7 @@ static void assert_refusal(const char *unit, const char *node, const char *reaso
 
 #define NOWHERE "RequireLabel=nowhere\n"
 
-// Node 1 has disk=hdd, db and its enemies; node 2 has disk=ssd and rack=r1, and offers a gpu; node 3 has
+// Node 1 has disk=hdd, db and its enemies; node 2 has disk=ssd and rack=r1, is in a pool and offers a gpu; node 3 has
 // nothing.
 static const struct Refused {
         const char *options, *node, *reason;
@@ -153,7 +153,10 @@ static const struct Refused {
         {"Manager=user@7\n", "n1", "Manager= names other managers"},
         {"Host=n1\nConflicts=db*\n", "n1", "conflicts with db.service there (Conflicts=db*)"},
         {"Host=n1\n", "n1", "enemy.service there conflicts with it (Conflicts=late*)"},
-        {"Host=n2\nReserveResource=gpu:2\n", "n2", "needs 2 of gpu, free are 1 of gpu of 1 of gpu"},
+        {"Host=n2\nReserveResource=gpu:2\n", "n2", "needs 2 gpu, 1 of 1 is free"},
+        {"Host=n2\nReserveMemory=900G\n", "n2", "needs 900G of memory, has none"},
+        {"Pool=fast slow\n", "n2", "needs pool fast or slow, is in pool gold"},
+        {"Pool=fast\n", "n1", "needs pool fast, is in no pool"},
         {"Host=n2\nSameNodeAs=db.service\n", "n2", "is to be where db.service is, which is not there"},
 };
 
@@ -164,6 +167,7 @@ static void each_demand_that_a_node_does_not_meet(void **state) {
         (void) rig_label(&g, "n2", "disk", "ssd");
         (void) rig_label(&g, "n2", "rack", "r1");
         (void) rig_label(&g, "n2", "offers/gpu", "1");
+        (void) rig_label(&g, "n2", "pool", "gold");
         rig_change(&g, START, "db.service", SERVICE "[X-Argosy]\nHost=n1\n");
         rig_change(&g, START, "enemy.service", SERVICE "[X-Argosy]\nHost=n1\nConflicts=late*\n");
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
@@ -195,7 +199,7 @@ static void its_group_is_to_be_spread(void **state) {
                 rig_change(&g, START, name, NULL);
         }
         assert_refusal("w@4.service", "n1", "rack has 2 of its group there already, another has 1");
-        assert_refusal("w@4.service", "n2", "needs 1 of gpu, free are 0 of gpu of 1 of gpu");
+        assert_refusal("w@4.service", "n2", "needs 1 gpu, 0 of 1 are free");
         assert_refusal("w@4.service", "n3", "needs label rack, has no label rack");
 }
 

@@ -38,11 +38,20 @@ static void what_a_newer_version_says_is_unknown(void **state) {
         assert_int_equal(t, ARGOSY__TARGET__TARGET_LOADED);
 }
 
+static void a_result_is_told_with_a_verb_and_its_word(void **state) {
+        assert_string_equal(unit_result_phrase("exit-code"), "a process of it ended with an error (exit-code)");
+        assert_string_equal(unit_result_phrase("timeout"), "it took longer than its timeout allows (timeout)");
+        assert_string_equal(unit_result_phrase("levitated"), "levitated");
+        assert_string_equal(unit_result_phrase(""), "systemd does not say why");
+        assert_string_equal(unit_result_phrase(NULL), "systemd does not say why");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(states_are_systemds_words),
                 cmocka_unit_test(every_state_is_read_back_from_its_word),
                 cmocka_unit_test(what_a_newer_version_says_is_unknown),
+                cmocka_unit_test(a_result_is_told_with_a_verb_and_its_word),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 //      not
 //                                      given: a failed unit stays as it is
 //      RestartElsewhereDecaySec=SPAN   after this time a failure counts half; 10 min
+//      OutcomeUnknown=keep|rerun       of a one-shot, when nobody can tell whether it ran
 //
 // Refused: what cannot be meant (see failing_finish()), and with CutOff=stop settings of [Service] under
 // which nobody can say when it has certainly stopped.
@@ -48,4 +49,5 @@ typedef struct FailingOptions {
         uint64_t stop_us;           // with cut_off_stop: from being told to stop until it is killed, at most
         unsigned restart_elsewhere; // failures on one node; 0: it is not started again
         uint64_t restart_decay_us;  // half-life of a failure
+        bool rerun_unknown;
 } FailingOptions;

@@ -30,7 +30,9 @@ typedef struct LedgerRecord {
         bool done;                     // its run ended for good with start_rev, without failing
         bool failed;                   // same, by failing
         bool pending;     // a run was promised and not seen yet; invocation_id is that of the run before
+        bool owed;        // same, and systemd certainly does not know of it yet
         bool interrupted; // the run was cancelled by somebody else
+        bool unknown;     // nobody can tell any more what became of the run
 } LedgerRecord;
 
 typedef int (*LedgerEach)(const LedgerRecord *record, void *userdata);

@@ -61,7 +61,7 @@ typedef struct UnitRuntime {
 
 // All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is
 // one object for a unit, one name, and one table in which to find it. Zero until it is watched; only
-// `name` and `runtime` are for others to read, and `other` is the owner's.
+// `name`, `runtime` and `pinned` are for others to read, and `other` is the owner's.
 typedef struct SystemdUnit {
         const char *name; // the owner's, NULL: not watched
         UnitRuntime runtime;
@@ -72,6 +72,8 @@ typedef struct SystemdUnit {
         bool renewed : 1;             // came into memory while it was believed to be there
         bool checked : 1;             // in this round of the check if equal to check_round
         bool later : 1;               // its run is to be looked at when nothing else is to be asked
+        bool pinned : 1;              // see systemd_manager_pin()
+        bool pin_listed : 1;          // its pin, by the ListUnits that is being taken in
         bool other : 1;               // the owner's: not the kind of thing that it mostly watches
 } SystemdUnit;
 
@@ -173,6 +175,13 @@ int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name
 // stops. Jobs of one unit keep their order; a STOP ends a start that is still queued as CANCELED.
 int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind kind, const char *name,
                            SystemdJobDone done, void *userdata);
+
+// Keeps a unit in systemd's memory, or lets go of it: a job of its pin (unit-pin.h), as above, and `done` gets
+// the pin's name. A unit that is pinned is still there when it has ended, and so is its invocation id, whatever
+// becomes of this connection and of this process. SystemdUnit.pinned says whether it is; after a gap that is
+// what systemd says. -ENAMETOOLONG: the unit's name is too long for it.
+int systemd_manager_pin(SystemdManager *m, uint64_t request, const char *unit, bool pin, SystemdJobDone done,
+                        void *userdata);
 
 // Makes systemd read the files of these units, in chunks of SYSTEMD_CHECK_CHUNK. `each` fires once per name:
 // its load state and, unless that is LOADED, systemd's reason. Asked again after a lost connection;

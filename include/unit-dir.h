@@ -17,6 +17,8 @@
 //                                            BindsTo=argosy-guard@SEC.target
 //   DIR/app.target.wants/web.service         -> ../web.service, for WantedBy=, RequiredBy= in [Install]
 //   DIR/www.service                          -> web.service, for Alias=
+//   DIR/argosy-pin@.target                   pins one-shots (unit-pin.h), with the first of them; it goes with
+//   the last unit
 //
 // Files of ours are known from the ledger, never guessed from names. Nothing here is synced: DIR is in /run.
 //

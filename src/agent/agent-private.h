@@ -31,6 +31,8 @@
 #include "unit-dir.h"
 #include "uvx.h"
 
+#define AGENT_UNKNOWN_TEXT "nobody can tell whether it ran to its end while argosyd was away"
+
 enum {
         AGENT_GUARD_NEWS_US = 5 * 1000 * 1000, // what systemd may need to tell that a guard's units go down
         AGENT_PLANS_PER_TURN =
@@ -258,6 +260,8 @@ AgentStepCall *agent_step_call_new(const AgentUnit *u);
 extern const SystemdOps agent_systemd_ops; // userdata: the AgentNode
 void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
                        void *userdata);
+void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult result, const char *error,
+                       void *userdata);
 void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error, void *userdata);
 // Reloads for the step under way, if that still has a reason; owns `call` unless it fails.
 int agent_reload(AgentUnit *u, AgentStepCall *call);
@@ -265,6 +269,8 @@ int agent_reload(AgentUnit *u, AgentStepCall *call);
 AgentUnit *agent_step_find(AgentNode *node, const char *name, uint64_t number);
 // The step of the unit ended. `error` NULL: well. Otherwise it is tried again later.
 void agent_step_done(AgentUnit *u, const char *error);
+// Its start goes without a pin.
+void agent_pin_failed(AgentUnit *u);
 
 // agent-files.c
 typedef enum AgentFileJob { AGENT_FILE_WRITE, AGENT_FILE_LINK, AGENT_FILE_REMOVE } AgentFileJob;
@@ -348,6 +354,3 @@ void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);
 void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel);
 void agent_remote_calls_drop(Agent *a);
 
-// agent-look-back.c
-// Looks into the journal for a run of the unit that nobody watched.
-int agent_look_back(AgentUnit *u);

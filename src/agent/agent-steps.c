@@ -77,7 +77,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->restart_rev = w->restart_rev;
         h->stop_rev = w->stop_rev;
         h->pending = true;
-        h->done = h->failed = h->interrupted = false;
+        h->owed = h->done = h->failed = h->interrupted = h->unknown = false;
         u->unwatched = false;
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
         agent_unit_record(u);
@@ -88,7 +88,7 @@ static void record_owed_run(AgentUnit *u) {
 
         if (u->held.pending)
                 return;
-        u->held.pending = true;
+        u->held.pending = u->held.owed = true;
         if (rt)
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         agent_unit_record(u);
@@ -174,15 +174,13 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
                 record_start(u, res->step);
                 begin_call(u, res->step);
                 break;
+        case PLAN_PIN:
+        case PLAN_UNPIN:
         case PLAN_LOAD:
         case PLAN_STOP:
         case PLAN_RESET_FAILED:
         case PLAN_RELOAD:
                 begin_call(u, res->step);
-                break;
-        case PLAN_LOOK_BACK:
-                begin(u, PLAN_LOOK_BACK);
-                r = agent_look_back(u);
                 break;
         case PLAN_FORGET:
                 forget(u);
@@ -230,10 +228,24 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
 static void note_fulfilled(AgentUnit *u) {
         const UnitRuntime *rt = agent_unit_runtime(u);
 
-        u->held.pending = false;
+        u->held.pending = u->held.owed = false;
         if (rt)
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         u->unwatched = false;
+        agent_unit_record(u);
+}
+
+// Systemd was never told of the run, or nobody can tell what became of it.
+static void note_unseen(AgentUnit *u, bool unknown) {
+        u->held.owed = !unknown;
+        u->unwatched = false;
+        if (unknown) {
+                u->held.pending = false;
+                u->held.interrupted = u->held.unknown = true;
+                u->parsed = true; // or what is said below would be followed by a parse that went well
+                agent_unit_set_error(u, "%s", AGENT_UNKNOWN_TEXT);
+                log_unit(LOG_WARNING, u->name, "%s: %s", u->name, AGENT_UNKNOWN_TEXT);
+        }
         agent_unit_record(u);
 }
 
@@ -241,7 +253,7 @@ static bool is_same_record(const AgentHeld *a, const AgentHeld *b) {
         return a->revision == b->revision && a->start_rev == b->start_rev &&
                a->restart_rev == b->restart_rev && a->stop_rev == b->stop_rev && a->target == b->target &&
                a->done == b->done && a->failed == b->failed && a->pending == b->pending &&
-               a->interrupted == b->interrupted;
+               a->owed == b->owed && a->interrupted == b->interrupted && a->unknown == b->unknown;
 }
 
 // Of a unit that is as it is to be this is said again whenever it is looked at.
@@ -252,10 +264,10 @@ static void note_settled(AgentUnit *u, const PlanWanted *w) {
                 h->done = w->outcome == ARGOSY__OUTCOME__KIND__DONE;
                 h->failed = w->outcome == ARGOSY__OUTCOME__KIND__FAILED;
         } else if (h->start_rev != w->start_rev) {
-                h->done = h->failed = h->interrupted = false;
+                h->done = h->failed = h->interrupted = h->unknown = false;
         }
         if (w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
-                h->pending = false;
+                h->pending = h->owed = false;
         h->target = (uint8_t) w->target;
         h->revision = w->revision;
         h->start_rev = w->start_rev;
@@ -277,6 +289,10 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
         note_judgement(u, res);
         if (res->fulfilled)
                 note_fulfilled(u);
+        if (res->not_begun || res->unknown)
+                note_unseen(u, res->unknown);
+        if (res->fulfilled || res->not_begun || res->unknown)
+                agent_unit_mark(u);
         if (res->joined) {
                 u->held.start_rev = wanted->start_rev;
                 agent_unit_record(u);
@@ -311,6 +327,9 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .links_stale = u->links_stale,
                 .links_stale_since_us = work->links_stale_since_us,
                 .oneshot = content && content->oneshot,
+                .rerun_unknown = content && content->rerun_unknown,
+                .pinned = u->watch.pinned,
+                .pin_failed = u->pin_failed,
                 .unwatched = u->unwatched,
                 .stopping = u->node->stopping,
                 .busy = work->busy,
@@ -354,7 +373,8 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
                 return;
         }
         note(u, &res, wanted);
-        if ((res.step == PLAN_START || res.step == PLAN_RESTART) && agent_together_hold_back(u))
+        if ((res.step == PLAN_PIN || res.step == PLAN_START || res.step == PLAN_RESTART) &&
+            agent_together_hold_back(u))
                 return;
         carry_out(u, &res);
         agent_unit_settle(u);
@@ -377,12 +397,18 @@ static void call_systemd(AgentUnit *u) {
                 r = -ENOMEM;
         else if (u->work->busy == PLAN_RELOAD)
                 r = agent_reload(u, call);
+        else if (u->work->busy == PLAN_PIN || u->work->busy == PLAN_UNPIN)
+                r = systemd_manager_pin(m, u->work->request, u->name, u->work->busy == PLAN_PIN,
+                                        agent_on_pin_done, call);
         else {
                 r = systemd_manager_job_of(m, u->work->request, kinds[u->work->busy], u->name,
                                            agent_on_job_done, call);
                 u->node->n_jobs += r >= 0;
         }
-        if (r < 0) {
+        if (r == -ENAMETOOLONG && u->work->busy == PLAN_PIN) {
+                free(call);
+                agent_pin_failed(u);
+        } else if (r < 0) {
                 free(call);
                 agent_step_done(u, strerror(-r));
         }

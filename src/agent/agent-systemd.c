@@ -222,6 +222,37 @@ void agent_on_job_done(const char *name, SystemdJobKind kind, SystemdJobResult r
         }
 }
 
+// Pins are not the unit's own steps: neither its error nor its back-off is touched.
+static void pin_ended(AgentUnit *u) {
+        u->work->busy = PLAN_NOTHING;
+        agent_unit_mark(u);
+}
+
+void agent_pin_failed(AgentUnit *u) {
+        u->pin_failed = true;
+        pin_ended(u);
+}
+
+void agent_on_pin_done(const char *pin, SystemdJobKind kind, SystemdJobResult result, const char *error,
+                       void *userdata) {
+        _cleanup_free_ AgentStepCall *call = userdata;
+        AgentUnit *u = agent_step_find(call->node, call->name, call->number);
+        bool bad = result != SYSTEMD_JOB_DONE && result != SYSTEMD_JOB_LOST;
+
+        call->node->n_jobs--;
+        if (!u)
+                return;
+        if (bad && kind == SYSTEMD_START && result == SYSTEMD_JOB_NO_UNIT && looks_again(u))
+                return;
+        if (bad)
+                log_unit(LOG_NOTICE, u->name, "%s: %s: %s %s", pin, kind == SYSTEMD_START ? "start" : "stop",
+                         job_result_text(result), error);
+        if (bad && kind == SYSTEMD_START)
+                agent_pin_failed(u);
+        else
+                pin_ended(u);
+}
+
 static void on_reloaded(int error, void *userdata) {
         _cleanup_free_ AgentStepCall *call = userdata;
         AgentUnit *u = agent_step_find(call->node, call->name, call->number);

@@ -18,6 +18,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
                 return;
         s->oneshot = file->oneshot && !file->remain;
         s->spreadable = !file->has_slice && !file->has_weights;
+        s->rerun_unknown = file->failing.rerun_unknown;
         s->links = file->n_install > 0;
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;
@@ -290,7 +291,9 @@ void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret) {
                               .done = h->done,
                               .failed = h->failed,
                               .pending = h->pending,
-                              .interrupted = h->interrupted};
+                              .owed = h->owed,
+                              .interrupted = h->interrupted,
+                              .unknown = h->unknown};
         memcpy(ret->invocation_id, h->invocation_id, sizeof(ret->invocation_id));
         slice_name(h->slice, ret->slice);
 }
@@ -308,7 +311,9 @@ void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec) 
                               .done = record->done,
                               .failed = record->failed,
                               .pending = record->pending,
-                              .interrupted = record->interrupted};
+                              .owed = record->owed,
+                              .interrupted = record->interrupted,
+                              .unknown = record->unknown};
         memcpy(u->held.invocation_id, record->invocation_id, sizeof(u->held.invocation_id));
 }
 

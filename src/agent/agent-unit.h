@@ -31,6 +31,7 @@ typedef struct AgentSpec {
         bool oneshot;         // Type=oneshot without RemainAfterExit=
         bool spreadable;      // no Slice= and no resource weights of its own
         bool cut_off_stop;    // CutOff=stop
+        bool rerun_unknown;   // OutcomeUnknown=rerun
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
         size_t len;
@@ -44,7 +45,7 @@ typedef struct AgentHeld {
         uint8_t invocation_id[16];
         uint16_t slice; // slices.h
         uint8_t target; // Argosy__Target
-        bool from_template : 1, done : 1, failed : 1, pending : 1, interrupted : 1;
+        bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1;
 } AgentHeld;
 
 typedef enum AgentTogether {
@@ -108,6 +109,7 @@ typedef struct AgentUnit {
         bool to_verify : 1; // it replaced other content: that it is what runs is asked after the next start
         bool half_written : 1; // a helper that wrote its files did not say how that ended
         bool looked_again : 1; // at its files, since the last request
+        bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
         bool paced : 1;                                        // `report` is linked in Agent.paced
         bool in_welcome : 1;                                   // mark while a Welcome is taken over

@@ -35,11 +35,6 @@ int journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigne
 // At any time, also from a callback; no callback but `closed` follows.
 void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata);
 
-// Blocks: for the pool. Whether systemd began a start of `unit` in this boot, at or after `since_us` (wall
-// clock), with another invocation than `before` (16 bytes, all zero: any). 1, 0, or negative errno if the
-// journal cannot tell.
-int journal_find_start(uid_t manager, const char *unit, uint64_t since_us, const uint8_t before[16]);
-
 // One message as journalctl's short output has it: "Nov 21 02:10:56 host ident[pid]: text", in local time.
 // `pid` may be NULL. Bytes that are not printable text make it a note about their number. Appends one string
 // for each line of the text, at most `max`; returns how many, or -ENOMEM.

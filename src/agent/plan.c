@@ -56,6 +56,12 @@ static bool is_over(const PlanWanted *w) {
         return w->outcome != ARGOSY__OUTCOME__KIND__NONE;
 }
 
+// Whether a one-shot was about to be started when we went away. That it is pinned says that it is one, also
+// where its content is not known yet.
+static bool may_have_run(const PlanInput *in) {
+        return (in->oneshot || in->pinned) && in->held && in->held->pending && !in->held->owed && in->unwatched;
+}
+
 // Whether the order asks for a run that the record does not know yet.
 static bool asks_for_a_run(const PlanWanted *w, const LedgerRecord *h) {
         return w->start_rev > h->start_rev || w->restart_rev > h->restart_rev;
@@ -100,6 +106,13 @@ static void plan_reload(const PlanInput *in, uint64_t since_us, PlanResult *res)
         }
 }
 
+// What keeps it in memory by our own hand goes before anything needs it to leave. Returns true if that is so.
+static bool let_go(const PlanInput *in, PlanResult *res) {
+        if (in->pinned)
+                res->step = PLAN_UNPIN;
+        return in->pinned;
+}
+
 static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
         if (!in->held)
                 res->step = PLAN_FORGET;
@@ -107,6 +120,8 @@ static void plan_removal(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->step = PLAN_STOP;
         else if (phase == PHASE_FAILED)
                 res->step = PLAN_RESET_FAILED;
+        else if (let_go(in, res))
+                return;
         else if (!in->files_removed)
                 res->step = PLAN_REMOVE;
         else if (in->stale)
@@ -159,7 +174,8 @@ static void plan_replacement(const PlanInput *in, Phase phase, PlanResult *res) 
                 res->owe_run = launched && was_launched(in) && !in->oneshot;
                 return;
         case PHASE_DOWN:
-                res->step = PLAN_WRITE;
+                if (!let_go(in, res))
+                        res->step = PLAN_WRITE;
                 return;
         }
 }
@@ -185,6 +201,8 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
         res->file_stale = in->runtime && in->runtime->loaded;
         if (phase == PHASE_UP && w->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return false; // something else started it: replaced once it is down
+        if (installed && phase == PHASE_DOWN && let_go(in, res))
+                return true;
         if (installed && phase == PHASE_DOWN)
                 plan_reload(in, in->stale_since_us, res);
         else
@@ -215,6 +233,13 @@ static void settle(const PlanInput *in, PlanResult *res) {
                 return;
         }
         res->settled = res->answered = true;
+        if (!in->oneshot || in->wanted->target != ARGOSY__TARGET__TARGET_LAUNCHED || is_over(in->wanted) ||
+            in->held->interrupted)
+                (void) let_go(in, res); // nothing is to be learned any more
+}
+
+static void plan_start(const PlanInput *in, PlanStep step, PlanResult *res) {
+        res->step = in->oneshot && !in->pinned && !in->pin_failed ? PLAN_PIN : step;
 }
 
 static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
@@ -235,24 +260,27 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
                         res->step = PLAN_RESET_FAILED; // also clears the start limit
                 return;
         case PHASE_DOWN:
-                if (in->oneshot && in->held->pending && in->unwatched)
-                        res->step = PLAN_LOOK_BACK;
-                else if (in->links_stale)
+                if (may_have_run(in) && !in->rerun_unknown)
+                        res->unknown = true;
+                else if (in->links_stale && !let_go(in, res))
                         plan_reload(in, in->links_stale_since_us, res);
-                else
-                        res->step = PLAN_START;
+                else if (!in->links_stale)
+                        plan_start(in, PLAN_START, res);
                 return;
         case PHASE_UP:
                 break;
         }
         if (must_restart(in)) {
-                res->step = in->links_stale ? PLAN_RELOAD : PLAN_RESTART;
+                if (in->links_stale)
+                        res->step = PLAN_RELOAD;
+                else
+                        plan_start(in, PLAN_RESTART, res);
         } else if (in->held->pending) {
                 res->fulfilled = true;
                 if (!plan_links(in, res))
                         res->settled = res->answered = !is_activating(in);
         } else if (is_activating(in)) {
-                res->step = PLAN_START; // joins the job that is under way, to know its end
+                plan_start(in, PLAN_START, res); // joins the job that is under way, to know its end
         } else if (!plan_links(in, res)) {
                 res->settled = res->answered = true;
         }
@@ -279,6 +307,16 @@ static void plan_while_busy(const PlanInput *in, PlanResult *res) {
                  hash_equal(&w->spec, &in->held->spec))
                 res->joined = true;
         res->file_stale = starting && !w->remove && !hash_equal(&w->spec, &in->held->spec);
+}
+
+// Before anything of it changes: what systemd knows about a start that we did not see through. Returns true if
+// it knows.
+static bool judge_unseen(const PlanInput *in, Phase phase, PlanResult *res) {
+        if (!may_have_run(in) || (phase != PHASE_DOWN && phase != PHASE_FAILED))
+                return false;
+        res->fulfilled = in->runtime && is_new_run(in);
+        res->not_begun = !res->fulfilled && in->pinned;
+        return res->fulfilled || res->not_begun;
 }
 
 PlanResult plan_unit(const PlanInput *in) {
@@ -309,7 +347,7 @@ PlanResult plan_unit(const PlanInput *in) {
                 res.step = PLAN_STOP;
                 return res;
         }
-        if (plan_file(in, phase, &res))
+        if (judge_unseen(in, phase, &res) || plan_file(in, phase, &res))
                 return res;
         if (in->wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 plan_launched(in, phase, &res);
@@ -331,8 +369,8 @@ const char *plan_step_to_string(PlanStep step) {
                 [PLAN_LOAD] = "load",           [PLAN_RESET_FAILED] = "reset-failed",
                 [PLAN_RELOAD] = "reload",       [PLAN_START] = "start",
                 [PLAN_RESTART] = "restart",     [PLAN_STOP] = "stop",
-                [PLAN_LOOK_BACK] = "look-back", [PLAN_REMOVE] = "remove",
-                [PLAN_FORGET] = "forget",
+                [PLAN_PIN] = "pin",             [PLAN_UNPIN] = "unpin",
+                [PLAN_REMOVE] = "remove",       [PLAN_FORGET] = "forget",
         };
 
         assert((size_t) step < ELEMENTSOF(names));

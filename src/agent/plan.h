@@ -31,6 +31,12 @@
 //   cut off      a unit with CutOff=stop that is down when the node has been cut off for long enough was
 //   stopped
 //                by that, not by hand: it starts again when the node is back. Until then it is left alone.
+//   pin          a one-shot is started only when its pin (unit-pin.h) is there, which keeps it in systemd's memory
+//   until the
+//                cluster knows how it ended, and goes before new content comes. So after a crash of ours
+//                systemd knows what became of a start: a run that is not the one from before the start was it;
+//                pinned without such a run, it did not begin. Should the pin be gone, nobody knows, and the
+//                unit is not run again unless it asks for that (OutcomeUnknown=rerun).
 //   links        of [Install], below units of the system's, are there while the unit is to run, so that
 //                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit
 //                below which links came or went while it was in memory is read again (a reload) before
@@ -62,10 +68,11 @@ typedef enum PlanStep {
         PLAN_LOAD,    // let systemd parse it
         PLAN_RESET_FAILED,
         PLAN_RELOAD,  // daemon-reload: the unit is pinned with old content, or with old links
+        PLAN_PIN,     // let nothing make systemd forget it
+        PLAN_UNPIN,
         PLAN_START,   // record all numbers of the order and `pending`, then start
         PLAN_RESTART, // same, restart
         PLAN_STOP,
-        PLAN_LOOK_BACK, // find out whether a one-shot ran while nobody watched
         PLAN_REMOVE,    // remove the files
         PLAN_FORGET,    // drop the record, report `gone`
 } PlanStep;
@@ -93,6 +100,9 @@ typedef struct PlanInput {
         bool links_stale;           // links below the unit changed after systemd loaded it
         uint64_t links_stale_since_us; // boot time
         bool oneshot;                  // Type=oneshot without RemainAfterExit=
+        bool rerun_unknown;            // OutcomeUnknown=rerun
+        bool pinned;                   // systemd keeps it in memory for us
+        bool pin_failed;               // and it cannot: the start goes without
         bool unwatched;                // a pending run may have ended while we were not there to see it
         bool stopping;                 // the manager is shutting down
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
@@ -107,7 +117,9 @@ typedef struct PlanResult {
         PlanStep step;
         uint64_t wait_until_us;
         bool owe_run;   // with PLAN_STOP: record `pending` first, the unit is to come back with new content
-        bool fulfilled; // the pending run was seen: record that
+        bool fulfilled; // the pending run was seen: record that, and plan again
+        bool not_begun; // systemd never heard of the pending run: record that it is owed, and plan again
+        bool unknown;   // nobody can tell what became of the pending run: record that, and plan again
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)

@@ -16,6 +16,7 @@ typedef enum Key {
         KEY_CUT_OFF_SEC,
         KEY_RESTART_ELSEWHERE,
         KEY_RESTART_DECAY,
+        KEY_OUTCOME_UNKNOWN,
 } Key;
 
 static const char *const keys[FAILING_KEYS] = {
@@ -25,6 +26,7 @@ static const char *const keys[FAILING_KEYS] = {
         [KEY_CUT_OFF_SEC] = "CutOffSec",
         [KEY_RESTART_ELSEWHERE] = "RestartElsewhere",
         [KEY_RESTART_DECAY] = "RestartElsewhereDecaySec",
+        [KEY_OUTCOME_UNKNOWN] = "OutcomeUnknown",
 };
 
 static const FailingOptions defaults = {
@@ -120,6 +122,17 @@ static int parse_restart_decay(FailingOptions *o, const char *path, const IniLin
         return 0;
 }
 
+static int parse_outcome_unknown(FailingOptions *o, const char *path, const IniLine *line, char **ret_why) {
+        static const char *const words[] = {"keep", "rerun"};
+        unsigned word = o->rerun_unknown;
+
+        if (!parse_word(line->value, words, ELEMENTSOF(words), &word))
+                return refuse(ret_why, path, line->line, "OutcomeUnknown=%.64s is neither keep nor rerun",
+                              line->value);
+        o->rerun_unknown = word;
+        return 0;
+}
+
 static void set_default(FailingOptions *o, Key key) {
         switch (key) {
         case KEY_NODE_LOST:
@@ -140,6 +153,9 @@ static void set_default(FailingOptions *o, Key key) {
         case KEY_RESTART_DECAY:
                 o->restart_decay_us = defaults.restart_decay_us;
                 break;
+        case KEY_OUTCOME_UNKNOWN:
+                o->rerun_unknown = defaults.rerun_unknown;
+                break;
         }
 }
 
@@ -148,6 +164,7 @@ int failing_on_option(FailingParser *f, const char *path, const IniLine *line, c
                 [KEY_NODE_LOST] = parse_node_lost,       [KEY_NODE_LOST_DELAY] = parse_delay,
                 [KEY_CUT_OFF] = parse_cut_off,           [KEY_CUT_OFF_SEC] = parse_cut_off_sec,
                 [KEY_RESTART_ELSEWHERE] = parse_restart, [KEY_RESTART_DECAY] = parse_restart_decay,
+                [KEY_OUTCOME_UNKNOWN] = parse_outcome_unknown,
         };
         unsigned key;
 
@@ -279,9 +296,20 @@ static int check_restart(const FailingParser *f, const char *path, const Failing
         return 0;
 }
 
+static int check_outcome(const FailingParser *f, const char *path, const FailingContext *file, char **ret_why) {
+        unsigned line = f->lines[KEY_OUTCOME_UNKNOWN];
+
+        return line && !file->ends
+                       ? refuse(ret_why, path, line,
+                                "OutcomeUnknown= is for Type=oneshot without RemainAfterExit=: of nothing else "
+                                "the outcome is kept")
+                       : 0;
+}
+
 int failing_finish(FailingParser *f, const char *path, const FailingContext *file, char **ret_why) {
         int r = check_node_lost(f, path, file->global, ret_why);
 
         r = r ?: check_restart(f, path, file, ret_why);
+        r = r ?: check_outcome(f, path, file, ret_why);
         return r ?: check_cut_off(f, path, file, ret_why);
 }

@@ -7,7 +7,7 @@
 #include "ini-reader.h"
 #include "macro.h"
 
-enum { FAILING_KEYS = 6 };
+enum { FAILING_KEYS = 7 };
 
 typedef struct FailingParser {
         FailingOptions options;

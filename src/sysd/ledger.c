@@ -8,7 +8,8 @@
 //            4  4  CRC-32C of the payload
 //            8     payload: 0  1  kind: 1 put, 2 forget
 //                           1     forget: the unit's name
-//                  put:     1  1  flags: 1 from_template, 2 done, 4 failed, 8 pending, 16 interrupted
+//                  put:     1  1  flags: 1 from_template, 2 done, 4 failed, 8 pending, 16 interrupted,
+//                                  32 owed, 64 unknown
 //                           2  1  target
 //                           3  1  length of the slice's name
 //                           4 32  spec
@@ -41,6 +42,8 @@ enum {
         FLAG_FAILED = 4,
         FLAG_PENDING = 8,
         FLAG_INTERRUPTED = 16,
+        FLAG_OWED = 32,
+        FLAG_UNKNOWN = 64,
         MAGIC_SIZE = 8,
         HEAD_SIZE = 8,
         PUT_FIXED = 84,
@@ -92,7 +95,8 @@ static uint64_t get_u64(const uint8_t *p) {
 static uint8_t encode_flags(const LedgerRecord *r) {
         return (uint8_t) ((r->from_template ? FLAG_FROM_TEMPLATE : 0) | (r->done ? FLAG_DONE : 0) |
                           (r->failed ? FLAG_FAILED : 0) | (r->pending ? FLAG_PENDING : 0) |
-                          (r->interrupted ? FLAG_INTERRUPTED : 0));
+                          (r->interrupted ? FLAG_INTERRUPTED : 0) | (r->owed ? FLAG_OWED : 0) |
+                          (r->unknown ? FLAG_UNKNOWN : 0));
 }
 
 static size_t encode_put(const LedgerRecord *r, size_t slice_len, size_t name_len, uint8_t *ret) {
@@ -141,6 +145,8 @@ static void decode_put(const Item *item, char *name, LedgerRecord *ret) {
                 .failed = p[1] & FLAG_FAILED,
                 .pending = p[1] & FLAG_PENDING,
                 .interrupted = p[1] & FLAG_INTERRUPTED,
+                .owed = p[1] & FLAG_OWED,
+                .unknown = p[1] & FLAG_UNKNOWN,
                 .target = p[2],
                 .revision = get_u64(p + 36),
                 .start_rev = get_u64(p + 44),

@@ -26,6 +26,7 @@
 
 #include "str.h"
 #include "systemd-manager-private.h"
+#include "unit-pin.h"
 
 static const char *const job_methods[] = {
         [SYSTEMD_START] = "StartUnit",
@@ -56,6 +57,16 @@ static void release_slot(SystemdManager *m, Job *j) {
         m->n_slots--;
 }
 
+static void note_pin(SystemdManager *m, const Job *j) {
+        char unit[UNIT_NAME_MAX + 1];
+        SystemdUnit *w = unit_pin_parse(j->name, unit) ? systemd_manager_find(m, unit) : NULL;
+
+        if (w && j->result == SYSTEMD_JOB_DONE)
+                w->pinned = j->kind == SYSTEMD_START;
+        else if (w && j->kind == SYSTEMD_STOP && j->result != SYSTEMD_JOB_LOST)
+                w->pinned = false; // whoever keeps it there has reasons of his own
+}
+
 // `error` may be NULL.
 static void finish(SystemdManager *m, Job *j, SystemdJobResult result, const char *error) {
         release_slot(m, j);
@@ -64,6 +75,7 @@ static void finish(SystemdManager *m, Job *j, SystemdJobResult result, const cha
         fair_queue_end(j->queue, &j->fair);
         j->state = JOB_FINISHED;
         j->result = result;
+        note_pin(m, j);
         if (error && *error && !j->error)
                 j->error = strdup(error);
         list_unlink(&j->link);
@@ -118,6 +130,16 @@ int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind k
 int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
                         void *userdata) {
         return systemd_manager_job_of(m, 0, kind, name, done, userdata);
+}
+
+int systemd_manager_pin(SystemdManager *m, uint64_t request, const char *unit, bool pin, SystemdJobDone done,
+                        void *userdata) {
+        char name[UNIT_NAME_MAX + 1];
+        int r = unit_pin_name(unit, name);
+
+        return r < 0 ? r
+                     : systemd_manager_job_of(m, request, pin ? SYSTEMD_START : SYSTEMD_STOP, name, done,
+                                              userdata);
 }
 
 // systemd says that the job has ended.

@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "log.h"
 #include "systemd-manager-private.h"
+#include "unit-pin.h"
 
 enum {
         LATER_MAX = 8, // questions about single units in flight for what is known well enough
@@ -384,10 +385,19 @@ static void judge_loss(SystemdManager *m) {
                            LOSS_TRUST);
 }
 
+static void take_pin(SystemdManager *m, const UnitRow *row) {
+        char unit[UNIT_NAME_MAX + 1];
+        SystemdUnit *w = unit_pin_parse(row->name, unit) ? systemd_manager_find(m, unit) : NULL;
+
+        if (w) // with a job it is on its way there, or leaves by our own hand
+                w->pin_listed = row->job || row->facts.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+}
+
 static void take_row(SystemdManager *m, const UnitRow *row) {
         SystemdUnit *w = systemd_manager_find(m, row->name);
         bool changed;
 
+        take_pin(m, row);
         if (row->job)
                 manager_jobs_found(m, row->job);
         if (!w)
@@ -408,6 +418,8 @@ static void sweep(SystemdManager *m) {
                 bool listed = w->listed;
 
                 w->listed = false;
+                w->pinned = w->pin_listed;
+                w->pin_listed = false;
                 if (listed || manager_wanted(w) & WANT_LOADED)
                         continue;
                 m->sync_changes += w->runtime.loaded;

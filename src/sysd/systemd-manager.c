@@ -187,6 +187,7 @@ bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
 }
 
 void manager_apply_unloaded(SystemdManager *m, SystemdUnit *w) {
+        w->pinned = false; // or it would be there
         if (w->runtime.loaded)
                 mark_dirty(m, w, false, true);
         manager_note_change(m, w, unit_runtime_unload(&w->runtime, clock_wall_us()));

@@ -14,6 +14,7 @@
 #include "unit-dropin.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-pin.h"
 
 int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t len) {
         d->changed = true;
@@ -125,6 +126,25 @@ bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const F
         if (want.len == 0)
                 return r == -ENOENT;
         return r == 0 && have.len == want.len && memcmp(have.data, want.data, want.len) == 0;
+}
+
+int unit_dir_put_pin(UnitDir *d) {
+        static const char text[] = UNIT_PIN_TEXT;
+        _cleanup_buf_ Buf have = {};
+        int r;
+
+        if (d->has_pin)
+                return 0;
+        r = file_read(d->fd, UNIT_PIN_FILE, sizeof(text), &have);
+        if (r < 0 || have.len != strlen(text) || memcmp(have.data, text, have.len) != 0)
+                r = unit_dir_put_file(d, UNIT_PIN_FILE, text, strlen(text));
+        d->has_pin = r == 0;
+        return r;
+}
+
+void unit_dir_drop_pin(UnitDir *d) {
+        d->has_pin = false;
+        (void) unit_dir_drop_file(d, UNIT_PIN_FILE);
 }
 
 uint64_t unit_dir_mtime_us(int fd) {

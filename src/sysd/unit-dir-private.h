@@ -71,6 +71,7 @@ struct UnitDir {
         size_t n_slices;
         uint64_t mtime_us; // what we set last, or found
         bool changed;      // since the mtime was set
+        bool has_pin;      // UNIT_PIN_FILE is as it should be
 };
 
 // unit-dir-files.c; names are relative to the directory
@@ -88,6 +89,9 @@ Hash unit_dir_inspect_file(UnitDir *d, const char *name, UnitFile **ret_file);
 // What a content says if anything here depends on it ([Install], CutOff=), else NULL.
 UnitFile *unit_dir_parse(const void *content, size_t len, const char *name);
 bool unit_dir_dropin_is(UnitDir *d, const char *name, const char *slice, const FailingOptions *failing);
+// The file that pins one-shots: written if it is not there; taken away.
+int unit_dir_put_pin(UnitDir *d);
+void unit_dir_drop_pin(UnitDir *d);
 uint64_t unit_dir_mtime_us(int fd);
 void unit_dir_advance_mtime(UnitDir *d);
 

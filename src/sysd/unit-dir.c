@@ -10,6 +10,7 @@
 
 #include "unit-dir-private.h"
 #include "unit-name.h"
+#include "unit-pin.h"
 
 static int copy_dirs(const char *const *dirs, const char *except, char ***ret) {
         size_t n = 0;
@@ -350,6 +351,7 @@ int unit_dir_check(UnitDir *d, const char *name) {
         Entry *e = name_table_find(&d->entries, name);
         Hash spec;
 
+        d->has_pin = false;
         if (!e)
                 return -ENOENT;
         if (is_unknown(e))
@@ -702,7 +704,15 @@ static void end_item(UnitDir *d, UnitDirItem *item) {
         entry_settle(e);
 }
 
+// Without it a one-shot is run all the same: whoever starts it will see that there is none.
+static void put_pin(UnitDir *d, const UnitDirItem *items, size_t n) {
+        for (size_t i = 0; i < n && !d->has_pin; i++)
+                if (!items[i].remove && unit_pin_is_due(items[i].content, items[i].len))
+                        (void) unit_dir_put_pin(d);
+}
+
 void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {
+        put_pin(d, items, n);
         for (size_t i = 0; i < n; i++)
                 items[i].error = items[i].remove ? begin_remove(d, &items[i]) : begin_write(d, &items[i]);
         step(d, items, n, write_dropins);
@@ -719,6 +729,8 @@ void unit_dir_apply(UnitDir *d, UnitDirItem *items, size_t n) {
         }
         for (size_t i = 0; i < n; i++)
                 end_item(d, &items[i]);
+        if (d->entries.count == 0)
+                unit_dir_drop_pin(d);
         if (d->changed)
                 unit_dir_advance_mtime(d);
 }

@@ -259,6 +259,26 @@ def test_a_hostile_user_harms_nobody_else(c: Cluster):
     detach_all(c, node)
 
 
+def test_a_crash_runs_no_one_shot_of_a_user_twice(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    attach(c, node, "user@1001")
+    node.write("/home/u1001/job", "#!/bin/sh\necho ran >>/home/u1001/runs\nwhile [ ! -e /home/u1001/go ]; do sleep 0.05; done\n")
+    node.run("chmod 755 /home/u1001 /home/u1001/job; rm -f /home/u1001/go /home/u1001/runs")
+    c.submit("job.service", "[Service]\nType=oneshot\nLogLevelMax=notice\nExecStart=/home/u1001/job\n[X-Argosy]\nManager=user@1001\n")
+    c.ctl("start --no-block job")
+    eventually(lambda: node.run("cat /home/u1001/runs"))
+    node.run("systemctl kill -s STOP argosyd; systemctl stop --no-block argosyd.socket argosyd.service; systemctl kill -s KILL argosyd")
+    eventually(lambda: node.run("systemctl is-active argosyd || true").strip() in ("inactive", "failed"))
+    node.run("touch /home/u1001/go")
+    eventually(lambda: user_run(node, 1001, "systemctl --user show --value --property=ActiveState job").strip() == "inactive")
+    node.run("systemctl reset-failed argosyd; systemctl start argosyd.socket argosyd.service")
+    eventually(lambda: "has finished" in c.ctl_result("why job").out)
+    assert node.run("cat /home/u1001/runs") == "ran\n", "it was run again"
+    c.ctl("destroy job")
+    detach_all(c, node)
+
+
 def submit(c, name, uid):
     c.submit(f"{name}.service", SLEEPER + f"[X-Argosy]\nManager=user@{uid}\n")
     return name

@@ -17,6 +17,7 @@ typedef struct FakeUnit {
         UnitRuntime rt;
         char *content;
         bool pinned, known;
+        bool held; // by argosy's pin
         SystemdUnit *watched; // or NULL
         unsigned runs;
         unsigned n_wants;
@@ -33,7 +34,9 @@ typedef enum JobKind {
         JOB_RELOAD,
         JOB_INSPECT,
         JOB_GROUP,
-        JOB_OUTDATED
+        JOB_OUTDATED,
+        JOB_PIN,
+        JOB_UNPIN
 } JobKind;
 
 typedef struct Job {
@@ -55,7 +58,7 @@ struct FakePid1 {
         char *dir;
         Map units;
         SystemdManager *manager;
-        bool hold, stopping;
+        bool hold, stopping, refuse_pins;
         unsigned n_jobs, n_reloads, n_groups;
         uint64_t last_invocation;
 };
@@ -94,8 +97,10 @@ static FakeUnit *unit_get(FakePid1 *p, const char *name) {
 
 // To whoever watches it.
 static void show(FakeUnit *u) {
-        if (u->watched && u->known)
-                u->watched->runtime = u->rt;
+        if (!u->watched || !u->known)
+                return;
+        u->watched->runtime = u->rt;
+        u->watched->pinned = u->held;
 }
 
 static char *read_file(FakePid1 *p, const char *name) {
@@ -158,7 +163,7 @@ static void tell(FakePid1 *p, FakeUnit *u) {
 static void collect(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
 
-        if (!u->rt.loaded || u->pinned || u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+        if (!u->rt.loaded || u->pinned || u->held || u->rt.active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 return;
         u->rt.loaded = false;
         u->rt.load = ARGOSY__LOAD_STATE__LOAD_STUB;
@@ -254,6 +259,18 @@ static void job_ended(Job *j, SystemdJobKind kind, SystemdJobResult result) {
         free(j);
 }
 
+static void run_pin(FakePid1 *p, Job *j) {
+        FakeUnit *u = unit_get(p, j->name);
+        bool pin = j->kind == JOB_PIN, well = !pin || !p->refuse_pins;
+
+        u->held = pin && well;
+        if (u->held)
+                load_unit(p, u);
+        show(u);
+        job_ended(j, pin ? SYSTEMD_START : SYSTEMD_STOP, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
+        collect(p, u);
+}
+
 static void run_job(FakePid1 *p, Job *j) {
         FakeUnit *u = unit_get(p, j->name);
         SystemdJobResult result;
@@ -274,6 +291,10 @@ static void run_job(FakePid1 *p, Job *j) {
                 run_stop(p, u);
                 job_ended(j, SYSTEMD_STOP, SYSTEMD_JOB_DONE);
                 collect(p, u);
+                return;
+        case JOB_PIN:
+        case JOB_UNPIN:
+                run_pin(p, j);
                 return;
         case JOB_RESET:
                 job_ended(j, SYSTEMD_RESET_FAILED, SYSTEMD_JOB_DONE); // the reply comes before the signal
@@ -365,6 +386,14 @@ static void manager_run(void *userdata) {
         answer_watches(m);
         if (p->stopping)
                 m->ops.stopping(m->userdata);
+        list_foreach_safe (n, &m->jobs) {
+                Job *j = CONTAINER_OF(n, Job, link);
+
+                if (j->kind != JOB_PIN && j->kind != JOB_UNPIN)
+                        continue;
+                list_unlink(n);
+                run_job(p, j);
+        }
         if (p->hold)
                 return;
         list_splice(&jobs, &m->jobs);
@@ -406,6 +435,11 @@ static void lose(Job *j, SystemdManager *m) {
                 break;
         case JOB_OUTDATED:
                 j->done.outdated(-ECONNRESET, j->userdata);
+                break;
+        case JOB_PIN:
+        case JOB_UNPIN:
+                j->done.job(j->name, j->kind == JOB_PIN ? SYSTEMD_START : SYSTEMD_STOP, SYSTEMD_JOB_LOST, "",
+                            j->userdata);
                 break;
         default:
                 j->done.job(j->name, (SystemdJobKind) (int) j->kind, SYSTEMD_JOB_LOST, "", j->userdata);
@@ -520,6 +554,14 @@ int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name
         return 0;
 }
 
+int systemd_manager_pin(SystemdManager *m, uint64_t request, const char *unit, bool pin, SystemdJobDone done,
+                        void *userdata) {
+        if (!m->connected)
+                return -ENOTCONN;
+        job_new(m, pin ? JOB_PIN : JOB_UNPIN, unit, userdata)->done.job = done;
+        return 0;
+}
+
 int systemd_manager_load(SystemdManager *m, const char *const *names, size_t n, SystemdLoaded each,
                          void *userdata) {
         if (!m->connected)
@@ -627,6 +669,22 @@ void pid1_pin(FakePid1 *p, const char *name) {
         unit_get(p, name)->pinned = true;
 }
 
+void pid1_lose_pin(FakePid1 *p, const char *name) {
+        FakeUnit *u = unit_get(p, name);
+
+        u->held = false;
+        show(u);
+        collect(p, u);
+}
+
+void pid1_refuse_pins(FakePid1 *p) {
+        p->refuse_pins = true;
+}
+
+bool pid1_is_held(FakePid1 *p, const char *name) {
+        return unit_get(p, name)->held;
+}
+
 void pid1_shut_down(FakePid1 *p) {
         p->stopping = true;
         drain_mark(&p->manager->drain);
@@ -634,6 +692,8 @@ void pid1_shut_down(FakePid1 *p) {
 
 void pid1_boot(FakePid1 *p) {
         p->stopping = false;
+        map_foreach (slot, &p->units)
+                pid1_lose_pin(p, ((FakeUnit *) slot->value)->name);
 }
 
 unsigned pid1_runs(FakePid1 *p, const char *name) {
@@ -657,8 +717,11 @@ void pid1_hold_jobs(FakePid1 *p, bool hold) {
 unsigned pid1_n_held(FakePid1 *p) {
         unsigned n = 0;
 
-        list_foreach (l, &p->manager->jobs)
-                n++;
+        list_foreach (l, &p->manager->jobs) {
+                const Job *j = CONTAINER_OF(l, Job, link);
+
+                n += j->kind != JOB_PIN && j->kind != JOB_UNPIN;
+        }
         return n;
 }
 

@@ -25,6 +25,10 @@ void pid1_start(FakePid1 *p, const char *name);
 void pid1_stop(FakePid1 *p, const char *name);
 void pid1_finish(FakePid1 *p, const char *name, bool well); // the main process ends
 void pid1_pin(FakePid1 *p, const char *name);               // stays in memory when inactive
+// What argosy pins, see systemd_manager_pin(). Pins do not wait for pid1_hold_jobs().
+bool pid1_is_held(FakePid1 *p, const char *name);
+void pid1_lose_pin(FakePid1 *p, const char *name);
+void pid1_refuse_pins(FakePid1 *p);
 void pid1_shut_down(FakePid1 *p);
 void pid1_boot(FakePid1 *p);                       // again, in the same memory
 unsigned pid1_runs(FakePid1 *p, const char *name); // how often it was started

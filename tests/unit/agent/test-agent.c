@@ -969,21 +969,9 @@ static void the_leader_gets_the_status_of_a_unit(void **state) {
         assert_string_equal(response->status_reply->properties[0]->key, "Id");
 }
 
-// Takes the place of the one that reads the journal.
-static int journal_says;
-static unsigned n_looks;
-
-int journal_find_start(uid_t manager, const char *unit, uint64_t since_us, const uint8_t before[16]) {
-        assert_string_equal(unit, "job.service");
-        assert_true(since_us > 0 && since_us <= clock_wall_us());
-        n_looks++;
-        return journal_says;
-}
-
 static Order crash_around_a_oneshot(void) {
         Order o = {.name = "job.service", .content = job, .revision = 5, .start = 5};
 
-        n_looks = 0;
         meet_leader(NULL, 0);
         pid1_hold_jobs(pid1, true);
         send_order(o);
@@ -999,12 +987,23 @@ static void a_oneshot_that_ran_unseen_is_not_run_again(void **state) {
         pid1_start(pid1, "job.service"); // systemd had heard of it after all
         pid1_finish(pid1, "job.service", true);
         agent_up();
-        journal_says = 1;
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
         assert_int_equal(pid1_runs(pid1, "job.service"), 1);
-        assert_int_equal(n_looks, 1);
+}
+
+static void a_oneshot_that_failed_unseen_has_failed(void **state) {
+        Order o = crash_around_a_oneshot();
+
+        pid1_hold_jobs(pid1, false);
+        pid1_start(pid1, "job.service");
+        pid1_finish(pid1, "job.service", false);
+        agent_up();
+        meet_leader(&o, 1);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__FAILED);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
 }
 
 static void a_oneshot_that_was_not_started_is_started(void **state) {
@@ -1012,7 +1011,6 @@ static void a_oneshot_that_was_not_started_is_started(void **state) {
 
         pid1_hold_jobs(pid1, false);
         agent_up();
-        journal_says = 0;
         meet_leader(&o, 1);
         loop_until(pid1_runs(pid1, "job.service") == 1);
         pid1_finish(pid1, "job.service", true);
@@ -1024,16 +1022,59 @@ static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         Order o = crash_around_a_oneshot();
 
         pid1_hold_jobs(pid1, false);
+        pid1_lose_pin(pid1, "job.service");
         agent_up();
-        journal_says = -ENODATA;
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5));
         assert_int_equal(pid1_runs(pid1, "job.service"), 0);
         assert_null(report_of("job.service")->outcome);
-        assert_non_null(strstr(report_of("job.service")->error, "cannot tell whether it ran"));
+        assert_non_null(strstr(report_of("job.service")->error, "nobody can tell whether it ran"));
         o.revision = o.start = 6;
         send_order(o);
         loop_until(pid1_runs(pid1, "job.service") == 1);
+}
+
+static void a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so(void **state) {
+        static const char anyway[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nOutcomeUnknown=rerun\n";
+        Order o = {.name = "job.service", .content = anyway, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        pid1_hold_jobs(pid1, true);
+        send_order(o);
+        loop_until(pid1_n_held(pid1) == 1);
+        agent_down();
+        pid1_hold_jobs(pid1, false);
+        pid1_lose_pin(pid1, "job.service");
+        agent_up();
+        meet_leader(&o, 1);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+}
+
+static void a_oneshot_is_let_go_when_the_cluster_knows(void **state) {
+        Order o = {.name = "job.service", .content = job, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+        pid1_finish(pid1, "job.service", true);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_true(pid1_is_held(pid1, "job.service"));
+        o.outcome = ARGOSY__OUTCOME__KIND__DONE;
+        send_order(o);
+        loop_until(!pid1_is_held(pid1, "job.service"));
+        assert_null(pid1_content(pid1, "job.service"));
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
+}
+
+static void a_oneshot_runs_also_where_it_cannot_be_pinned(void **state) {
+        Order o = {.name = "job.service", .content = job, .revision = 5, .start = 5};
+
+        pid1_refuse_pins(pid1);
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(pid1_runs(pid1, "job.service") == 1);
+        pid1_finish(pid1, "job.service", true);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
 }
 
 static void a_second_start_of_a_running_oneshot_joins_the_first(void **state) {
@@ -1128,6 +1169,10 @@ int main(void) {
                 WORLD_TEST(a_oneshot_that_ran_unseen_is_not_run_again),
                 WORLD_TEST(a_oneshot_that_was_not_started_is_started),
                 WORLD_TEST(a_oneshot_of_which_nobody_knows_waits_for_a_decision),
+                WORLD_TEST(a_oneshot_that_failed_unseen_has_failed),
+                WORLD_TEST(a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so),
+                WORLD_TEST(a_oneshot_is_let_go_when_the_cluster_knows),
+                WORLD_TEST(a_oneshot_runs_also_where_it_cannot_be_pinned),
                 WORLD_TEST(a_second_start_of_a_running_oneshot_joins_the_first),
                 WORLD_TEST(a_soft_reboot_starts_what_was_launched_again),
                 WORLD_TEST(leaving_the_cluster_leaves_no_trace),

@@ -24,17 +24,18 @@ typedef struct Row {
         bool no_order, remove, loaded_only, new_content, over;
         unsigned start, restart, stop; // 0: the default
         // the record
-        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted;
+        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted, owed;
         // the world
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
+        bool pinned, pin_failed, rerun;
         bool cut_off, was_cut_off, drifted;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, joined, fulfilled, settled, answered, drift, file_stale, refused, cut_short;
+        bool owe_run, joined, fulfilled, not_begun, unknown, settled, answered, drift, file_stale, refused, cut_short;
         Argosy__Outcome__Kind outcome;
 } Row;
 
@@ -92,6 +93,7 @@ static PlanResult outcome_of(const Row *row) {
                 .failed = row->failed_before,
                 .pending = row->pending,
                 .interrupted = row->interrupted,
+                .owed = row->owed,
         };
         PlanInput in = {
                 .wanted = row->no_order ? NULL : &wanted,
@@ -107,6 +109,9 @@ static PlanResult outcome_of(const Row *row) {
                 .links_stale_since_us = row->pinned_long ? now_us - PLAN_UNLOAD_GRACE_US : now_us - 1000,
                 .parsed = !row->not_parsed && !row->no_record,
                 .oneshot = row->oneshot,
+                .rerun_unknown = row->rerun,
+                .pinned = row->pinned,
+                .pin_failed = row->pin_failed,
                 .unwatched = row->unwatched,
                 .stopping = row->shutdown,
                 .busy = row->busy,
@@ -133,6 +138,8 @@ static void check_row(const Row *row) {
         if (res.field != row->field) \
         fail_msg("%s: " #field " is %i", row->story, (int) res.field)
         CHECK(owe_run);
+        CHECK(not_begun);
+        CHECK(unknown);
         CHECK(cut_short);
         CHECK(joined);
         CHECK(fulfilled);
@@ -212,9 +219,10 @@ static void a_restart_is_a_number(void **state) {
                 {"the same restart again", .restart = 5, .is = ACTIVE, .settled = true},
                 {"placed here for the first time: old restarts are not repeated", .written_only = true,
                  .restart = 6, .is = GONE, .step = PLAN_START},
-                {"a finished one-shot", .restart = 6, .oneshot = true, .done = true, .is = GONE,
+                {"a finished one-shot", .restart = 6, .oneshot = true, .done = true, .is = DEAD, .pinned = true,
                  .step = PLAN_START},
-                {"a running one-shot", .restart = 6, .oneshot = true, .is = STARTING, .step = PLAN_RESTART},
+                {"a running one-shot", .restart = 6, .oneshot = true, .is = STARTING, .pinned = true,
+                 .step = PLAN_RESTART},
         };
 
         CHECK_ROWS(rows);
@@ -259,7 +267,7 @@ static void only_oneshots_end_for_good(void **state) {
                 {"a one-shot that somebody cancelled", .oneshot = true, .interrupted = true, .is = GONE,
                  .settled = true, .drift = true},
                 {"a one-shot runs", .oneshot = true, .is = STARTING, .settled = true},
-                {"asked for again", .oneshot = true, .done = true, .start = 8, .is = GONE,
+                {"asked for again", .oneshot = true, .done = true, .start = 8, .is = DEAD, .pinned = true,
                  .step = PLAN_START},
                 {"a service that ended by itself is drift, not done", .is = GONE, .settled = true,
                  .drift = true},
@@ -314,9 +322,6 @@ static void a_crash_between_any_two_steps_starts_once(void **state) {
                  .is = FAILED, .step = PLAN_RESET_FAILED},
                 {"restart recorded, the old run is still up", .pending = true, .unwatched = true,
                  .is = ACTIVE, .step = PLAN_RESTART},
-                {"a one-shot may have run unseen", .pending = true, .unwatched = true, .oneshot = true,
-                 .is = GONE, .step = PLAN_LOOK_BACK},
-                {"it did not", .pending = true, .oneshot = true, .is = GONE, .step = PLAN_START},
                 {"a one-shot that ended while nobody watched", .unwatched = true, .oneshot = true,
                  .is = GONE, .settled = true, .outcome = DONE},
                 {"nobody leads: nothing is done", .no_order = true, .pending = true, .unwatched = true,
@@ -325,6 +330,65 @@ static void a_crash_between_any_two_steps_starts_once(void **state) {
                  .new_content = true, .is = GONE, .step = PLAN_WRITE},
                 {"stopped for new content, written, not started", .pending = true, .unwatched = true,
                  .is = GONE, .step = PLAN_START},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void a_one_shot_is_pinned_until_its_outcome_is_known(void **state) {
+        static const Row rows[] = {
+                {"to be started: pinned first", .oneshot = true, .is = GONE, .start = 8, .step = PLAN_PIN},
+                {"pinned: started", .oneshot = true, .is = DEAD, .start = 8, .pinned = true,
+                 .step = PLAN_START},
+                {"systemd does not take the pin: started all the same", .oneshot = true, .is = GONE,
+                 .start = 8, .pin_failed = true, .step = PLAN_START},
+                {"a restart while it runs", .oneshot = true, .is = STARTING, .restart = 6,
+                 .step = PLAN_PIN},
+                {"nothing else is pinned", .is = GONE, .start = 8, .step = PLAN_START},
+                {"it runs", .oneshot = true, .is = STARTING, .pinned = true, .settled = true},
+                {"it has ended, and the cluster does not know yet", .oneshot = true, .is = DEAD,
+                 .pinned = true, .settled = true, .outcome = DONE},
+                {"the cluster knows: let go", .oneshot = true, .is = DEAD, .pinned = true, .over = true,
+                 .done = true, .settled = true, .outcome = DONE, .step = PLAN_UNPIN},
+                {"somebody cancelled it: nothing is to be learned", .oneshot = true, .is = DEAD,
+                 .pinned = true, .interrupted = true, .settled = true, .drift = true, .step = PLAN_UNPIN},
+                {"stopped: let go", .oneshot = true, .is = DEAD, .pinned = true, .loaded_only = true,
+                 .was_loaded_only = true, .settled = true, .step = PLAN_UNPIN},
+                {"new content: let go before it is written", .oneshot = true, .is = DEAD, .pinned = true,
+                 .new_content = true, .file_stale = true, .step = PLAN_UNPIN, .outcome = DONE},
+                {"to be removed: let go before the files go", .oneshot = true, .is = DEAD, .pinned = true,
+                 .remove = true, .step = PLAN_UNPIN},
+                {"links are to be read again: let go instead of a reload", .oneshot = true, .is = DEAD,
+                 .pinned = true, .start = 8, .links_stale = true, .pinned_long = true, .step = PLAN_UNPIN},
+        };
+
+        CHECK_ROWS(rows);
+}
+
+static void after_a_crash_systemd_knows_whether_a_one_shot_ran(void **state) {
+        static const Row rows[] = {
+                {"it ran and ended", .pending = true, .unwatched = true, .oneshot = true, .pinned = true,
+                 .is = DEAD, .other_run = true, .fulfilled = true},
+                {"it ran and failed", .pending = true, .unwatched = true, .oneshot = true, .pinned = true,
+                 .is = FAILED, .other_run = true, .fulfilled = true},
+                {"also if new content has come meanwhile", .pending = true, .unwatched = true,
+                 .oneshot = true, .pinned = true, .is = DEAD, .other_run = true, .new_content = true,
+                 .fulfilled = true},
+                {"and while nobody has said yet that it is one", .pending = true, .unwatched = true,
+                 .pinned = true, .is = DEAD, .other_run = true, .fulfilled = true},
+                {"it did not begin", .pending = true, .unwatched = true, .oneshot = true, .pinned = true,
+                 .is = DEAD, .not_begun = true},
+                {"which was recorded before its pin went for new content", .pending = true, .owed = true,
+                 .unwatched = true, .oneshot = true, .is = GONE, .step = PLAN_PIN},
+                {"the pin is gone: nobody knows", .pending = true, .unwatched = true, .oneshot = true,
+                 .is = GONE, .unknown = true},
+                {"the pin is gone, but something else has kept it", .pending = true, .unwatched = true,
+                 .oneshot = true, .is = DEAD, .other_run = true, .fulfilled = true},
+                {"nobody knows, and it may run again", .pending = true, .unwatched = true, .oneshot = true,
+                 .rerun = true, .is = GONE, .step = PLAN_PIN},
+                {"what we watched all the time is no question", .pending = true, .oneshot = true,
+                 .is = GONE, .step = PLAN_PIN},
+                {"nor is a service", .pending = true, .unwatched = true, .is = GONE, .step = PLAN_START},
         };
 
         CHECK_ROWS(rows);
@@ -495,6 +559,8 @@ int main(void) {
                 cmocka_unit_test(only_oneshots_end_for_good),
                 cmocka_unit_test(a_unit_that_was_stopped_when_cut_off_starts_again),
                 cmocka_unit_test(a_crash_between_any_two_steps_starts_once),
+                cmocka_unit_test(a_one_shot_is_pinned_until_its_outcome_is_known),
+                cmocka_unit_test(after_a_crash_systemd_knows_whether_a_one_shot_ran),
                 cmocka_unit_test(new_content_needs_a_unit_that_left_memory),
                 cmocka_unit_test(units_of_the_system_have_links_to_what_is_to_run),
                 cmocka_unit_test(a_target_sees_its_new_links_when_it_starts),

@@ -118,6 +118,7 @@ static const struct {
         {"RestartElsewhereDecaySec",
          {"0", "-1", "31d", "0.5s", "nan", "soon"},
          "is not a time span from 1s"},
+        {"OutcomeUnknown", {"maybe", "yes", "Keep"}, "is neither keep nor rerun"},
         {"CutOff", {"maybe", "yes", "Stop"}, "is neither keep nor stop"},
         {"CutOffSec", {"-1", "0.5s", "2d", "25h", "nan", "soon"}, "is not a time span of whole seconds"},
 };

@@ -411,6 +411,7 @@ static void contradictions_about_what_goes_wrong_are_refused_with_their_line(voi
                  ":3: RestartElsewhere= and NodeLost=never exclude"},
                 {"[Service]\nType=oneshot\nExecStart=/x\n[X-Argosy]\nRestartElsewhere=3\n",
                  ":5: RestartElsewhere= is not for Type=oneshot"},
+                {"[X-Argosy]\nOutcomeUnknown=rerun\n", ":2: OutcomeUnknown= is for Type=oneshot"},
                 {"[X-Argosy]\nCutOff=perhaps\n", ":2: CutOff=perhaps is neither"},
                 {"[X-Argosy]\nCutOffSec=5\n", ":2: CutOffSec= means nothing without CutOff=stop"},
                 {"[X-Argosy]\nCutOff=keep\nCutOffSec=5\n", ":3: CutOffSec= means nothing"},

@@ -206,6 +206,43 @@ static void the_first_sync_tells_of_all_that_is_watched(void **state) {
         assert_int_equal(fake_systemd_calls(fake, "ListUnits"), 1);
 }
 
+static void on_pin(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
+                   void *userdata) {
+        *(int *) userdata = (int) result;
+}
+
+static bool is_pinned(const char *unit) {
+        return systemd_manager_find(manager, unit)->pinned;
+}
+
+static void a_pin_is_a_job_and_the_listing_tells_of_it(void **state) {
+        int result = -1;
+
+        fake_systemd_add(fake, "job.service", FAKE_ENDS);
+        fake_systemd_add(fake, "argosy-pin@job.service.target", FAKE_RUNS);
+        fake_systemd_add(fake, "argosy-pin@.target", FAKE_RUNS); // pins nothing
+        fake_systemd_set(fake, "argosy-pin@.target", "active", "active", NULL);
+        open_synced();
+        watch_unit(manager, "job.service");
+        assert_int_equal(systemd_manager_pin(manager, 0, "job.service", true, on_pin, &result), 0);
+        assert_false(is_pinned("job.service"));
+        fake_systemd_set(fake, "job.service", "activating", "start", NULL); // stays in memory
+        loop_until(result == SYSTEMD_JOB_DONE);
+        assert_true(is_pinned("job.service"));
+        fake_systemd_cut(fake);
+        fake_systemd_set(fake, "argosy-pin@job.service.target", "inactive", "dead", NULL);
+        loop_until(n_synced == 2);
+        assert_false(is_pinned("job.service")); // somebody has stopped it
+        fake_systemd_cut(fake);
+        fake_systemd_set(fake, "argosy-pin@job.service.target", "active", "active", NULL);
+        loop_until(n_synced == 3);
+        assert_true(is_pinned("job.service"));
+        result = -1;
+        assert_int_equal(systemd_manager_pin(manager, 0, "job.service", false, on_pin, &result), 0);
+        loop_until(result == SYSTEMD_JOB_DONE);
+        assert_false(is_pinned("job.service"));
+}
+
 static void a_name_has_one_watcher(void **state) {
         SystemdUnit second = {};
         const SystemdUnit *first;
@@ -1035,6 +1072,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
                 T(the_first_sync_tells_of_all_that_is_watched),
                 T(a_name_has_one_watcher),
+                T(a_pin_is_a_job_and_the_listing_tells_of_it),
                 T(a_watched_name_is_asked_for_without_loading_it),
                 T(a_start_ends_when_the_unit_is_up),
                 T(a_failed_start_tells_the_state_first),

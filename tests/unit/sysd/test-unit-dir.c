@@ -10,6 +10,7 @@
 #include "fileio.h"
 #include "str.h"
 #include "unit-dir.h"
+#include "unit-pin.h"
 
 static UnitDir *d;
 
@@ -134,6 +135,23 @@ static void removal_leaves_nothing(void **state) {
         assert_int_equal(count_files("units"), 0);
         assert_int_equal(remove_one("w@3.service"), 0);
         assert_false(unit_dir_find(d, "w@3.service", NULL));
+}
+
+static void the_file_that_pins_comes_with_the_first_one_shot(void **state) {
+        static const char job[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n";
+
+        assert_int_equal(write_one("web.service", "x", false, NULL), 0);
+        assert_false(exists("units/argosy-pin@.target"));
+        assert_int_equal(write_one("job.service", job, false, NULL), 0);
+        assert_file("units/argosy-pin@.target", UNIT_PIN_TEXT);
+        put_foreign("units/argosy-pin@.target", "[Unit]\n");
+        assert_int_equal(unit_dir_check(d, "job.service"), 0);
+        assert_int_equal(write_one("job.service", job, false, NULL), 0);
+        assert_file("units/argosy-pin@.target", UNIT_PIN_TEXT);
+        assert_int_equal(remove_one("job.service"), 0);
+        assert_true(exists("units/argosy-pin@.target")); // there may be another
+        assert_int_equal(remove_one("web.service"), 0);
+        assert_int_equal(count_files("units"), 0);
 }
 
 #define GUARDED "[Service]\nExecStart=/bin/true\n[X-Argosy]\nCutOff=stop\nCutOffSec=7\n"
@@ -610,6 +628,8 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
                 T(a_unit_has_a_file_and_a_dropin),
                 T(removal_leaves_nothing),
+                T(the_file_that_pins_comes_with_the_first_one_shot),
+                T(the_file_that_pins_comes_with_the_first_one_shot),
                 T(a_unit_that_stops_when_cut_off_is_bound_to_its_guard),
                 T(dropins_of_others_stay),
                 T(sockets_are_not_ordered_behind_the_daemon),

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A one-shot runs once for each start, whatever becomes of argosyd meanwhile, and how it ended is known to everybody."""
+
+import time
+
+from lib import PATIENT, Cluster, eventually, main
+
+# Leaves a line for every run, waits for /root/go, and ends as /root/ends says. systemd notes nothing of its start in the journal.
+JOB = "#!/bin/sh\necho $1 >>/root/runs\nwhile [ ! -e /root/go ]; do sleep 0.05; done\n. /root/ends\n"
+QUIET = "[Service]\nType=oneshot\nLogLevelMax=notice\nExecStart=/root/job %n\n"
+PINS = "systemctl list-units --all --plain --no-legend 'argosy-pin@*'"
+
+
+def prepare(c, ends="exit 0"):
+    for node in c.nodes:
+        node.write("/root/job", JOB)
+        node.write("/root/ends", ends + "\n")
+        node.run("chmod +x /root/job")
+
+
+def kill_argosyd(node):
+    """As a crash, but it is not back before somebody starts it."""
+    node.run("systemctl kill -s STOP argosyd; systemctl stop --no-block argosyd.socket argosyd.service; systemctl kill -s KILL argosyd")
+    eventually(lambda: node.run("systemctl is-active argosyd || true").strip() in ("inactive", "failed"))
+
+
+def start_argosyd(node):
+    node.run("systemctl reset-failed argosyd.socket argosyd.service || true; systemctl start argosyd.socket argosyd.service")
+
+
+def state_of(node, unit):
+    return node.run(f"systemctl show --value --property=ActiveState {unit}").strip()
+
+
+def begin(c, unit, text=QUIET):
+    """Starts it; returns the node on which it runs."""
+    c.submit(f"{unit}.service", text)
+    c.ctl(f"start --no-block {unit}")
+    eventually(lambda: c.runs(unit) == 1)
+    return next(node for node in c.nodes if node.path("/root/runs").exists())
+
+
+def crash_around(c, unit, text=QUIET, meanwhile=None):
+    """The unit runs, argosyd is killed there, the unit ends, argosyd is back."""
+    node = begin(c, unit, text)
+    kill_argosyd(node)
+    node.run("touch /root/go")
+    eventually(lambda: state_of(node, unit) in ("inactive", "failed"))
+    if meanwhile:
+        meanwhile(node)
+    start_argosyd(node)
+    c.wait_online()
+    return node
+
+
+def test_a_crash_of_argosyd_runs_no_one_shot_twice(c: Cluster):
+    prepare(c)
+    node = crash_around(c, "job")
+    eventually(lambda: "has finished" in c.ctl_result("why job").out)
+    assert c.runs("job") == 1, "it was run again"
+    eventually(lambda: node.run(PINS) == "")
+    assert c.shown("job") == "loaded inactive dead"
+
+
+def test_a_one_shot_that_failed_meanwhile_has_failed(c: Cluster):
+    prepare(c, "exit 3")
+    node = crash_around(c, "job")
+    eventually(lambda: "failed" in c.ctl_result("why job").out + c.ctl_result("why job").err)
+    assert c.runs("job") == 1 and state_of(node, "job") == "failed"
+    node.run("truncate -s 0 /root/ends")
+    c.ctl("start job")
+    assert c.runs("job") == 2
+
+
+def test_killed_at_any_moment_it_runs_once(c: Cluster):
+    prepare(c)
+    c.let_go()
+    node = c.leader()
+    c.ctl(f"cordon {' '.join(n.name for n in c.nodes if n.name != node.name)}")
+    for i, pause_ms in enumerate((0, 3, 6, 10, 20, 50, 150)):
+        unit = f"job-{i}"
+        c.submit(f"{unit}.service", QUIET)
+        c.ctl(f"start --no-block {unit}")
+        time.sleep(pause_ms / 1000)
+        kill_argosyd(node)
+        start_argosyd(node)
+        c.wait_online()
+        eventually(lambda: "has finished" in c.ctl_result(f"why {unit}").out, what=unit)
+        assert c.runs(unit) == 1, f"{unit} has run {c.runs(unit)} times"
+
+
+def test_new_content_and_removal_leave_nothing_pinned(c: Cluster):
+    prepare(c)
+    c.let_go()
+    c.start("job", QUIET)
+    node = next(node for node in c.nodes if node.path("/root/runs").exists())
+    node.write("/root/units/job.service", QUIET + "Environment=A=b\n")
+    reloads = node.journal("init.scope", grep="Reloading")
+    c.ctl("start --replace /root/units/job.service", on=node)
+    assert c.runs("job") == 2
+    assert node.journal("init.scope", grep="Reloading") == reloads, "new content needed a reload"
+    c.ctl("destroy job")
+    assert node.run(PINS) == ""
+    eventually(lambda: "argosy-pin" not in node.run("ls /run/systemd/system"))
+
+
+def lose_the_pin(node):
+    node.run("systemctl stop argosy-pin@job.service.target; systemctl daemon-reload")
+
+
+def test_what_nobody_knows_is_not_run_again(c: Cluster):
+    prepare(c)
+    crash_around(c, "job", meanwhile=lose_the_pin)
+    eventually(lambda: "nobody can tell" in c.ctl_result("why job").out)
+    assert c.runs("job") == 1
+    c.ctl("start job")
+    assert c.runs("job") == 2
+
+
+def test_unless_it_says_that_it_may_run_twice(c: Cluster):
+    prepare(c)
+    crash_around(c, "job", QUIET + "[X-Argosy]\nOutcomeUnknown=rerun\n", meanwhile=lose_the_pin)
+    eventually(lambda: c.runs("job") == 2)
+    eventually(lambda: "has finished" in c.ctl_result("why job").out)
+
+
+main(nodes=3, conf=PATIENT)

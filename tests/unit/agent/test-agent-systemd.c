@@ -101,7 +101,7 @@ static void a_oneshot_ends_and_is_told_as_done(void **state) {
         send_order((Order){.name = "job.service", .content = job, .revision = 5, .start = 5});
         loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
         assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
-        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 2); // its pin and itself
 }
 
 static void a_failed_start_says_why(void **state) {

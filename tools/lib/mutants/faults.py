@@ -326,7 +326,7 @@ FAULTS = [
     Fault("pin-let-go-too-soon", "src/agent/plan.c",
           "if (!in->oneshot || in->wanted->target != ARGOSY__TARGET__TARGET_LAUNCHED || is_over(in->wanted) ||",
           "if (true ||",
-          "agent/agent: a_oneshot_is_let_go_when_the_cluster_knows"),
+          "agent/plan: a_one_shot_is_pinned_until_its_outcome_is_known"),
     Fault("unseen-run-not-believed", "src/agent/plan.c",
           "res->fulfilled = in->runtime && is_new_run(in);",
           "res->fulfilled = false;",

@@ -291,7 +291,7 @@ static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) 
                 note_fulfilled(u);
         if (res->not_begun || res->unknown)
                 note_unseen(u, res->unknown);
-        if (res->fulfilled || res->not_begun || res->unknown)
+        if (res->again)
                 agent_unit_mark(u);
         if (res->joined) {
                 u->held.start_rev = wanted->start_rev;

@@ -261,7 +261,7 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
                 return;
         case PHASE_DOWN:
                 if (may_have_run(in) && !in->rerun_unknown)
-                        res->unknown = true;
+                        res->unknown = res->again = true;
                 else if (in->links_stale && !let_go(in, res))
                         plan_reload(in, in->links_stale_since_us, res);
                 else if (!in->links_stale)
@@ -316,7 +316,7 @@ static bool judge_unseen(const PlanInput *in, Phase phase, PlanResult *res) {
                 return false;
         res->fulfilled = in->runtime && is_new_run(in);
         res->not_begun = !res->fulfilled && in->pinned;
-        return res->fulfilled || res->not_begun;
+        return res->again = res->fulfilled || res->not_begun;
 }
 
 PlanResult plan_unit(const PlanInput *in) {

@@ -117,9 +117,10 @@ typedef struct PlanResult {
         PlanStep step;
         uint64_t wait_until_us;
         bool owe_run;   // with PLAN_STOP: record `pending` first, the unit is to come back with new content
-        bool fulfilled; // the pending run was seen: record that, and plan again
-        bool not_begun; // systemd never heard of the pending run: record that it is owed, and plan again
-        bool unknown;   // nobody can tell what became of the pending run: record that, and plan again
+        bool fulfilled; // the pending run was seen: record that
+        bool not_begun; // systemd never heard of the pending run: record that it is owed
+        bool unknown;   // nobody can tell what became of the pending run: record that
+        bool again;     // plan again when that is recorded
         bool joined;    // a start that was asked for meanwhile is the one under way: record its number
         bool settled;   // all that the order asks was carried out: record its numbers, report its revision
         bool answered;  // report its revision (settled, or an error that is being retried)

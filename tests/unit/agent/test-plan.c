@@ -35,7 +35,7 @@ typedef struct Row {
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, joined, fulfilled, not_begun, unknown, settled, answered, drift, file_stale, refused, cut_short;
+        bool owe_run, joined, fulfilled, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short;
         Argosy__Outcome__Kind outcome;
 } Row;
 
@@ -140,6 +140,7 @@ static void check_row(const Row *row) {
         CHECK(owe_run);
         CHECK(not_begun);
         CHECK(unknown);
+        CHECK(again);
         CHECK(cut_short);
         CHECK(joined);
         CHECK(fulfilled);
@@ -368,22 +369,22 @@ static void a_one_shot_is_pinned_until_its_outcome_is_known(void **state) {
 static void after_a_crash_systemd_knows_whether_a_one_shot_ran(void **state) {
         static const Row rows[] = {
                 {"it ran and ended", .pending = true, .unwatched = true, .oneshot = true, .pinned = true,
-                 .is = DEAD, .other_run = true, .fulfilled = true},
+                 .is = DEAD, .other_run = true, .fulfilled = true, .again = true},
                 {"it ran and failed", .pending = true, .unwatched = true, .oneshot = true, .pinned = true,
-                 .is = FAILED, .other_run = true, .fulfilled = true},
+                 .is = FAILED, .other_run = true, .fulfilled = true, .again = true},
                 {"also if new content has come meanwhile", .pending = true, .unwatched = true,
                  .oneshot = true, .pinned = true, .is = DEAD, .other_run = true, .new_content = true,
-                 .fulfilled = true},
+                 .fulfilled = true, .again = true},
                 {"and while nobody has said yet that it is one", .pending = true, .unwatched = true,
-                 .pinned = true, .is = DEAD, .other_run = true, .fulfilled = true},
+                 .pinned = true, .is = DEAD, .other_run = true, .fulfilled = true, .again = true},
                 {"it did not begin", .pending = true, .unwatched = true, .oneshot = true, .pinned = true,
-                 .is = DEAD, .not_begun = true},
+                 .is = DEAD, .not_begun = true, .again = true},
                 {"which was recorded before its pin went for new content", .pending = true, .owed = true,
                  .unwatched = true, .oneshot = true, .is = GONE, .step = PLAN_PIN},
                 {"the pin is gone: nobody knows", .pending = true, .unwatched = true, .oneshot = true,
-                 .is = GONE, .unknown = true},
+                 .is = GONE, .unknown = true, .again = true},
                 {"the pin is gone, but something else has kept it", .pending = true, .unwatched = true,
-                 .oneshot = true, .is = DEAD, .other_run = true, .fulfilled = true},
+                 .oneshot = true, .is = DEAD, .other_run = true, .fulfilled = true, .again = true},
                 {"nobody knows, and it may run again", .pending = true, .unwatched = true, .oneshot = true,
                  .rerun = true, .is = GONE, .step = PLAN_PIN},
                 {"what we watched all the time is no question", .pending = true, .oneshot = true,

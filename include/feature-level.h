@@ -18,6 +18,7 @@ enum {
         FEATURE_BASE = 1,
         FEATURE_TOMBSTONES = 2,
         FEATURE_WELCOME_PARTS = 2, // a Welcome may come in parts
+        FEATURE_MARKS = 2, // on the connections of the log: ALPN_RAFT_MARKED
         FEATURE_NEWEST = 2,
 };
 

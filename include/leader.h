@@ -14,6 +14,10 @@
 // then on sends Orders. A host that it cannot tell something it drops; when that host attaches again both
 // know everything.
 //
+// What lasts is only said while no other leader can have been elected: acknowledged beats, orders, answers to
+// changes and waits. A leader that is not sure of that (it was frozen, or cut off) keeps everything until it is,
+// or leads no more.
+//
 // Runs on the loop's thread. No callback of LeaderOps comes from inside a call into the leader, with three
 // exceptions that come at once: answers to reading requests and refusals (see leader_request()), BeatAck,
 // and everything that leader_set_leading(false) and leader_close() end.
@@ -45,6 +49,9 @@ typedef struct LeaderOps {
         int (*submit)(const void *data, size_t len, StoreDone done, void *done_data, void *userdata);
         int (*barrier)(StoreDone done, void *done_data, void *userdata);
         void (*stats)(StoreStats *ret, void *userdata);
+        // Until when no other leader can have been elected, see store.h; leader_on_authority() follows when
+        // it was asked in vain.
+        uint64_t (*authority_until)(void *userdata);
 } LeaderOps;
 
 typedef struct LeaderConfig {
@@ -68,6 +75,8 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 // Begins to lead in this term (everything that was committed before has been applied), or stops: then every
 // open request is answered with EAGAIN and no_leader set, at once, and sending it again is safe.
 void leader_set_leading(Leader *l, bool leading, uint64_t term);
+// There is authority again: what waited for it goes on.
+void leader_on_authority(Leader *l);
 // After each batch that was applied to the state, on followers too.
 void leader_on_applied(Leader *l, uint64_t index);
 
@@ -77,6 +86,9 @@ void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *message)
 void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello);
 // A host that was full takes more again.
 void leader_on_host_drained(Leader *l);
+
+// Beats that were acknowledged, in all terms of this process.
+uint64_t leader_n_acknowledged(const Leader *l);
 
 // Requests of local clients; those of other hosts arrive as Forward messages. `respond` borrows the
 // response, carries the request's id, and fires one or more times, the last time with `final`: Wait, Status,

@@ -34,8 +34,7 @@ enum {
 typedef enum StoreRole {
         STORE_FOLLOWER,
         STORE_CANDIDATE,
-        STORE_LEADER,  // only after everything that was committed before has been applied here
-        STORE_STALLED, // still leader by name, but heard no majority for more than two heartbeats: takes no requests (-EAGAIN)
+        STORE_LEADER, // only after everything that was committed before has been applied here; see store_authority_until()
 } StoreRole;
 
 typedef enum StoreOutcome { // how a submitted batch ended
@@ -59,6 +58,8 @@ typedef struct StoreOps {
         int (*restore)(const uint8_t *data, size_t len, void *userdata);
         // Something of role, term or leader changed. The first call comes in the first turn of the loop.
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);
+        // store_authority_until() says better than when it was asked last, which was in vain. May be NULL.
+        void (*authority)(void *userdata);
         // The log cannot go on (disk failure, corruption met at run time): say so. When this returns, the store ends the process with
         // _exit(EXIT_FAILURE).
         void (*fatal)(const char *why, void *userdata);
@@ -107,6 +108,12 @@ int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *u
 // Errors as store_submit().
 int store_barrier(Store *s, StoreDone done, void *userdata);
 
+// Until when (boot-time clock, us) no other leader can have been elected, for all that we know now; UINT64_MAX: never; 0: we do
+// not lead, or do not know. What a leader says to others, and must not say when it has a successor, it says only before that
+// time, by a clock that it reads just then: a role may be as old as this process was frozen. It renews itself with every
+// heartbeat, and needs no disk. See src/store/authority.h.
+uint64_t store_authority_until(Store *s);
+
 // Membership, leader only, one change at a time (-EBUSY). 0: `done` fires later with 0 or negative errno: -EAGAIN (leadership was
 // lost; ask the next leader), -ETIMEDOUT (the new member did not catch up; it stays as a spare that may be added again or
 // removed), -ECANCELED (closing).
@@ -147,5 +154,7 @@ int store_open_memory(uv_loop_t *loop, const StoreOps *ops, void *userdata, Stor
 // Memory only. Loses leadership (what is on its way ends STORE_UNKNOWN, not applied) or wins it back in a new term; role() follows in the
 // next turn.
 void store_memory_lead(Store *s, bool lead);
+// Memory only. What store_authority_until() says while it leads; 0 at first: always. The op fires in the next turn.
+void store_memory_authority(Store *s, uint64_t until_us);
 // Memory only. From now on store_submit() and store_barrier() return this error; 0: works again.
 void store_memory_fail(Store *s, int error);

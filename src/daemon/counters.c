@@ -2,6 +2,7 @@
 #include "counters.h"
 #include "agent.h"
 #include "daemon.h"
+#include "leader.h"
 
 void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
         HeapStats heap = heap_stats();
@@ -29,4 +30,7 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
                 (Counter){"heap_resident_bytes", "memory that the heap has from the kernel", heap.resident};
         ret[SYSTEMD_COUNTERS + 6] = (Counter){"heap_metadata_bytes", "of that what the allocator keeps its books in",
                                               heap.metadata};
+        ret[SYSTEMD_COUNTERS + 7] =
+                (Counter){"beats_acknowledged", "signs of life of hosts that this host answered while it led",
+                          d->leader ? leader_n_acknowledged(d->leader) : 0};
 }

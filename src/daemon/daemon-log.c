@@ -219,7 +219,7 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
         d->store_term = leader.term;
         if (role == STORE_LEADER)
                 lead_if_ready(d);
-        else if (role != STORE_STALLED || d->leading) // stalled: nobody can be told anything that lasts
+        else
                 stop_leading(d, leader.term,
                              role == STORE_FOLLOWER ? host_of_raft_id(d, leader.raft_id) : 0);
         daemon_status(d);
@@ -227,6 +227,13 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
 
 static bool on_retired(uint32_t raft_id, void *userdata) {
         return cluster_state_raft_id_is_retired(((Daemon *) userdata)->state, raft_id);
+}
+
+static void on_authority(void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->leading)
+                leader_on_authority(d->leader);
 }
 
 static void on_fatal(const char *why, void *userdata) {
@@ -260,6 +267,7 @@ static const StoreOps store_ops = {
         .snapshot = on_snapshot,
         .restore = on_restore,
         .role = on_role,
+        .authority = on_authority,
         .fatal = on_fatal,
         .resolve = on_resolve,
         .retired = on_retired,
@@ -443,6 +451,10 @@ static void leader_stats(StoreStats *ret, void *userdata) {
         store_stats(((Daemon *) userdata)->store, ret);
 }
 
+static uint64_t leader_authority_until(void *userdata) {
+        return store_authority_until(((Daemon *) userdata)->store);
+}
+
 static const LeaderOps leader_ops = {
         .to_host = leader_to_host,
         .host_is_full = leader_host_is_full,
@@ -454,6 +466,7 @@ static const LeaderOps leader_ops = {
         .submit = leader_submit,
         .barrier = leader_barrier,
         .stats = leader_stats,
+        .authority_until = leader_authority_until,
 };
 
 // ---- opening and closing

@@ -113,6 +113,7 @@ struct Host {
         bool barrier_flying;
         uint64_t attach_seq, barrier_seq;
         uint32_t welcome_parts; // sent of the Welcome so far
+        uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority; 0: none
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
@@ -333,6 +334,8 @@ struct Leader {
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         bool batch_flying, barrier_flying;
+        bool beats_wait; // Host.beat_seq of some host
+        uint64_t n_acknowledged;
         ListNode rollouts, rollout_waits;
         Rebalance *rebalance; // NULL: none is under way
         ListNode rebalance_waits;
@@ -357,6 +360,8 @@ struct Leader {
 };
 
 uint64_t leader_now(const Leader *l);
+// Whether nobody else can lead at this moment. Asked before anything is said that lasts.
+bool leader_has_authority(Leader *l);
 uint64_t leader_wall(const Leader *l);
 // Everything that is due by the clock; the timer calls it, and tests with a clock of their own.
 void leader_on_time(Leader *l);
@@ -399,6 +404,8 @@ bool host_is_lost(const Host *h);
 // sessions.c
 void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *attach);
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
+// What waited for authority.
+void sessions_acknowledge(Leader *l);
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n);
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);

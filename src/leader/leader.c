@@ -37,6 +37,14 @@ int leader_to_host(Leader *l, Host *h, Argosy__ToHost *message) {
         return r;
 }
 
+bool leader_has_authority(Leader *l) {
+        return l->ops.authority_until(l->userdata) > leader_now(l);
+}
+
+void leader_on_authority(Leader *l) {
+        leader_mark(l);
+}
+
 // ------------------------------------------------------------------------------------------------ time
 
 static uint64_t earlier(uint64_t a, uint64_t b) {
@@ -464,7 +472,11 @@ static void on_drain(void *userdata) {
                 orders_globals(l);
         if (l->brake_due)
                 losses_judge(l);
-        decide(l);
+        decide(l); // needs no authority: the log takes it from nobody but who leads
+        // What is to be said stays noted until leader_on_authority(), or the end.
+        if (!leader_has_authority(l))
+                return;
+        sessions_acknowledge(l);
         voters_step(l, NULL);
         sessions_start_barrier(l);
         homes_look_again(l);

@@ -49,6 +49,7 @@ static void end_session(Leader *l, Host *h) {
         h->attached = h->welcoming = h->welcomed = false;
         h->barrier_due = h->barrier_flying = false;
         h->opened_id = 0;
+        h->beat_seq = 0;
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
         h->nodes_due = false;
@@ -122,17 +123,46 @@ static void hear(Leader *l, Host *h) {
         leader_mark(l);
 }
 
-void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
+static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
-        if (!h->attached || h->down)
-                return;
-        hear(l, h);
-        ack.seq = beat->seq;
+        h->beat_seq = 0;
+        l->n_acknowledged++;
+        ack.seq = seq;
         m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
         m.beat_ack = &ack;
         leader_to_host(l, h, &m);
+}
+
+// The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at any
+// moment since: a successor counts from its election, which comes later.
+void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
+        if (!h->attached || h->down)
+                return;
+        hear(l, h);
+        if (leader_has_authority(l)) {
+                acknowledge(l, h, beat->seq);
+                return;
+        }
+        h->beat_seq = beat->seq;
+        l->beats_wait = true;
+}
+
+uint64_t leader_n_acknowledged(const Leader *l) {
+        return l->n_acknowledged;
+}
+
+void sessions_acknowledge(Leader *l) {
+        if (!l->beats_wait)
+                return;
+        l->beats_wait = false;
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (h->beat_seq > 0)
+                        acknowledge(l, h, h->beat_seq);
+        }
 }
 
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
@@ -415,7 +445,7 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                 h->barrier_flying = false;
                 if (!l->leading || outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN)
                         continue;
-                if (outcome != STORE_COMMITTED)
+                if (outcome != STORE_COMMITTED || !leader_has_authority(l))
                         h->barrier_due = true;
                 else if (h->attached && h->attach_seq == h->barrier_seq)
                         orders_welcome(l, h);

@@ -3,6 +3,7 @@
 // See bridge.h. Lifetime: the bridge ends when its stream and its end of the socket pair have both reported
 // their close.
 
+#include <endian.h>
 #include <errno.h>
 #include <raft.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "bridge.h"
+#include "tls-context.h"
 #include "uvx.h"
 
 typedef struct Write {
@@ -21,7 +23,7 @@ typedef struct Write {
 
 static void maybe_closed(Bridge *b) {
         if (!b->stream && !b->pipe_open)
-                b->closed(b, b->userdata);
+                b->ops->closed(b, b->userdata);
 }
 
 static void on_pipe_closed(uv_handle_t *h) {
@@ -95,12 +97,39 @@ static int on_stream_data(Stream *s, const uint8_t *data, size_t len, void *user
         return (size_t) n < len ? queue_write(b, data + n, len - (size_t) n) : 0;
 }
 
+static int on_stream_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        Bridge *b = userdata;
+        const uint8_t *data;
+        Marks marks;
+        int r;
+
+        if (b->closing)
+                return 0;
+        r = marks_decode(payload, len, &marks, &data, &len);
+        if (r < 0)
+                return r;
+        b->ops->marks(b, &marks, b->userdata); // first: libraft is to find them when it takes the bytes
+        return on_stream_data(s, data, len, userdata);
+}
+
 // ---- libraft -> peer
 
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret) {
         Bridge *b = h->data;
 
-        *ret = uv_buf_init(b->buffer, sizeof(b->buffer));
+        *ret = uv_buf_init(b->buffer + BRIDGE_ROOM_SIZE, BRIDGE_READ_SIZE);
+}
+
+static int pass_on(Bridge *b, size_t len) {
+        uint32_t size = htobe32((uint32_t) (MARKS_SIZE + len));
+        Marks marks = {};
+
+        if (!b->marked)
+                return stream_write(b->stream, b->buffer + BRIDGE_ROOM_SIZE, len);
+        b->ops->fill(b, &marks, b->userdata);
+        memcpy(b->buffer, &size, FRAME_HEADER_SIZE);
+        marks_encode(&marks, (uint8_t *) b->buffer + FRAME_HEADER_SIZE);
+        return stream_write(b->stream, b->buffer, BRIDGE_ROOM_SIZE + len);
 }
 
 static void on_pipe_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *buf) {
@@ -108,7 +137,7 @@ static void on_pipe_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *buf) {
 
         if (n == 0)
                 return;
-        if (n < 0 || stream_write(b->stream, buf->base, (size_t) n) < 0) {
+        if (n < 0 || pass_on(b, (size_t) n) < 0) {
                 bridge_close(b);
                 return;
         }
@@ -137,6 +166,7 @@ static void on_stream_closed(Stream *s, int error, void *userdata) {
 }
 
 static const StreamOps stream_ops = {
+        .frame = on_stream_frame,
         .data = on_stream_data,
         .drained = on_stream_drained,
         .closed = on_stream_closed,
@@ -161,8 +191,8 @@ static int pipe_attach(uv_loop_t *loop, uv_pipe_t *pipe, int *fd) {
         return 0;
 }
 
-int bridge_new(uv_loop_t *loop, Stream *stream, void (*closed)(Bridge *b, void *userdata), void *userdata,
-               Bridge **ret, uv_stream_t **ret_pipe) {
+int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *userdata, Bridge **ret,
+               uv_stream_t **ret_pipe) {
         Bridge *b = malloc(sizeof(*b));
         uv_pipe_t *theirs = raft_malloc(sizeof(*theirs));
         int fds[2] = {-1, -1}, r;
@@ -173,7 +203,13 @@ int bridge_new(uv_loop_t *loop, Stream *stream, void (*closed)(Bridge *b, void *
                 raft_free(theirs);
                 return r;
         }
-        *b = (Bridge){.stream = stream, .closed = closed, .userdata = userdata, .heard_ms = uv_now(loop)};
+        *b = (Bridge){
+                .stream = stream,
+                .ops = ops,
+                .userdata = userdata,
+                .heard_ms = uv_now(loop),
+                .marked = streq(stream_peer(stream)->alpn, ALPN_RAFT_MARKED),
+        };
         list_init(&b->node);
         uv_pipe_init(loop, &b->pipe, 0);
         uv_pipe_init(loop, theirs, 0);
@@ -192,7 +228,7 @@ int bridge_new(uv_loop_t *loop, Stream *stream, void (*closed)(Bridge *b, void *
                 return r;
         }
         b->pipe_open = true;
-        stream_set_frames(stream, 0);
+        stream_set_frames(stream, b->marked ? BRIDGE_FRAME_MAX : 0);
         stream_set_owner(stream, &stream_ops, b);
         *ret = b;
         *ret_pipe = (uv_stream_t *) theirs;

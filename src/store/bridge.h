@@ -7,39 +7,56 @@
 //
 //   peer <=TLS=> Stream <-> Bridge <=socket pair=> uv_pipe_t (libraft's, freed by libraft)
 //
+// Where the peer understands it (ALPN_RAFT_MARKED), each piece travels in a frame with marks before it
+// (marks.h), which the owner fills in and gets.
+//
 // Either end's close ends the bridge at once; what was on its way is lost, which Raft is made for.
 
 #include <stdint.h>
 #include <uv.h>
 
+#include "frame.h"
 #include "list.h"
+#include "marks.h"
 #include "stream.h"
 
 enum {
         BRIDGE_HIGH_WATER = 1024 * 1024, // bytes waiting on one side; beyond it the other side is not read
         BRIDGE_LOW_WATER = 256 * 1024,
         BRIDGE_READ_SIZE = 64 * 1024,
+        BRIDGE_ROOM_SIZE = FRAME_HEADER_SIZE + MARKS_SIZE, // before what is read from libraft
+        BRIDGE_FRAME_MAX = MARKS_SIZE + BRIDGE_READ_SIZE,
 };
 
 typedef struct Bridge Bridge;
+
+typedef struct BridgeOps {
+        // What is to be said before libraft's next bytes, and what the peer said before its.
+        void (*fill)(Bridge *b, Marks *ret, void *userdata);
+        void (*marks)(Bridge *b, const Marks *marks, void *userdata);
+        // From the loop, when the bridge has ended: must free it with free().
+        void (*closed)(Bridge *b, void *userdata);
+} BridgeOps;
 
 struct Bridge {
         ListNode node;     // for the owner
         uint32_t raft_id;  // for the owner
         bool accepted;     // for the owner
+        uint64_t mark_us;  // for the owner: the last that the peer sent, 0: none
         uint64_t heard_ms; // loop time when the peer last sent something
+        bool marked;       // the peer sends marks and gets them
 
         Stream *stream; // NULL once it is gone
         uv_pipe_t pipe;
         bool pipe_open, pipe_paused, stream_paused, closing;
         size_t queued; // bytes on their way to libraft that the kernel has not taken
-        void (*closed)(Bridge *b, void *userdata);
+        const BridgeOps *ops;
         void *userdata;
-        char buffer[BRIDGE_READ_SIZE];
+        char buffer[BRIDGE_ROOM_SIZE + BRIDGE_READ_SIZE];
 };
 
-// Takes over an open stream. 0: *ret_pipe is for libraft, `closed` fires from the loop when the bridge has
-// ended and must free it with free(). Negative errno: nothing was taken, no callback.
-int bridge_new(uv_loop_t *loop, Stream *stream, void (*closed)(Bridge *b, void *userdata), void *userdata,
-               Bridge **ret, uv_stream_t **ret_pipe);
+// Takes over an open stream. 0: *ret_pipe is for libraft, and `closed` will fire. Negative errno: nothing was
+// taken, no callback.
+int bridge_new(uv_loop_t *loop, Stream *stream, const BridgeOps *ops, void *userdata, Bridge **ret,
+               uv_stream_t **ret_pipe);
 void bridge_close(Bridge *b);

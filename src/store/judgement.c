@@ -10,15 +10,8 @@ StoreRole plan_role(const RoleView *view) {
         case VIEW_CANDIDATE:
                 return STORE_CANDIDATE;
         case VIEW_LEADER:
-                if (view->applied_index < view->lead_index)
-                        return STORE_CANDIDATE; // won, but what was committed before has not been applied
-                                                // yet
-                // libraft looks for a majority once per heartbeat and gives up after an election timeout.
-                // One slow disk write of a follower is not a reason to refuse requests, two looks in vain
-                // are.
-                if (view->quorum_age_ms * 4 > view->heartbeat_ms * UINT64_C(9))
-                        return STORE_STALLED;
-                return STORE_LEADER;
+                // Won, but what was committed before has not been applied yet.
+                return view->applied_index < view->lead_index ? STORE_CANDIDATE : STORE_LEADER;
         default:
                 return STORE_FOLLOWER;
         }

@@ -25,9 +25,7 @@ enum {
 typedef struct RoleView {
         enum { VIEW_FOLLOWER, VIEW_CANDIDATE, VIEW_LEADER } state; // libraft's
         uint64_t applied_index;
-        uint64_t lead_index;    // last index of the log when we became leader
-        uint64_t quorum_age_ms; // since libraft last saw a majority
-        unsigned heartbeat_ms;
+        uint64_t lead_index; // last index of the log when we became leader
 } RoleView;
 
 StoreRole plan_role(const RoleView *view);

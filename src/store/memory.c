@@ -40,6 +40,8 @@ typedef struct MemoryStore {
         bool changing, closing;
         bool leading, told_role;
         int fail;
+        uint64_t authority_us; // 0: always
+        bool told_authority;
         uint64_t term, index;
         uint32_t members[STORE_MEMBERS_MAX];
         size_t n_members;
@@ -105,6 +107,9 @@ static void on_drain(void *userdata) {
                                    (StoreLeader){.raft_id = m->leading ? 1 : 0, .term = m->term},
                                    m->store.userdata);
         }
+        if (!m->told_authority && m->store.ops->authority)
+                m->store.ops->authority(m->store.userdata);
+        m->told_authority = true;
         if (!m->closing) // else they are answered when the drain is closed
                 finish_all(m);
 }
@@ -238,6 +243,12 @@ static void memory_stats(const Store *s, StoreStats *ret) {
 static void memory_recheck(Store *s) {
 }
 
+static uint64_t memory_authority_until(Store *s) {
+        const MemoryStore *m = CONTAINER_OF(s, MemoryStore, store);
+
+        return !m->leading ? 0 : m->authority_us ?: UINT64_MAX;
+}
+
 static void memory_accept(Store *s, Stream *stream, uint32_t raft_id) {
         assert(!"a log in memory has no peers");
 }
@@ -270,6 +281,7 @@ static const StoreImpl memory_impl = {
         .member_remove = memory_member_remove,
         .transfer = memory_transfer,
         .stats = memory_stats,
+        .authority_until = memory_authority_until,
 };
 
 int store_open_memory(uv_loop_t *loop, const StoreOps *ops, void *userdata, Store **ret) {
@@ -281,6 +293,7 @@ int store_open_memory(uv_loop_t *loop, const StoreOps *ops, void *userdata, Stor
         *m = (MemoryStore){
                 .store = {.impl = &memory_impl, .ops = ops, .userdata = userdata},
                 .leading = true,
+                .told_authority = true,
                 .term = 1,
                 .members = {1},
                 .n_members = 1,
@@ -307,6 +320,15 @@ void store_memory_lead(Store *s, bool lead) {
         else
                 list_foreach (n, &m->ops)
                         CONTAINER_OF(n, Op, node)->lost = true;
+        drain_mark(&m->drain);
+}
+
+void store_memory_authority(Store *s, uint64_t until_us) {
+        MemoryStore *m = CONTAINER_OF(s, MemoryStore, store);
+
+        assert(s->impl == &memory_impl);
+        m->authority_us = until_us;
+        m->told_authority = false;
         drain_mark(&m->drain);
 }
 

@@ -6,7 +6,7 @@
 //   snapshot_put, taken here   the digest is computed by a worker first (guard 2)
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
-//   append, truncate
+//   append, truncate           the same; they wait at the gate before (raft-gate.c)
 //   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal (guard
 //   4)
 //
@@ -153,7 +153,7 @@ static int on_snapshot_put(struct raft_io *io, unsigned trailing, struct raft_io
 
 // ---- guard 8: what libraft would overlook
 
-static int must_work(RaftStore *s, int r, const char *what) {
+int raft_disk_must_work(RaftStore *s, int r, const char *what) {
         if (r == 0 || s->raft_closing)
                 return r;
         if (!s->opening)
@@ -175,7 +175,7 @@ void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote) {
 
 static int on_set_term(struct raft_io *io, raft_term term) {
         RaftStore *s = owner_of(io);
-        int r = must_work(s, s->uv_io.set_term(io, term), "term");
+        int r = raft_disk_must_work(s, s->uv_io.set_term(io, term), "term");
 
         if (r == 0)
                 raft_disk_make_room_for_terms(s, 0); // nobody has our vote in a new term
@@ -183,16 +183,7 @@ static int on_set_term(struct raft_io *io, raft_term term) {
 }
 
 static int on_set_vote(struct raft_io *io, raft_id id) {
-        return must_work(owner_of(io), owner_of(io)->uv_io.set_vote(io, id), "vote");
-}
-
-static int on_append(struct raft_io *io, struct raft_io_append *req, const struct raft_entry entries[],
-                     unsigned n, raft_io_append_cb done) {
-        return must_work(owner_of(io), owner_of(io)->uv_io.append(io, req, entries, n, done), "entries");
-}
-
-static int on_truncate(struct raft_io *io, raft_index index) {
-        return must_work(owner_of(io), owner_of(io)->uv_io.truncate(io, index), "truncation");
+        return raft_disk_must_work(owner_of(io), owner_of(io)->uv_io.set_vote(io, id), "vote");
 }
 
 // ---- guard 4: called from worker threads too, for this message from the loop only. The message is in
@@ -247,18 +238,33 @@ static unsigned count_up_to_configuration(const struct raft_append_entries *m) {
 void raft_disk_receive(struct raft_io *io, struct raft_message *message) {
         RaftStore *s = owner_of(io);
         struct raft_append_entries *m = &message->append_entries;
+        bool is_answer = message->type == RAFT_APPEND_ENTRIES_RESULT;
+        uint64_t term = is_answer ? message->append_entries_result.term : m->term;
+        uint32_t from = (uint32_t) message->server_id;
+        int type = message->type;
 
+        if (raft_gate_takes(s, message) || !raft_authority_before(s, message))
+                return;
         if (message->type == RAFT_APPEND_ENTRIES && m->n_entries > 0) {
                 if (m->prev_log_index == 0 && s->raft.trail.offset > 0 && !s->raft.snapshot.installing)
                         forget_repeated_entries(&s->raft, m);
                 m->n_entries = count_up_to_configuration(m);
         }
-        s->receive(io, message);
+        s->receive(io, message); // the message and what it holds are libraft's now
+        raft_authority_after(s, type, from, term);
+}
+
+static void on_tick(struct raft_io *io) {
+        RaftStore *s = owner_of(io);
+
+        if (!raft_gate_holds_tick(s))
+                s->tick(io);
 }
 
 static int on_start(struct raft_io *io, unsigned msecs, raft_io_tick_cb tick, raft_io_recv_cb receive) {
         owner_of(io)->receive = receive;
-        return owner_of(io)->uv_io.start(io, msecs, tick, raft_disk_receive);
+        owner_of(io)->tick = tick;
+        return owner_of(io)->uv_io.start(io, msecs, on_tick, raft_disk_receive);
 }
 
 // ---- a slow member: what it has not taken is bounded
@@ -317,11 +323,12 @@ static int on_send(struct raft_io *io, struct raft_io_send *req, const struct ra
         RaftStore *s = owner_of(io);
         size_t bytes = payload_of(message);
         SendWindow *window = bytes > 0 ? find_window(s, message->server_id) : NULL;
+        struct raft_message changed;
         Send *send;
         int r;
 
         if (!window) // heartbeats and votes always go
-                return s->uv_io.send(io, req, message, done);
+                return s->uv_io.send(io, req, raft_authority_send(s, message, &changed), done);
         send = has_room_for(window, message) ? malloc(sizeof(*send)) : NULL;
         if (!send) {
                 done(req, RAFT_NOCONNECTION); // lost on the way
@@ -342,9 +349,7 @@ void raft_disk_init(RaftStore *s) {
         s->io.snapshot_put = on_snapshot_put;
         s->io.set_term = on_set_term;
         s->io.set_vote = on_set_vote;
-        s->io.append = on_append;
-        s->io.truncate = on_truncate;
-        s->io.start = on_start; // guard 9
+        s->io.start = on_start; // guard 9, and the gate
         s->io.send = on_send;
         s->thread = uv_thread_self();
         s->tracer = (struct raft_tracer){.version = 2, .emit = on_trace};

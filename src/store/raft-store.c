@@ -6,8 +6,8 @@
 // Opening blocks: libraft reads the log, restores the newest snapshot and, if this is the only voter,
 // applies everything.
 //
-// Closing: store_close() -> drain (nothing is called back from inside the call; a worker that computes a
-// digest is waited for) -> raft_close(), which answers all requests -> on_raft_closed() -> our handles ->
+// Closing: store_close() -> drain (nothing is called back from inside the call; workers that compute a digest
+// or stand before the disk are waited for) -> raft_close(), which answers all requests -> on_raft_closed() -> our handles ->
 // closed().
 //
 // Roles: libraft has no callback for them, so a uv_prepare handle compares before the loop goes to sleep.
@@ -198,8 +198,7 @@ static int on_restore(struct raft_fsm *fsm, struct raft_buffer *buf) {
 // ---- roles
 
 static RoleView role_view(RaftStore *s) {
-        RoleView v = {.applied_index = raft_last_applied(&s->raft), .heartbeat_ms = s->heartbeat_ms};
-        uint64_t now = uv_now(s->loop);
+        RoleView v = {.applied_index = raft_last_applied(&s->raft)};
 
         switch (raft_state(&s->raft)) {
         case RAFT_LEADER:
@@ -209,8 +208,6 @@ static RoleView role_view(RaftStore *s) {
                         s->lead_index = raft_last_index(&s->raft); // nobody can have submitted anything yet
                 }
                 v.lead_index = s->lead_index;
-                v.quorum_age_ms =
-                        now > s->raft.election_timer_start ? now - s->raft.election_timer_start : 0;
                 break;
         case RAFT_CANDIDATE:
                 v.state = VIEW_CANDIDATE;
@@ -248,6 +245,7 @@ static void on_look(uv_prepare_t *look) {
         raft_disk_look(s, now);
         raft_store_look_at_members(s, now);
         announce(s);
+        raft_authority_look(s, now);
 }
 
 // ---- closing
@@ -259,6 +257,7 @@ static void on_handle_closed(uv_handle_t *h) {
                 return;
         if (s->closed)
                 s->closed(s->closed_data);
+        raft_gate_done(s);
         free(s->dir);
         free(s);
 }
@@ -277,7 +276,7 @@ static void on_drain(void *userdata) {
         RaftStore *s = userdata;
 
         raft_store_flush_barriers(s);
-        if (!s->closing || s->seal || s->raft_closing)
+        if (!s->closing || s->seal || s->gate.closed || s->raft_closing)
                 return;
         s->raft_closing = true;
         raft_close(&s->raft, on_raft_closed);
@@ -311,6 +310,7 @@ static const StoreImpl raft_impl = {
         .member_remove = raft_store_member_remove,
         .transfer = raft_store_transfer,
         .stats = raft_store_stats,
+        .authority_until = raft_store_authority_until,
 };
 
 // ---- opening
@@ -318,6 +318,7 @@ static const StoreImpl raft_impl = {
 static RaftStore *raft_store_free(RaftStore *s) {
         if (!s)
                 return NULL;
+        raft_gate_done(s);
         free(s->dir);
         free(s);
         return NULL;
@@ -333,9 +334,10 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
                 .store = {.impl = &raft_impl, .ops = ops, .userdata = userdata},
                 .loop = config->loop,
                 .raft_id = config->raft_id,
-                .heartbeat_ms = config->heartbeat_ms ?: HEARTBEAT_MS,
+                .election_ms = config->election_ms ?: ELECTION_MS,
                 .dir = strdup(config->dir),
                 .opening = true,
+                .gate.fd = -1,
                 .fsm =
                         {
                                 .version = 3,
@@ -353,8 +355,8 @@ static RaftStore *raft_store_new(const StoreConfig *config, const StoreOps *ops,
 }
 
 static void raft_store_configure(RaftStore *s, const StoreConfig *config) {
-        raft_set_election_timeout(&s->raft, config->election_ms ?: ELECTION_MS);
-        raft_set_heartbeat_timeout(&s->raft, s->heartbeat_ms);
+        raft_set_election_timeout(&s->raft, s->election_ms);
+        raft_set_heartbeat_timeout(&s->raft, config->heartbeat_ms ?: HEARTBEAT_MS);
         raft_set_pre_vote(&s->raft, true);
         raft_set_max_inflight_entries(&s->raft, INFLIGHT_ENTRIES);
         raft_set_install_snapshot_timeout(&s->raft, INSTALL_TIMEOUT_MS);
@@ -373,6 +375,12 @@ static int raft_store_init(RaftStore *s, TlsContext *tls) {
         if (r != 0)
                 return r;
         raft_disk_init(s);
+        r = raft_gate_init(s);
+        if (r < 0) {
+                raft_uv_close(&s->io);
+                return r == -ENOMEM ? RAFT_NOMEM : r == -ENOSPC ? RAFT_NOSPACE : RAFT_IOERR;
+        }
+        raft_authority_init(s);
         raft_uv_set_auto_recovery(&s->io, false); // guard 5. Test: store/raft, a_damaged_log_is_refused
         raft_uv_set_segment_size(&s->io, SEGMENT_BYTES);
         raft_uv_set_disk_retry(&s->io, DISK_RETRY_MS);

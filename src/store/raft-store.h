@@ -3,26 +3,32 @@
 
 // A store on libraft. Split by facet:
 //
-//   raft-store.c    opening, closing, what libraft calls back (apply, snapshot, restore), roles
-//   raft-submit.c   batches and barriers
-//   raft-member.c   membership, transfer, figures
-//   raft-disk.c     what stands between libraft and its own disk code: guards 2 (sealing), 3, 4 and the
-//   write watchdog raft-recover.c  offline tools transport.c, bridge.c  the way to the peers
+//   raft-store.c          opening, closing, what libraft calls back (apply, snapshot, restore), roles
+//   raft-submit.c         batches and barriers
+//   raft-member.c         membership, transfer, figures
+//   raft-authority.c      how long a leader may be sure that it has no successor
+//   raft-gate.c           what makes libraft write waits until the file system can be written to
+//   raft-disk.c           what stands between libraft and its own disk code: guards 2 (sealing), 3, 4 and the
+//                         write watchdog
+//   raft-offline.c        offline tools
+//   transport.c, bridge.c the way to the peers
 //
 // The guards against what libraft 0.22.1 gets wrong, and the test that fails without each:
 //
-//   1  one buffer per raft_apply(), framed and padded     record.c, raft-submit.c     store/record,
-//   store/raft 2  snapshots carry our digest and schema version      record.c, raft-store.c store/record,
-//   store/raft 3  an interrupted snapshot install is finished        install-marker.c, raft-disk.c
-//   store/install-marker, store/cluster 4  a failed disk write ends the process               raft-disk.c
-//   store/disk 5  no automatic "recovery" of a damaged log           raft-store.c                store/raft
-//   6  settings                                           raft-store.c                store/raft,
-//   store/cluster 7  never plain TCP                                    transport.c store/cluster 8  a term
-//   or vote that cannot be written is fatal     raft-disk.c                 store/disk
+//   1  one buffer per raft_apply(), framed and padded        record.c, raft-submit.c       store/record, raft
+//   2  snapshots carry our digest and schema version         record.c, raft-store.c        store/record, raft
+//   3  an interrupted snapshot install is finished           install-marker.c, raft-disk.c store/install-marker,
+//                                                                                          cluster
+//   4  a failed disk write ends the process                  raft-disk.c                   store/disk
+//   5  no automatic "recovery" of a damaged log              raft-store.c                  store/raft
+//   6  settings                                              raft-store.c                  store/raft, cluster
+//   7  never plain TCP                                       transport.c                   store/cluster
+//   8  a term or vote that cannot be written is fatal        raft-disk.c                   store/disk
 
 #include <raft.h>
 #include <raft/uv.h>
 
+#include "authority.h"
 #include "judgement.h"
 #include "list.h"
 #include "record.h"
@@ -48,7 +54,7 @@ typedef struct RaftStore {
         uv_loop_t *loop;
         char *dir;
         uint32_t raft_id;
-        unsigned heartbeat_ms;
+        unsigned election_ms;
 
         struct raft raft;
         struct raft_io io;
@@ -80,6 +86,16 @@ typedef struct RaftStore {
         size_t n_pending;
         struct MemberChange *change;
 
+        // Before the disk: raft-gate.c
+        struct {
+                uv_work_t work;
+                int fd;
+                bool closed; // the worker is on its way to the file system
+                bool delivering;
+                ListNode writes, messages;
+                size_t n_messages;
+        } gate;
+
         // Disk
         Compaction compaction;
         Seal *seal;
@@ -89,7 +105,15 @@ typedef struct RaftStore {
 
         // Network
         raft_io_recv_cb receive; // libraft's
+        raft_io_tick_cb tick;
         SendWindow windows[STORE_MEMBERS_MAX];
+
+        // Authority: see authority.h
+        Authority authority;
+        uint64_t opened_ms;
+        uint64_t told_term; // in which we were told to take over
+        bool asked_in_vain; // raft_store_authority_until() has said that there is none
+        uint64_t regain_ms; // when something was last done to be believed again
 
         // Leader: how the members get on
         MemberWatch watches[STORE_MEMBERS_MAX];
@@ -136,6 +160,31 @@ bool raft_disk_is_full(const char *dir);
 void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);
 // Ends the process when entries wait for the disk for too long, or leaves the lead when it is full.
 void raft_disk_look(RaftStore *s, uint64_t now_ms);
+
+// A failure of libraft's disk code is ours.
+int raft_disk_must_work(RaftStore *s, int r, const char *what);
+
+// raft-gate.c
+// After raft_disk_init(). Negative errno.
+int raft_gate_init(RaftStore *s);
+void raft_gate_done(RaftStore *s);
+// Whether the message waits: it makes libraft write. It comes back by raft_disk_receive().
+bool raft_gate_takes(RaftStore *s, struct raft_message *message);
+// Whether a tick of the clock would make libraft write.
+bool raft_gate_holds_tick(const RaftStore *s);
+
+// raft-authority.c
+void raft_authority_init(RaftStore *s);
+// A message for libraft, before and after it took it. False: it is not to get it.
+bool raft_authority_before(RaftStore *s, const struct raft_message *message);
+void raft_authority_after(RaftStore *s, int type, uint32_t raft_id, uint64_t term);
+// A message of libraft that is being sent: returns what to send, which may be *ret_changed.
+const struct raft_message *raft_authority_send(RaftStore *s, const struct raft_message *message,
+                                               struct raft_message *ret_changed);
+uint64_t raft_store_authority_until(Store *store);
+// Once per turn of the loop: tells when there is authority again, and gets it back after a handover that
+// failed.
+void raft_authority_look(RaftStore *s, uint64_t now_ms);
 
 // raft-offline.c
 // Makes the log of the first host: it is there whole, or not at all, whenever the power goes. (libraft

@@ -16,6 +16,7 @@ typedef struct StoreImpl {
         int (*member_remove)(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
         int (*transfer)(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
         void (*stats)(const Store *s, StoreStats *ret);
+        uint64_t (*authority_until)(Store *s);
 } StoreImpl;
 
 struct Store {

@@ -58,3 +58,7 @@ void store_stats(const Store *s, StoreStats *ret) {
         *ret = (StoreStats){};
         s->impl->stats(s, ret);
 }
+
+uint64_t store_authority_until(Store *s) {
+        return s->impl->authority_until(s);
+}

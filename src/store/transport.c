@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bridge.h"
+#include "clock.h"
 #include "store-impl.h"
 #include "tls-context.h"
 #include "transport.h"
@@ -35,6 +36,77 @@ static void maybe_closed(Transport *t) {
         }
 }
 
+// ---- marks
+
+static Bridge *find_accepted(const Transport *t, uint32_t raft_id) {
+        list_foreach (n, &t->bridges) {
+                Bridge *b = CONTAINER_OF(n, Bridge, node);
+
+                if (b->accepted && b->raft_id == raft_id && !b->closing)
+                        return b;
+        }
+        return NULL;
+}
+
+static SeenMark *find_seen(Transport *t, uint32_t raft_id) {
+        for (size_t i = 0; i < ELEMENTSOF(t->seen); i++)
+                if (t->seen[i].raft_id == raft_id)
+                        return &t->seen[i];
+        return NULL;
+}
+
+static SeenMark *oldest_seen(Transport *t) {
+        SeenMark *oldest = &t->seen[0];
+
+        for (size_t i = 1; i < ELEMENTSOF(t->seen); i++)
+                if (t->seen[i].term < oldest->term)
+                        oldest = &t->seen[i];
+        return oldest;
+}
+
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, void *userdata) {
+        t->promise_ms = promise_ms;
+        t->answer = answer;
+        t->answer_data = userdata;
+}
+
+void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term) {
+        const Bridge *b = find_accepted(t, raft_id);
+        SeenMark *seen;
+
+        if (!b || b->mark_us == 0)
+                return;
+        seen = find_seen(t, raft_id) ?: oldest_seen(t);
+        *seen = (SeenMark){raft_id, term, b->mark_us};
+}
+
+bool transport_is_marked(const Transport *t, uint32_t raft_id) {
+        const Bridge *b = find_accepted(t, raft_id);
+
+        return b && b->marked;
+}
+
+static void on_fill_marks(Bridge *b, Marks *ret, void *userdata) {
+        Transport *t = userdata;
+        const SeenMark *seen = find_seen(t, b->raft_id);
+
+        *ret = (Marks){.mark_us = clock_boot_us(), .promise_ms = t->promise_ms};
+        if (!seen)
+                return;
+        ret->term = seen->term;
+        ret->seen_us = seen->mark_us;
+}
+
+static void on_marks(Bridge *b, const Marks *m, void *userdata) {
+        Transport *t = userdata;
+
+        b->mark_us = m->mark_us;
+        if (m->seen_us > 0 && t->answer)
+                t->answer(b->raft_id, m->term, m->seen_us, m->promise_ms, t->answer_data);
+}
+
+// ---- bridges
+
 static void on_bridge_closed(Bridge *b, void *userdata) {
         Transport *t = userdata;
 
@@ -44,6 +116,9 @@ static void on_bridge_closed(Bridge *b, void *userdata) {
         maybe_closed(t);
 }
 
+static const BridgeOps bridge_ops = {
+        .fill = on_fill_marks, .marks = on_marks, .closed = on_bridge_closed};
+
 static int bridge_add(Transport *t, Stream *stream, uint32_t raft_id, bool accepted,
                       uv_stream_t **ret_pipe) {
         Bridge *b;
@@ -51,7 +126,7 @@ static int bridge_add(Transport *t, Stream *stream, uint32_t raft_id, bool accep
 
         if (t->n_bridges >= TRANSPORT_BRIDGES_MAX)
                 return -EBUSY;
-        r = bridge_new(t->loop, stream, on_bridge_closed, t, &b, ret_pipe);
+        r = bridge_new(t->loop, stream, &bridge_ops, t, &b, ret_pipe);
         if (r < 0)
                 return r;
         b->raft_id = raft_id;
@@ -185,13 +260,9 @@ void transport_recheck(Transport *t) {
 }
 
 uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id) {
-        list_foreach (n, &t->bridges) {
-                Bridge *b = CONTAINER_OF(n, Bridge, node);
+        const Bridge *b = find_accepted(t, raft_id);
 
-                if (b->accepted && b->raft_id == raft_id && !b->closing)
-                        return b->heard_ms;
-        }
-        return 0;
+        return b ? b->heard_ms : 0;
 }
 
 // ---- life

@@ -11,6 +11,9 @@
 // Neither side of libraft asks whether the other is still a member. So who StoreOps.retired() says is none any
 // more loses its connections, gets no new one, and is not dialled; libraft, which would try again for ever,
 // is left waiting for that dial until it closes.
+//
+// What a peer that we dialled may know of us, and what one that dialled us says, are the marks (marks.h): a
+// leader hands out the time, a follower hands back the newest that it held when it obeyed.
 
 #include <raft.h>
 #include <raft/uv.h>
@@ -19,11 +22,21 @@
 #include <uv.h>
 
 #include "list.h"
+#include "store.h"
 #include "stream.h"
 
-typedef struct Store Store;
-
 enum { TRANSPORT_BRIDGES_MAX = 32 }; // connections at a time, both directions
+
+// The newest mark that we held when we took a message of this leader.
+typedef struct SeenMark {
+        uint32_t raft_id; // 0: free
+        uint64_t term, mark_us;
+} SeenMark;
+
+// A voter obeyed in this term a message that we sent at `sent_us` or later, and follows nobody else for so
+// long.
+typedef void (*TransportAnswer)(uint32_t raft_id, uint64_t term, uint64_t sent_us, uint32_t promise_ms,
+                                void *userdata);
 
 typedef struct Transport {
         struct raft_uv_transport uv; // what libraft sees
@@ -35,6 +48,11 @@ typedef struct Transport {
         raft_uv_accept_cb accept;
         raft_uv_transport_close_cb closed;
         bool closing;
+
+        SeenMark seen[STORE_MEMBERS_MAX];
+        uint32_t promise_ms; // ours
+        TransportAnswer answer;
+        void *answer_data;
 } Transport;
 
 enum { TRANSPORT_ADDRESS_SIZE = 16 };
@@ -48,5 +66,11 @@ void transport_init(Transport *t, uv_loop_t *loop, TlsContext *tls, Store *store
 void transport_accept(Transport *t, Stream *stream, uint32_t raft_id);
 // Ends the connections and dials of those who are retired now.
 void transport_recheck(Transport *t);
+// Before the first connection: what we promise, and who gets what others answer.
+void transport_set_marks(Transport *t, uint32_t promise_ms, TransportAnswer answer, void *userdata);
+// libraft has just obeyed a message of this leader.
+void transport_note_obeyed(Transport *t, uint32_t raft_id, uint64_t term);
+// Whether the connection that this peer dialled carries marks.
+bool transport_is_marked(const Transport *t, uint32_t raft_id);
 // Loop time in ms when this peer last sent us something; 0: never, or its connection is gone.
 uint64_t transport_heard_ms(const Transport *t, uint32_t raft_id);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "feature-level.h"
 #include "identity.h"
 #include "tls-context.h"
 #include "x509.h"
@@ -39,7 +40,13 @@ struct TlsSession {
         bool server;
 };
 
-static const char *const protocols[] = {ALPN_MESH, ALPN_RAFT, ALPN_JOIN};
+static const char *const protocols[] = {ALPN_MESH, ALPN_RAFT_MARKED, ALPN_RAFT, ALPN_JOIN}; // better ones first
+
+static bool is_offered(const char *protocol, const char *alpn) {
+        if (streq(protocol, ALPN_RAFT_MARKED) && FEATURE_LEVEL < FEATURE_MARKS)
+                return false;
+        return !alpn || streq(alpn, protocol) || (streq(alpn, ALPN_RAFT) && streq(protocol, ALPN_RAFT_MARKED));
+}
 
 static TlsCredentials *credentials_unref(TlsCredentials *c) {
         if (!c || --c->n_refs > 0)
@@ -144,7 +151,7 @@ static int set_protocols(gnutls_session_t session, const char *alpn) {
         unsigned n = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(protocols); i++)
-                if (!alpn || streq(alpn, protocols[i]))
+                if (is_offered(protocols[i], alpn))
                         names[n++] = (gnutls_datum_t){(unsigned char *) protocols[i],
                                                       (unsigned) strlen(protocols[i])};
         return n > 0 ? gnutls_alpn_set_protocols(session, names, n, GNUTLS_ALPN_MANDATORY)

@@ -53,6 +53,17 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
                 leader_set_leading(g->leader, g->led, leader.term);
 }
 
+static void on_authority(void *userdata) {
+        Rig *g = userdata;
+
+        if (g->leader)
+                leader_on_authority(g->leader);
+}
+
+static uint64_t authority_until(void *userdata) {
+        return store_authority_until(((Rig *) userdata)->store);
+}
+
 static void on_fatal(const char *why, void *userdata) {
         fail_msg("%s", why);
 }
@@ -61,6 +72,7 @@ static const StoreOps store_ops = {.apply = on_apply,
                                    .snapshot = on_snapshot,
                                    .restore = on_restore,
                                    .role = on_role,
+                                   .authority = on_authority,
                                    .fatal = on_fatal};
 
 // ------------------------------------------------------------------------------------------------ the
@@ -208,6 +220,7 @@ static const LeaderOps leader_ops = {
         .submit = submit,
         .barrier = barrier,
         .stats = stats,
+        .authority_until = authority_until,
 };
 
 // ------------------------------------------------------------------------------------------------ fake
@@ -594,6 +607,10 @@ static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
                 buf_done(&h->renewed);
                 assert_int_equal(buf_append(&h->renewed, m->renewed->cert.data, m->renewed->cert.len), 0);
                 break;
+        case ARGOSY__TO_HOST__MSG_BEAT_ACK:
+                h->acks++;
+                h->last_ack = m->beat_ack->seq;
+                break;
         case ARGOSY__TO_HOST__MSG_CALL:
                 on_call(h, m->call);
                 break;
@@ -788,6 +805,7 @@ void rig_pass_ms(Rig *g, unsigned ms) {
 
                         if (h->up)
                                 end_starts(h);
+                        beat.seq = ++h->beat_seq;
                         if (h->up && h->attached && h->linked)
                                 say(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
                 }

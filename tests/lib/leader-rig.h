@@ -63,6 +63,9 @@ typedef struct RigHost {
         uint32_t opened; // raft id of the StoreOpen that it obeyed
         uint32_t raft_id; // that it opened last, closed or not
         bool closed, removed;
+        uint64_t beat_seq; // of the last beat that it sent
+        unsigned acks;     // BeatAck messages
+        uint64_t last_ack;
         unsigned calls; // Call messages
         uint64_t last_call;
         uint32_t feature_level; // that its Hello names; 0: none

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The leader as its neighbours see it: fake hosts, the log in memory, a clock that stands still.
+#include "clock.h"
 #include "leader-rig.h"
 #include "test.h"
 
@@ -322,6 +323,35 @@ static void one_batch_is_on_its_way_at_a_time(void **state) {
 }
 
 // A leader that was replaced without knowing it gets no barrier through, so it welcomes nobody.
+// A leader that was frozen: what it has heard since lies in its sockets, and what it knows is old.
+static void without_authority_nothing_is_said_that_lasts(void **state) {
+        RigHost *h = rig_host(&g, 2);
+        unsigned acks, welcomes;
+        RigAnswer *a;
+
+        store_memory_authority(g.store, g.now_us + 500 * USEC_PER_MSEC);
+        rig_pass_ms(&g, 250);
+        assert_int_equal(h->last_ack, h->beat_seq);
+        rig_pass_ms(&g, 250); // now it is over
+        acks = h->acks;
+        welcomes = rig_host(&g, 3)->welcomes;
+        a = rig_change_with(&g, START, "web.service", SERVICE, false, NULL);
+        rig_host(&g, 3)->linked = false; // attaches again
+        rig_pass_ms(&g, 1000);
+        assert_int_equal(h->acks, acks);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+        assert_int_equal(rig_host(&g, 3)->welcomes, welcomes);
+        assert_false(a->final);
+
+        store_memory_authority(g.store, 0); // the others have answered
+        rig_settle(&g);
+        assert_int_equal(h->acks, acks + 1); // the newest beat is enough
+        assert_int_equal(h->last_ack, h->beat_seq);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+        assert_int_equal(rig_host(&g, 3)->welcomes, welcomes + 1);
+        assert_true(a->final);
+}
+
 static void nobody_is_welcomed_before_a_barrier_that_began_after_the_attach(void **state) {
         RigHost *h = rig_host(&g, 2);
         unsigned before = h->welcomes;
@@ -599,6 +629,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_repeated_request_applies_nothing_twice, setup, teardown),
                 cmocka_unit_test_setup_teardown(requests_of_one_turn_cost_one_entry, setup, teardown),
                 cmocka_unit_test_setup_teardown(one_batch_is_on_its_way_at_a_time, setup, teardown),
+                cmocka_unit_test_setup_teardown(without_authority_nothing_is_said_that_lasts, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                         nobody_is_welcomed_before_a_barrier_that_began_after_the_attach, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_full_disk_changes_nothing_and_says_so, setup, teardown),

@@ -4,8 +4,11 @@
 
 #include "test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "macro.h"
 #include "raft-store.h"
 #include "store-cluster.h"
@@ -105,10 +108,6 @@ static bool has_given_up(void *userdata) {
                ((StoreNode *) userdata)->role == STORE_CANDIDATE;
 }
 
-static bool is_stalled(void *userdata) {
-        return ((StoreNode *) userdata)->role == STORE_STALLED;
-}
-
 static void without_a_majority_the_outcome_is_unknown(void **state) {
         StoreCluster *c = store_cluster_of(2);
         StoreNode *leader = store_cluster_leader(c);
@@ -119,9 +118,8 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
         store_node_close(other);
         store_cluster_leader(c);
         assert_int_equal(store_submit(leader->store, "x", 1, store_on_done, &a), 0);
-        store_run_until(&c->loop, is_stalled, leader, STORE_PATIENCE_MS, "stalling");
-        assert_int_equal(store_submit(leader->store, "y", 1, store_on_done, &a), -EAGAIN);
         store_run_until(&c->loop, has_given_up, leader, STORE_PATIENCE_MS, "stepping down");
+        assert_int_equal(store_submit(leader->store, "y", 1, store_on_done, &a), -EAGAIN);
         store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "answer");
         assert_int_equal(a.n, 1);
         assert_int_equal(a.outcome, STORE_UNKNOWN);
@@ -131,6 +129,98 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
         store_node_open(other, false, NULL, NULL);
         store_cluster_agree(c, store_cluster_leader(c));
         assert_int_equal(leader->n_applied, before + 1);
+        store_cluster_free(c);
+}
+
+// ---- a disk that hangs: the worker that stands before it gets no answer
+
+static _Atomic bool disk_hangs;
+static char hanging_dir[sizeof(((StoreNode *) NULL)->dir)];
+
+static bool is_in_hanging_dir(int fd) {
+        char link[64], path[sizeof(hanging_dir)];
+        ssize_t n;
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = readlink(link, path, sizeof(path));
+        return n > 0 && strncmp(path, hanging_dir, strlen(hanging_dir)) == 0;
+}
+
+_public_ ssize_t write(int fd, const void *data, size_t len) {
+        static ssize_t (*real)(int, const void *, size_t);
+
+        if (!real)
+                real = (ssize_t (*)(int, const void *, size_t)) dlsym(RTLD_NEXT, "write");
+        while (len == 0 && disk_hangs && is_in_hanging_dir(fd))
+                usleep(1000);
+        return real(fd, data, len);
+}
+
+static void hang_disk(const StoreNode *n) {
+        memcpy(hanging_dir, n->dir, sizeof(hanging_dir));
+        disk_hangs = true;
+}
+
+static bool is_sure(void *userdata) {
+        return store_authority_until(((StoreNode *) userdata)->store) > clock_boot_us();
+}
+
+static void a_leader_whose_disk_hangs_leads_on_with_the_others(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader = store_cluster_leader(c);
+        uint64_t term = leader->leader.term;
+        StoreStats stats;
+
+        store_cluster_write(c, 5, 100);
+        hang_disk(leader);
+        for (unsigned i = 0; i < 5; i++) {
+                assert_int_equal(store_node_submit(leader, "x", 1).outcome, STORE_COMMITTED);
+                store_run_for(&c->loop, 200); // longer than an election, together
+        }
+        store_stats(leader->store, &stats);
+        for (size_t i = 0; i < stats.n_members; i++)
+                assert_true((stats.members[i].match_index < stats.last_index) ==
+                            (stats.members[i].raft_id == leader->raft_id));
+        assert_int_equal(leader->role, STORE_LEADER);
+        assert_int_equal(leader->leader.term, term);
+        store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
+        disk_hangs = false;
+        store_cluster_agree(c, leader);
+        store_cluster_free(c);
+}
+
+static void a_voter_whose_disk_hangs_votes_when_it_can_write_that(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *other = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        uint64_t term = leader->leader.term;
+        StoreAnswer a = {};
+
+        hang_disk(other);
+        assert_int_equal(store_transfer(leader->store, other->raft_id, store_on_member, &a), 0);
+        store_run_until(&c->loop, is_answered, &a, STORE_PATIENCE_MS, "the end of a handover in vain");
+        assert_int_equal(a.error, -ETIMEDOUT);
+        assert_int_equal(leader->leader.term, term);
+        assert_false(is_sure(leader)); // the other may still obey
+        disk_hangs = false;
+        store_run_until(&c->loop, is_sure, store_cluster_leader(c), STORE_PATIENCE_MS, "authority");
+        store_cluster_write(c, 1, 100);
+        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_free(c);
+}
+
+static void a_leader_is_sure_as_long_as_the_others_answer(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader = store_cluster_leader(c);
+
+        store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
+        for (size_t i = 0; i < 3; i++)
+                if (&c->servers[i].node != leader) {
+                        assert_int_equal(store_authority_until(c->servers[i].node.store), 0);
+                        store_node_close(&c->servers[i].node);
+                }
+        store_run_for(&c->loop, 300); // an election timeout
+        assert_false(is_sure(leader));
         store_cluster_free(c);
 }
 
@@ -360,6 +450,9 @@ int main(void) {
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+                cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
+                cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),
+                cmocka_unit_test(a_leader_is_sure_as_long_as_the_others_answer),
                 cmocka_unit_test(a_member_is_removed),
                 cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
                 cmocka_unit_test(a_leader_may_remove_itself),

@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A leader that was frozen while another took over orders nothing when it wakes up."""
 
+import json
+
 from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+
+LEASE_S = 2  # QUICK's
+BEATS_BEFORE_THE_FREEZE = 4  # of four hosts, between the look at the counter and the freeze
 
 
 def replace_frozen_leader(c):
@@ -63,4 +68,30 @@ def test_a_short_freeze_of_every_daemon_stops_nothing(c: Cluster):
     assert all(now.get(run) == id for run, id in runs.items()), "healthy units were stopped"
 
 
-main(nodes=3, conf=QUICK)
+def acknowledged(node):
+    return json.loads(node.run("argosyctl counters --json=short"))["beats_acknowledged"]
+
+
+def test_it_renews_no_lease_that_the_new_one_counts_as_ended(c: Cluster):
+    """A host that only the old one can be heard by goes on sending its beats, and they lie in the old one's sockets. Its units
+    that are to stop when it is cut off are down before they start elsewhere."""
+    old = c.leader()
+    voters = [node for node in c.nodes if c.members()[node.name].startswith("voter") and node.name != old.name]
+    [host] = [node for node in c.nodes if node.name not in (old.name, *(voter.name for voter in voters))]
+    c.ctl(f"cordon {' '.join(node.name for node in c.nodes if node.name != host.name)}")
+    c.start("f@{1..3}", SLEEPER + "TimeoutStopSec=1\n[X-Argosy]\nCutOff=stop\nCutOffSec=1\n")
+    c.ctl(f"uncordon {' '.join(node.name for node in voters)}")
+    assert c.spread("f@*") == {host.name: 3}
+
+    host.cut_from(*voters)
+    before, _ = acknowledged(old), old.pause()
+    eventually(lambda: c.leader_name(voters[0]) not in (None, old.name))
+    old.cut_from(*voters)  # nobody tells it
+    old.resume()
+    stays(lambda: not c.twice("f@*"), LEASE_S)
+    assert acknowledged(old) - before <= BEATS_BEFORE_THE_FREEZE, "the old leader renewed leases"
+    eventually(lambda: len(c.active("f@*")) == 3 and host.name not in c.spread("f@*"), what="they run elsewhere")
+    assert not c.twice("f@*")
+
+
+main(nodes=4, conf=QUICK)

@@ -28,6 +28,10 @@ LO_FLAGS_AUTOCLEAR = 4
 LO_FLAGS_DIRECT_IO = 16
 LOOP_CONFIG_FORMAT = "=II" + "QQQQQIIII64s64s32sQQ" + "64s"  # fd, block size, struct loop_info64, reserved
 
+# <linux/fs.h>: nothing is written until it is thawed; who wants to waits
+FIFREEZE = 0xC0045877
+FITHAW = 0xC0045878
+
 # <linux/ext4.h>: stop all I/O at once, losing what is only in memory or in the journal's running transaction
 EXT4_IOC_SHUTDOWN = 0x8004587D
 EXT4_GOING_FLAGS_NOLOGFLUSH = 2
@@ -74,6 +78,24 @@ class Disk:
         self._keeper.script(f"umount {self._mountpoint}")
         survived.rename(self._image)
         self.mount()
+
+    def stall(self):
+        """Writes hang from now on, as they do on a disk that does not answer. What is in memory is still read."""
+        self._ioctl(FIFREEZE)
+
+    def go_on(self):
+        try:
+            self._ioctl(FITHAW)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # it does not stall
+                raise
+
+    def _ioctl(self, request):
+        fd = os.open(self._keeper.path(self._name, "disk"), os.O_RDONLY)
+        try:
+            fcntl.ioctl(fd, request, 0)
+        finally:
+            os.close(fd)
 
     def _attach(self):
         """An open loop device on the image. It goes away when it is closed and not mounted."""

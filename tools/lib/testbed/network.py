@@ -57,6 +57,17 @@ def partition(keeper, name, direction):
                input=f"table inet partition {{\n{rules}\n}}\n")
 
 
+def cut(keeper, name, others):
+    """Drops what goes to and comes from these nodes, in place of an earlier partition."""
+    heal(keeper, name)
+    peers = ", ".join(address(number) for number in others)
+    keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"], input=f"""table inet partition {{
+        chain in {{ type filter hook input priority -300; ip saddr {{ {peers} }} drop; }}
+        chain out {{ type filter hook output priority -300; ip daddr {{ {peers} }} drop; }}
+    }}
+    """)
+
+
 def heal(keeper, name):
     # Creating it first makes the deletion right also when there was none.
     keeper.run(["nsenter", f"--net={namespace(name)}", "nft", "-f", "-"],

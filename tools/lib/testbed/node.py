@@ -193,8 +193,12 @@ class Node:
     def partition(self, direction="both"):
         network.partition(self._keeper, self.name, direction)
 
+    def cut_from(self, *others):
+        network.cut(self._keeper, self.name, [other.number for other in others])
+
     def heal(self):
         network.heal(self._keeper, self.name)
+        self.go_on_with_disk()
 
     def argosyd_pid(self):
         """The daemon's process id inside the node."""
@@ -222,6 +226,13 @@ class Node:
 
     def resume(self):
         self.run(f"kill -CONT {self.argosyd_pid()}")
+
+    def stall_disk(self):
+        """The disk under /var/lib/argosy does not answer until go_on_with_disk()."""
+        self._disk.stall()
+
+    def go_on_with_disk(self):
+        self._disk.go_on()
 
     def journal(self, unit=None, lines=40, since=None, grep=None):
         """The end of the node's journal; also after a power cut, since it lies on the host. since: seconds since 1970."""

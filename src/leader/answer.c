@@ -376,7 +376,7 @@ static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy_
                         return -ENOMEM;
         if (fill_node_name(&row->node, host, node->node) < 0 ||
             field_set(&row->manager, node->manager) < 0 ||
-            field_set(&row->reason, n ? n->reason : NULL) < 0 ||
+            field_set(&row->reason, n ? n->reason ?: n->host->complaint : NULL) < 0 ||
             field_set(&row->address, host->address) < 0 ||
             field_set(&row->state, node_state_word(l, host_find(l, host->host), n)) < 0 ||
             field_set(&row->role, row->leader ? "leader" : role_word(host)) < 0 ||

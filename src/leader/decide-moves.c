@@ -125,7 +125,7 @@ int decide_moves(Decision *d) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->moving) && d->batch.packed.len < BATCH_SOFT_BYTES) {
+        while (r >= 0 && !list_is_empty(&l->moving) && draft_takes_more(&d->batch)) {
                 Unit *u = CONTAINER_OF(l->moving.next, Unit, moving);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
@@ -175,7 +175,8 @@ int decide_homeless(Decision *d) {
         int r;
 
         if (!l->retry_homeless || !list_is_empty(&l->moving) ||
-            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || homeless_is_touched(l, &d->batch))
+            d->batch.packed.len >= DRAFT_SOFT_BYTES / 2 || l->one_by_one ||
+            homeless_is_touched(l, &d->batch))
                 return 0;
         r = decision_need_placer(d);
         if (r < 0)

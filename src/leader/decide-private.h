@@ -5,10 +5,6 @@
 
 #include "leader-private.h"
 
-enum {
-        BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2
-}; // what we fill by ourselves; one request may go up to STORE_BATCH_MAX
-
 typedef struct Decision {
         Leader *leader;
         Draft batch;

@@ -23,7 +23,7 @@ static int decide_outcomes(Decision *d) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->outcomes) && d->batch.packed.len < BATCH_SOFT_BYTES) {
+        while (r >= 0 && !list_is_empty(&l->outcomes) && draft_takes_more(&d->batch)) {
                 Site *s = CONTAINER_OF(l->outcomes.next, Site, outcome_due);
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
@@ -49,6 +49,8 @@ static int decide_hosts(Decision *d) {
 
                 if (!h->wish_due || !now || draft_has_host(&d->batch, h->number))
                         continue;
+                if (!draft_takes_more(&d->batch))
+                        return 0;
                 r = host_record_keep(h->wish, now);
                 if (r >= 0)
                         r = draft_put_host(&d->batch, h->wish);
@@ -88,6 +90,8 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 DraftMark mark = draft_mark(&d->batch);
                 int r;
 
+                if (!draft_takes_more(&d->batch))
+                        return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more
                 if (t->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
@@ -115,8 +119,6 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         list_unlink(&t->queue);
                         list_append(taken, &t->queue);
                 }
-                if (d->batch.packed.len >= BATCH_SOFT_BYTES)
-                        return 0;
         }
         return 0;
 }
@@ -175,11 +177,8 @@ static void forget_granted_wishes(Leader *l) {
         }
 }
 
-// The log refused the entry: what we decided of our own accord is still to be done, a little later.
-static void take_back(Leader *l) {
-        if (l->pause_us <= leader_now(l))
-                log_error("The disks of most voters are full: nothing can be changed until there is room.");
-        l->pause_us = leader_now(l) + USEC_PER_SEC;
+// What we decided of our own accord is still to be done.
+static void look_again(Leader *l) {
         l->retry_homeless = l->features_due = true;
         rollouts_look_again(l);
         retries_take_back(l);
@@ -202,6 +201,14 @@ static void take_back(Leader *l) {
                                 list_append(&l->moving, &u->moving);
                 }
         }
+}
+
+// The log has no room for the entry: a little later.
+static void take_back(Leader *l) {
+        if (l->pause_us <= leader_now(l))
+                log_error("The disks of most voters are full: nothing can be changed until there is room.");
+        l->pause_us = leader_now(l) + USEC_PER_SEC;
+        look_again(l);
 }
 
 void decide_done(Leader *l, StoreOutcome outcome) {
@@ -236,20 +243,78 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         leader_mark(l);
 }
 
+// What no entry of the log can hold is dropped, and nobody but who said it has to bear that.
+static void drop_what_flies(Leader *l, size_t bytes) {
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (!h->wish || h->wish_due)
+                        continue;
+                message_free(h->wish);
+                h->wish = NULL;
+                host_complain(l, h,
+                              "what it says of itself makes %zu bytes of log, more than the %d that one "
+                              "entry may have; its record is as it was before",
+                              bytes, STORE_BATCH_MAX);
+        }
+        map_foreach (slot, &l->nodes)
+                list_foreach (i, &((Node *) slot->value)->sites) {
+                        Site *s = CONTAINER_OF(i, Site, by_node);
+
+                        if (!s->outcome || list_is_linked(&s->outcome_due))
+                                continue;
+                        log_unit(LOG_ERR, s->unit->name, "The outcome of %s on %s is too long for the log.",
+                                 s->unit->name, s->node->name);
+                        message_free(s->outcome);
+                        s->outcome = NULL;
+                }
+        while (!list_is_empty(&l->flying))
+                ticket_settle(CONTAINER_OF(l->flying.next, Ticket, queue),
+                              response_error(E2BIG,
+                                             "the request makes %zu bytes of log, more than the %d that one "
+                                             "entry may have: nothing was changed",
+                                             bytes, STORE_BATCH_MAX));
+}
+
+// Who made the entry too long is found by deciding one thing at a time until nothing is left to decide.
+static void on_too_long(Leader *l, size_t bytes) {
+        log_warning("An entry of %zu bytes is more than the log takes%s.", bytes,
+                    l->one_by_one ? ": what it was about is left out" : "; deciding one thing at a time");
+        if (l->one_by_one)
+                drop_what_flies(l, bytes);
+        list_foreach (i, &l->flying) {
+                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+
+                message_free(t->response);
+                t->response = NULL;
+                t->committed = NULL;
+        }
+        list_splice(&l->flying, &l->queue); // they were there first
+        list_splice(&l->queue, &l->flying);
+        l->one_by_one = true;
+        look_again(l);
+        leader_mark(l);
+}
+
 // The log did not take the entry, and nobody will tell how it ended.
-static void on_not_submitted(Leader *l, int error) {
+static void on_not_submitted(Leader *l, int error, size_t bytes) {
         if (error == -ENOSPC || error == -EAGAIN || error == -ESHUTDOWN) {
                 decide_done(l, error == -ENOSPC ? STORE_NO_SPACE : STORE_NOT_LEADER);
                 return;
         }
-        log_warning("The log does not take an entry: %s.", strerror(-error));
         l->batch_flying = false;
         list_splice(&l->moving, &l->moved);
+        if (error == -E2BIG) {
+                on_too_long(l, bytes);
+                return;
+        }
+        log_warning("The log does not take an entry: %s.", strerror(-error));
         while (!list_is_empty(&l->flying))
                 ticket_settle(
                         CONTAINER_OF(l->flying.next, Ticket, queue),
                         response_error(EBUSY, "the log does not take the change now: %s", strerror(-error)));
-        take_back(l);
+        l->pause_us = leader_now(l) + USEC_PER_SEC;
+        look_again(l);
 }
 
 static void submit(Decision *d, ListNode *taken) {
@@ -264,7 +329,7 @@ static void submit(Decision *d, ListNode *taken) {
         if (r >= 0)
                 l->n_outside++;
         else
-                on_not_submitted(l, r);
+                on_not_submitted(l, r, d->batch.packed.len);
 }
 
 // What this leader decides of its own accord.
@@ -293,6 +358,7 @@ void decide(Leader *l) {
         Decision d = {.leader = l,
                       .batch = {.left = homes_left,
                                 .userdata = l,
+                                .soft_bytes = l->one_by_one,
                                 .feature_level = cluster_state_feature_level(l->state)}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
@@ -314,6 +380,10 @@ void decide(Leader *l) {
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))
                 submit(&d, &taken);
+        else if (l->one_by_one) { // all that is left is for many at once
+                l->one_by_one = false;
+                leader_mark(l);
+        }
         draft_done(&d.batch);
         placer_free(d.placer);
         dependencies_done_all(&d.planned);

@@ -87,6 +87,10 @@ void draft_rollback(Draft *b, DraftMark mark) {
         b->n_ops = mark.n_ops;
 }
 
+bool draft_takes_more(const Draft *b) {
+        return b->packed.len < (b->soft_bytes ?: (size_t) DRAFT_SOFT_BYTES);
+}
+
 static int append(Draft *b, const Argosy__LogBatch *part) {
         size_t n = argosy__log_batch__get_packed_size(part);
         uint8_t *p = buf_reserve(&b->packed, n);

@@ -16,6 +16,7 @@
 #include "buf.h"
 #include "hash.h"
 #include "map.h"
+#include "store.h"
 
 typedef struct KeySet {
         Map map;
@@ -23,8 +24,13 @@ typedef struct KeySet {
         size_t n, allocated;
 } KeySet;
 
+enum {
+        DRAFT_SOFT_BYTES = STORE_BATCH_MAX / 2, // what the leader fills by itself; a request may go beyond
+};
+
 typedef struct Draft {
         Buf packed;
+        size_t soft_bytes; // 0: DRAFT_SOFT_BYTES
         KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'd' NAME
                         // (dependencies), 'o' ROLLOUT, 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL,
                         // 'k' the cluster's record
@@ -43,6 +49,8 @@ typedef struct DraftMark {
 void draft_done(Draft *b);
 DraftMark draft_mark(const Draft *b);
 void draft_rollback(Draft *b, DraftMark mark);
+// Whether one more thing may go into it; the rest is for the next entry.
+bool draft_takes_more(const Draft *b);
 
 enum {
         DRAFT_BUMP_START = 1 << 0,

@@ -1,11 +1,42 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "host-record.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "manager-name.h"
 #include "response.h"
 #include "str.h"
+
+bool host_name_is_valid(const char *name) {
+        size_t n = strlen(name);
+
+        for (const char *c = name; *c; c++)
+                if (!isalnum((unsigned char) *c) && *c != '-' && *c != '.' && *c != '_')
+                        return false;
+        return n > 0 && n <= HOST_NAME_LEN_MAX;
+}
+
+bool host_attach_is_sound(const Argosy__ToVoter__Attach *a, char *ret_why, size_t size) {
+        if (*a->name && !host_name_is_valid(a->name))
+                snprintf(ret_why, size, "its name is longer than %d characters, or is none",
+                         HOST_NAME_LEN_MAX);
+        else if (strlen(a->address) > HOST_ADDRESS_LEN_MAX)
+                snprintf(ret_why, size, "its address is longer than %d characters", HOST_ADDRESS_LEN_MAX);
+        else if (a->port > UINT16_MAX)
+                snprintf(ret_why, size, "its port is %u", a->port);
+        else if (a->n_labels > HOST_OWN_LABELS_MAX)
+                snprintf(ret_why, size, "it announces %zu labels, more than %d", a->n_labels,
+                         HOST_OWN_LABELS_MAX);
+        else if (a->n_managers > MANAGERS_PER_HOST)
+                snprintf(ret_why, size, "it announces %zu managers, more than %d", a->n_managers,
+                         MANAGERS_PER_HOST);
+        else
+                return true;
+        return false;
+}
 
 static void labels_clear(Argosy__Label **labels, size_t *n) {
         for (size_t i = 0; i < *n; i++)

@@ -13,7 +13,18 @@
 
 #include "argosy.pb-c.h"
 
-enum { HOST_SET_LABELS_MAX = 64 };
+enum {
+        HOST_SET_LABELS_MAX = 64,
+        HOST_OWN_LABELS_MAX = 64, // of its configuration
+        HOST_NAME_LEN_MAX = 64,
+        HOST_ADDRESS_LEN_MAX = 63,
+};
+
+// A host's own name: what a host name may consist of.
+bool host_name_is_valid(const char *name);
+// Whether what a host says of itself may stand in its record. Else *ret_why is a sentence without a full
+// stop.
+bool host_attach_is_sound(const Argosy__ToVoter__Attach *a, char *ret_why, size_t size);
 
 // Makes `labels` follow from the two others. 0 or -ENOMEM.
 int host_record_merge_labels(Argosy__HostRecord *r);

@@ -67,7 +67,8 @@ enum {
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
         SITES_PER_NODE_MAX = 50000,   // units that one node may claim to hold
-        REASON_MAX = 512,             // bytes of why a manager cannot be used
+        REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
+        WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
         // Of one message with orders, and one unit file: far below FRAME_MAX, and beats are not held up long
         // behind it.
         ORDERS_PIECE_BYTES = 1024 * 1024,
@@ -106,6 +107,7 @@ struct Host {
         bool welcoming;   // is being told what it is to hold, in parts
         bool welcomed;    // and was told all of it: from now on orders go out
         bool unwelcome;   // it cannot be told: its nodes say why (Node.reason)
+        char *complaint;  // what it said of itself that was not taken; NULL: nothing
         bool heard;       // attached at least once since this leader leads
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
@@ -320,6 +322,7 @@ struct Leader {
         DueHeap dues;                                  // Unit.due
         DueHeap retry_dues;                            // Retry.due
         ListNode retries, retries_held, retries_stuck; // Retry.queue
+        bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_homeless;                           // a node came or changed: somebody may take them now
         ListNode asking, untried, displaced;           // Unit.*, of those in Leader.homeless
         uint64_t n_asked;                              // that decide_homeless() looked at one by one
@@ -414,6 +417,8 @@ void sessions_on_time(Leader *l, uint64_t now_us);
 void sessions_count_unheard(Leader *l);
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);
+// It said of itself what is not taken; its row says so until it says something else.
+void host_complain(Leader *l, Host *h, const char *format, ...) _printf_(3, 4);
 // It is in session and cannot be told what it is to run: its nodes say why and take no units.
 void host_refuse(Leader *l, Host *h, const char *why);
 const char *host_name(const Leader *l, const Host *h);

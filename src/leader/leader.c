@@ -345,7 +345,7 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
         if (!h)
                 return;
         if (hello) {
-                char *version = strdup(hello->version);
+                char *version = strndup(hello->version, WORD_MAX);
 
                 free(h->version);
                 h->version = version;

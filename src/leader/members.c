@@ -25,8 +25,6 @@
 enum {
         TOKEN_TTL_SEC = 24 * 3600,
         TOKEN_TTL_MAX_SEC = 30 * 24 * 3600,
-        JOIN_LABELS_MAX = 64,
-        HOST_NAME_LEN_MAX = 64,
 };
 
 // ------------------------------------------------------------------------------------------------ token
@@ -93,27 +91,18 @@ static bool is_machine_id(const char *s) {
         return hex_decode(s, bytes, sizeof(bytes));
 }
 
-static bool name_is_printable(const char *s) {
-        size_t n = strlen(s);
-
-        for (const char *c = s; *c; c++)
-                if (!isalnum((unsigned char) *c) && *c != '-' && *c != '.' && *c != '_')
-                        return false;
-        return n > 0 && n <= HOST_NAME_LEN_MAX;
-}
-
 static bool labels_are_valid(const Argosy__JoinRequest *j) {
         for (size_t i = 0; i < j->n_labels; i++)
                 if (!label_is_valid(j->labels[i]->key) || !label_is_valid(j->labels[i]->value))
                         return false;
-        return j->n_labels <= JOIN_LABELS_MAX;
+        return j->n_labels <= HOST_OWN_LABELS_MAX;
 }
 
 // NULL: it may go on.
 static const char *join_form_error(const Argosy__JoinRequest *j) {
         if (j->host_id.len != 16 || !is_machine_id(j->machine_id))
                 return "the machine id is not one";
-        if (!name_is_printable(j->name))
+        if (!host_name_is_valid(j->name))
                 return "the host name is empty, too long or has strange characters";
         if (!labels_are_valid(j))
                 return "a label is not valid";

@@ -40,6 +40,7 @@ static void host_free(Host *h) {
                 message_free(h->wish);
         lease_forget(&h->lease);
         free(h->version);
+        free(h->complaint);
         free(h);
 }
 
@@ -231,13 +232,15 @@ void host_forget_exclusions(Leader *l, const Host *h) {
 }
 
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
-        Exclusion *e = malloc(sizeof(*e) + strlen(reason) + 1);
+        size_t len = strnlen(reason, REASON_MAX);
+        Exclusion *e = malloc(sizeof(*e) + len + 1);
 
         if (!e)
                 return;
         unit_forget_exclusions(l, u, node);
         e->node = node;
-        strcpy(e->reason, reason);
+        memcpy(e->reason, reason, len);
+        e->reason[len] = 0;
         e->next = u->exclusions;
         u->exclusions = e;
         if (!list_is_linked(&u->excluded))
@@ -371,11 +374,11 @@ void site_free(Leader *l, Site *s) {
         unit_drop_if_unused(l, u);
 }
 
-static int keep_text(char **field, const char *text) {
+static int keep_text(char **field, const char *text, size_t max) {
         char *copy = NULL;
 
         if (*text) {
-                copy = strdup(text);
+                copy = strndup(text, max);
                 if (!copy)
                         return -ENOMEM;
         }
@@ -385,8 +388,9 @@ static int keep_text(char **field, const char *text) {
 }
 
 int site_report(Site *s, const Argosy__UnitReport *report) {
-        if (keep_text(&s->sub, report->sub) < 0 || keep_text(&s->result, report->result) < 0 ||
-            keep_text(&s->error, report->error) < 0)
+        if (keep_text(&s->sub, report->sub, WORD_MAX) < 0 ||
+            keep_text(&s->result, report->result, WORD_MAX) < 0 ||
+            keep_text(&s->error, report->error, REASON_MAX) < 0)
                 return -ENOMEM;
         s->reported = true;
         s->revision = report->revision;
@@ -530,8 +534,8 @@ void registry_clear(Leader *l) {
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 h->braked = false;
-                h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard = h->leaving = h->down = h->wish_due =
-                        h->nodes_due = false;
+                h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
+                        h->leaving = h->down = h->wish_due = h->nodes_due = false;
                 h->barrier_due = h->barrier_flying = false;
                 h->opened_id = 0;
                 map_done_with(&h->specs, free);

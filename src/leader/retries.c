@@ -29,7 +29,6 @@
 
 enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
-        BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2,
 };
 
 struct Retry {
@@ -282,7 +281,7 @@ int retries_decide(Leader *l, Draft *b, Placer **placer) {
 
         if (l->retry_homeless) // a node may have come, or have got room
                 list_splice(&l->retries, &l->retries_stuck);
-        while (r >= 0 && !list_is_empty(&l->retries) && b->packed.len < BATCH_SOFT_BYTES) {
+        while (r >= 0 && !list_is_empty(&l->retries) && draft_takes_more(b)) {
                 Retry *t = CONTAINER_OF(l->retries.next, Retry, queue);
                 const UnitEntry *e = cluster_state_find_unit(l->state, t->unit->name);
 

@@ -11,6 +11,8 @@
 // A host that is lost loses its session too. When it is heard again it must attach, and that settles what
 // stays and what goes.
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "host-record.h"
 #include "leader-private.h"
@@ -273,18 +275,34 @@ static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord 
 static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
         Argosy__HostRecord *wish = message_copy(r);
+        char why[REASON_MAX / 2];
 
         message_free(h->wish);
         h->wish = NULL;
         h->wish_due = false;
         if (!wish)
                 return;
+        if (!host_attach_is_sound(a, why, sizeof(why))) {
+                host_complain(l, h, "%s; its record is as it was before", why);
+                message_free(wish);
+                return;
+        }
         if (fill_wish(l, wish, a) < 0 || records_equal(wish, r)) {
                 message_free(wish);
                 return;
         }
         h->wish = wish;
         h->wish_due = true;
+}
+
+// It may mend what was wrong by saying something else.
+static void forget_complaint(Host *h, const Argosy__ToVoter__Attach *a) {
+        char why[REASON_MAX / 2];
+
+        if (!h->complaint || !host_attach_is_sound(a, why, sizeof(why)))
+                return;
+        free(h->complaint);
+        h->complaint = NULL;
 }
 
 // A run that ended for good goes into the log, unless it is there or is about an older start.
@@ -305,7 +323,7 @@ static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
         s->outcome->node = s->node->number;
         s->outcome->start_rev = o->start_rev;
         s->outcome->at_us = o->at_us;
-        (void) field_set(&s->outcome->result, o->result);
+        (void) field_printf(&s->outcome->result, "%.*s", WORD_MAX, o->result);
         if (!list_is_linked(&s->outcome_due))
                 list_append(&l->outcomes, &s->outcome_due);
 }
@@ -386,6 +404,20 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
         }
 }
 
+void host_complain(Leader *l, Host *h, const char *format, ...) {
+        char why[REASON_MAX];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(why, sizeof(why), format, ap);
+        va_end(ap);
+        if (h->complaint && streq(h->complaint, why))
+                return;
+        log_host(LOG_WARNING, host_name(l, h), "Host %s: %s.", host_name(l, h), why);
+        free(h->complaint);
+        h->complaint = strdup(why);
+}
+
 void host_refuse(Leader *l, Host *h, const char *why) {
         if (!h->unwelcome)
                 log_host(LOG_WARNING, host_name(l, h), "Host %s cannot be told what it is to run: %s.",
@@ -411,6 +443,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->memory_mib = a->memory_mib;
         h->offers_changed = true;
         hear(l, h);
+        forget_complaint(h, a);
         note_wish(l, h, a);
         list_foreach (i, &h->nodes)
                 if (!h->unwelcome)

@@ -397,8 +397,8 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
                 return; // an answer to an order that nobody waits for any more
         l->voters_opening = 0;
         if (*opened->error) {
-                log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %s.", record->name,
-                         opened->error);
+                log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
+                         REASON_MAX, opened->error);
                 snprintf(l->voters_notice, sizeof(l->voters_notice), "%s cannot become a voter: %s",
                          record->name, opened->error);
                 l->voters_pause_us = leader_now(l) + VOTERS_OPEN_US;

@@ -171,6 +171,8 @@ void rig_release(Rig *g) {
 static int submit(const void *data, size_t len, StoreDone done, void *done_data, void *userdata) {
         Rig *g = userdata;
 
+        if (g->batch_max && len > g->batch_max)
+                return -E2BIG;
         if (g->slow)
                 return buf_append(&hold(g, done, done_data)->batch, data, len);
         return store_submit(((Rig *) userdata)->store, data, len, done, done_data);
@@ -657,6 +659,10 @@ static void attach(RigHost *h) {
         m.port = record->port;
         m.labels = h->labels ? &h->labels : record->own_labels;
         m.n_labels = h->labels ? 1 : record->n_own_labels;
+        if (h->many_labels) {
+                m.labels = h->many_labels;
+                m.n_labels = h->n_many_labels;
+        }
         m.managers = managers;
         m.n_managers = h->manager ? 2 : 1;
         if (h->manager && h->reason) {

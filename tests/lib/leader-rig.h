@@ -40,6 +40,8 @@ typedef struct RigHost {
         bool linked, was_linked;
         bool deaf;                    // beats, but takes and says nothing
         Argosy__Label label, *labels; // its own; NULL: as its record has them
+        Argosy__Label **many_labels;  // instead; the test's
+        size_t n_many_labels;
         bool attached;                // sent Attach in this session
         bool welcomed;
         bool lazy;             // obeys, but reports nothing until told to (rig_host_report)
@@ -87,6 +89,7 @@ struct Rig {
         Leader *leader;
         bool led; // the store's view
         uint64_t now_us, wall_us;
+        size_t batch_max;  // bytes that the log takes; 0: as many as it does
         size_t frame_max;  // bytes of a message to a host; 0: any number
         Hash bad;          // units with this content fail
         unsigned stop_ms;  // same for a stop by an order that is no removal

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One member says too much. It is held against that member, and nobody else waits for it.
+#include <errno.h>
+
+#include "host-record.h"
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "response.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+
+enum { TOO_MANY = 20000 };
+
+static Rig g;
+static Argosy__Label *labels[TOO_MANY];
+
+static int setup(void **state) {
+        rig_start(&g, 4);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static int make_labels(void **state) {
+        for (unsigned i = 0; i < TOO_MANY; i++) {
+                char key[LABEL_MAX + 1];
+
+                snprintf(key, sizeof(key), "key%u-%050u", i, i);
+                labels[i] = label_new(key, "some-value");
+        }
+        return 0;
+}
+
+static int drop_labels(void **state) {
+        for (unsigned i = 0; i < TOO_MANY; i++)
+                message_free(labels[i]);
+        return 0;
+}
+
+static const Argosy__Response__NodeRow *row_of(uint32_t host) {
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ListNodes list = ARGOSY__REQUEST__LIST_NODES__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_LIST_NODES;
+        q.list_nodes = &list;
+        return rig_ask(&g, &q)->responses[0]->nodes->rows[host - 1];
+}
+
+static void announce(uint32_t host, size_t n) {
+        rig_host(&g, host)->many_labels = labels;
+        rig_host(&g, host)->n_many_labels = n;
+        rig_host(&g, host)->attached = false;
+}
+
+// A unit on this host, which then dies.
+static void lose(uint32_t host) {
+        char content[200];
+
+        snprintf(content, sizeof(content), SERVICE "[X-Argosy]\nAvoidLabel=none\n");
+        for (unsigned i = 0; !rig_record(&g, "web.service") || rig_record(&g, "web.service")->node != host; i++) {
+                char name[32];
+
+                assert_in_range(i, 0, 50);
+                snprintf(name, sizeof(name), "filler%u.service", i);
+                rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "web.service", NULL);
+                rig_change(&g, START, name, SERVICE);
+                rig_change(&g, START, "web.service", SERVICE);
+        }
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+}
+
+static void a_host_with_too_many_labels_stops_no_failover(void **state) {
+        const Argosy__Response__NodeRow *row;
+
+        announce(2, TOO_MANY);
+        rig_settle(&g);
+        row = row_of(2);
+        assert_string_equal(row->state, "online");
+        assert_non_null(strstr(row->reason, "20000 labels, more than 64"));
+        assert_int_equal(row->n_labels, 0);
+        assert_string_equal(row_of(3)->reason, "");
+        lose(3);
+        assert_int_not_equal(rig_record(&g, "web.service")->node, 3);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+
+        announce(2, 3); // it thinks better of it
+        rig_settle(&g);
+        row = row_of(2);
+        assert_string_equal(row->reason, "");
+        assert_int_equal(row->n_labels, 3);
+}
+
+// Whatever passes the door: an entry that is too long is taken apart until it is known who made it so.
+static void what_no_entry_can_hold_is_dropped_and_the_rest_goes_on(void **state) {
+        g.batch_max = 4000;
+        announce(2, 60); // sound, but for this log
+        announce(4, 2);
+        rig_settle(&g);
+        assert_non_null(strstr(row_of(2)->reason, "more than the"));
+        assert_int_equal(row_of(2)->n_labels, 0);
+        assert_int_equal(row_of(4)->n_labels, 2);
+        assert_string_equal(row_of(4)->reason, "");
+        lose(3);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+}
+
+static void a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on(void **state) {
+        _cleanup_free_ char *long_file = calloc(1, 5001);
+        RigAnswer *big, *small;
+
+        memset(long_file, '#', 5000);
+        g.batch_max = 4000;
+        big = rig_change_with(&g, START, "big.service", long_file, false, NULL);
+        small = rig_change_with(&g, START, "small.service", SERVICE, false, NULL);
+        rig_settle(&g);
+        assert_true(big->final);
+        assert_int_equal(big->responses[0]->status, E2BIG);
+        assert_true(small->final);
+        assert_int_equal(small->responses[0]->status, 0);
+        assert_null(rig_record(&g, "big.service"));
+        assert_int_equal(rig_count_running(&g, "small.service"), 1);
+}
+
+static void texts_of_a_report_are_cut(void **state) {
+        static char text[100000];
+        RigHost *h = rig_host(&g, 1);
+        Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT, *list = &r;
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
+        Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        const Site *s;
+        Unit *u;
+
+        memset(text, 'x', sizeof(text) - 1);
+        rig_host_set_labels(&g, 1, "where", "here");
+        rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineMetadata=where=here\n");
+        r.node = h->node;
+        r.name = "web.service";
+        r.revision = rig_record(&g, "web.service")->revision;
+        r.sub = r.result = r.error = text;
+        r.outcome = &outcome;
+        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
+        outcome.start_rev = rig_record(&g, "web.service")->start_rev;
+        outcome.result = text;
+        reports.reports = &list;
+        reports.n_reports = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_REPORTS;
+        m.reports = &reports;
+        leader_on_message(g.leader, 1, &m);
+        u = unit_find(g.leader, "web.service");
+        s = site_find(u, node_find(g.leader, h->node));
+        assert_int_equal(strlen(s->error), REASON_MAX);
+        assert_int_equal(strlen(s->sub), WORD_MAX);
+        assert_int_equal(strlen(s->outcome->result), WORD_MAX);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "web.service")->n_outcomes, 1);
+}
+
+static void what_a_host_may_say_of_itself_has_limits(void **state) {
+        Argosy__ToVoter__Attach a = ARGOSY__TO_VOTER__ATTACH__INIT;
+        char why[200], text[100] = "";
+
+        a.name = "web-1.example.org";
+        a.address = "2001:db8::1";
+        a.port = 7867;
+        a.labels = labels;
+        a.n_labels = HOST_OWN_LABELS_MAX;
+        assert_true(host_attach_is_sound(&a, why, sizeof(why)));
+        a.n_labels++;
+        assert_false(host_attach_is_sound(&a, why, sizeof(why)));
+        assert_string_equal(why, "it announces 65 labels, more than 64");
+        a.n_labels = 0;
+        a.port = 70000;
+        assert_false(host_attach_is_sound(&a, why, sizeof(why)));
+        a.port = 7867;
+        a.name = "a b";
+        assert_false(host_attach_is_sound(&a, why, sizeof(why)));
+        memset(text, 'x', 65);
+        a.name = text;
+        assert_false(host_attach_is_sound(&a, why, sizeof(why)));
+        a.name = "";
+        a.address = text;
+        assert_false(host_attach_is_sound(&a, why, sizeof(why)));
+        a.address = "";
+        a.n_managers = 513;
+        assert_false(host_attach_is_sound(&a, why, sizeof(why)));
+}
+
+#define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                RIG_TEST(a_host_with_too_many_labels_stops_no_failover),
+                RIG_TEST(what_no_entry_can_hold_is_dropped_and_the_rest_goes_on),
+                RIG_TEST(a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on),
+                RIG_TEST(texts_of_a_report_are_cut),
+                cmocka_unit_test(what_a_host_may_say_of_itself_has_limits),
+        };
+
+        return cmocka_run_group_tests(tests, make_labels, drop_labels);
+}

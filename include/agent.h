@@ -7,8 +7,9 @@
 //
 // A session: Attach (everything held, once a leader is known and systemd's state is complete) - Welcome
 // (everything wanted; what else is held is removed) - Beats, Orders, Reports. It is begun anew when the
-// leader changes, when no beat was acknowledged for the length of the lease, when the labels change, and
-// when orders could not be taken over (a spec was not sent, too many messages waited for the fence). Losing
+// leader changes, when no beat was acknowledged for the length of the lease, when the labels or the address
+// change, and when orders could not be taken over (a spec was not sent, too many messages waited for the
+// fence). Losing
 // the leader stops nothing.
 //
 // What a report says, besides systemd's state:
@@ -38,10 +39,17 @@
 
 typedef struct Agent Agent;
 
+typedef struct AgentAddress { // where others reach this host, as an Attach says it; nothing is NULL
+        const char *address, *name;
+        bool configured;
+} AgentAddress;
+
 typedef struct AgentOps {
         // Hands a message to the leader (mesh_to_leader()); not kept. Negative errno: no link; the agent
         // waits for agent_on_leader() or the end of the lease.
         int (*send)(const Argosy__ToVoter *message, void *userdata);
+        // An Attach is being written: what it is to say. Valid until the next call.
+        void (*attaching)(AgentAddress *ret, void *userdata);
         // The agent cannot go on. Not used by anything that a retry may cure.
         void (*fatal)(const char *why, void *userdata);
         // A Welcome was obeyed (true), or the session ended (false). May be NULL.
@@ -67,7 +75,7 @@ typedef struct AgentConfig { // everything is copied
         // NULL, or instead of a helper that connects: a connected socket of that manager, or negative errno.
         int (*open_manager)(const char *manager, void *userdata);
         void *open_manager_data;
-        const char *host_name, *address;
+        const char *host_name;
         uint16_t port;
         const Argosy__Label *const *labels;
         size_t n_labels;
@@ -92,6 +100,8 @@ void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
 // The labels of the configuration have changed: told to the leader with a new Attach. Copied.
 void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
+// What AgentOps.attaching says is news: the leader is told with a new Attach.
+void agent_attach_again(Agent *a);
 // Of all its managers together.
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 // Reports of units that leaders were told since the agent was made, those of an Attach not counted.

@@ -16,6 +16,7 @@
 
 enum {
         FEATURE_BASE = 1,
+        FEATURE_ADDRESS_NAMES = 2, // hosts may be configured with a name, see HostRecord.address_name
         FEATURE_TOMBSTONES = 2,
         FEATURE_WELCOME_PARTS = 2, // a Welcome may come in parts
         FEATURE_MARKS = 2, // on the connections of the log: ALPN_RAFT_MARKED

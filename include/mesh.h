@@ -20,9 +20,10 @@
 
 #include "argosy.pb-c.h"
 #include "hash.h"
+#include "host-address.h"
+#include "stream.h"
 
 typedef struct Mesh Mesh;
-typedef struct Stream Stream;
 typedef struct TlsContext TlsContext;
 
 enum {
@@ -34,12 +35,27 @@ enum {
 
 typedef struct MeshPeer { // a voter, as the log or the peers file names it
         uint32_t host;
-        char address[64];
+        char address[HOST_ADDRESS_SIZE]; // empty: not known
+        char name[HOST_ADDRESS_SIZE];    // to be looked up first; empty: none
+        char host_name[64];              // to be looked up last
         uint16_t port;
         Hash pin;
         // Passed on to those who dial us, so that a new voter knows its peers' ids before it has a log.
         uint32_t raft_id;
 } MeshPeer;
+
+typedef struct MeshAddress {
+        char text[HOST_ADDRESS_SIZE]; // numeric or a name
+        uint16_t port;
+} MeshAddress;
+
+typedef struct MeshLinkInfo { // to a voter; pointers are valid until the loop runs on
+        uint32_t host;
+        const MeshPeer *peer;
+        bool up;
+        const char *address; // that it is up to
+        const char *why;     // it is not; empty: not tried yet
+} MeshLinkInfo;
 
 typedef struct MeshOps {
         // This host's view of who leads. leader 0: nobody that we can talk to. From now on mesh_to_leader()
@@ -64,6 +80,8 @@ typedef struct MeshOps {
         // A link to or from a host failed or was refused. Told once until the link was up again or the
         // reason changes. `why` is for people.
         void (*link_failed)(uint32_t host, const char *why, void *userdata);
+        // Links that we dialled came up: mesh_local_addresses() may say something new. May be NULL.
+        void (*links_changed)(void *userdata);
 } MeshOps;
 
 typedef struct MeshConfig {
@@ -83,6 +101,8 @@ int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh 
 // then the mesh is gone.
 void mesh_close(Mesh *m, void (*closed)(void *userdata), void *userdata);
 
+// What one host says of a voter, as far as it can be. False: it makes no sense.
+bool mesh_peer_from_voter(const Argosy__Voter *voter, MeshPeer *ret);
 // Whom to dial. Links to voters that are no longer named are closed, those to a changed address or key
 // dialled anew; our own entry is skipped. The list is also what hosts that dialled us are told. -E2BIG
 // beyond MESH_VOTERS_MAX, -ENOMEM; both change nothing.
@@ -106,6 +126,19 @@ void mesh_drop_host(Mesh *m, uint32_t host);
 // Ends the sessions, started or not, of hosts that `is_member` does not know any more with this key.
 void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, void *userdata),
                   void *userdata);
+
+// ---- where voters are: the address of the log, its name, and whatever else is learned meanwhile (finder.c)
+
+// This machine's addresses have changed: what is down is dialled at once, what came from an address that is
+// ours no more, anew.
+void mesh_on_network(Mesh *m, bool (*is_ours)(const char *address, void *userdata), void *userdata);
+// Somebody knows where the voters that we do not find may be. Replaces what was said before.
+void mesh_look_at(Mesh *m, const MeshAddress *addresses, size_t n);
+// Our own ends of links that are up, the leader's first. Returns how many were written.
+size_t mesh_local_addresses(const Mesh *m, char (*ret)[STREAM_ADDRESS_SIZE], size_t max);
+// Where a voter is: what its link is connected to, or will be dialled at. False: no link, or not known.
+bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret);
+size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max);
 
 // As leader_changed() said it last.
 uint32_t mesh_leader(const Mesh *m);

@@ -32,6 +32,8 @@ typedef struct Stream Stream;
 typedef struct TlsContext TlsContext; // include/tls-context.h (room trust)
 
 enum {
+        STREAM_ADDRESS_SIZE = INET6_ADDRSTRLEN + 1,
+        STREAM_NAME_MAX = 253, // of a host's name to dial
         // Bytes not yet taken by the kernel; beyond it the stream is closed with -ENOBUFS.
         STREAM_QUEUE_MAX = 64 * 1024 * 1024,
         // See StreamOps.drained.
@@ -45,7 +47,8 @@ enum {
 };
 
 typedef struct StreamPeer {
-        char address[INET6_ADDRSTRLEN + 1]; // numeric, IPv4 never in its IPv6 form; empty for unix
+        // Numeric, IPv4 never in its IPv6 form. Empty for unix, and until a dialled name was looked up.
+        char address[STREAM_ADDRESS_SIZE];
         uint16_t port;
         Hash pin; // SHA-256 of the peer's SubjectPublicKeyInfo; zero without certificate
         char alpn[32];
@@ -69,9 +72,11 @@ typedef struct StreamOps {
         void (*closed)(Stream *s, int error, void *userdata);
 } StreamOps;
 
-// Connects to a numeric address (IPv4 or IPv6). `tls` NULL: plain, `alpn` and `expect_pin` unused.
-// `expect_pin` NULL: ask the TlsContext's judge. 0 and *ret, or negative errno and no callback (-EINVAL: not
-// a numeric address). Frames and bytes may be sent at once; they leave when the stream is open. `ops` must
+// Connects to a numeric address (IPv4 or IPv6), or to a name, which is looked up in the pool first (of
+// several addresses any one: who dials again may get another). `tls` NULL: plain, `alpn` and `expect_pin`
+// unused. `expect_pin` NULL: ask the TlsContext's judge. 0 and *ret, or negative errno and no callback
+// (-EINVAL: no address, and too long for a name). Frames and bytes may be sent at once; they leave when the
+// stream is open. `ops` must
 // outlive the stream.
 int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn,
                 const Hash *expect_pin, const StreamOps *ops, void *userdata, Stream **ret);
@@ -87,6 +92,10 @@ void stream_set_frames(Stream *s, size_t max);
 // takes it back.
 void stream_set_deadline(Stream *s, unsigned ms);
 const StreamPeer *stream_peer(const Stream *s);
+// Our own end of an open TCP stream, numeric. False (and an empty text) for any other.
+bool stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]);
+// Numeric, IPv4 never in its IPv6 form; empty for other families. Returns the port.
+uint16_t stream_address_text(const struct sockaddr *from, char ret[STREAM_ADDRESS_SIZE]);
 // Why the stream failed, a sentence for people without a full stop; empty if it did not. Valid until the
 // stream is gone.
 const char *stream_error_text(const Stream *s);

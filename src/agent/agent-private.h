@@ -111,7 +111,7 @@ typedef struct Agent {
         uv_loop_t *loop;
         AgentOps ops;
         void *userdata;
-        char *state_dir, *runtime_dir, *host_name, *address;
+        char *state_dir, *runtime_dir, *host_name;
         const char *const *helper;                                // see HelperConfig.command
         int (*open_manager)(const char *manager, void *userdata); // for tests, else NULL
         void *open_manager_data;

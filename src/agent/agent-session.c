@@ -42,17 +42,21 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
         _cleanup_free_ Argosy__NodeReport *reports = calloc(a->n_nodes + 1, sizeof(*reports));
         _cleanup_free_ Argosy__NodeReport **list = calloc(a->n_nodes + 1, sizeof(*list));
+        AgentAddress self;
         size_t n = 0;
 
         if (!managers || !reports || !list)
                 return -ENOMEM;
+        a->ops.attaching(&self, a->userdata);
         agent_foreach_node (node, a)
                 managers[n++] = node->manager;
         attach.nodes = list;
         attach.n_nodes = agent_node_reports(a, false, reports, list);
         attach.seq = a->attach_seq;
         attach.name = a->host_name;
-        attach.address = a->address;
+        attach.address = (char *) self.address;
+        attach.address_name = (char *) self.name;
+        attach.address_configured = self.configured;
         attach.port = a->port;
         attach.labels = a->labels;
         attach.n_labels = a->n_labels;

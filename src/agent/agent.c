@@ -201,6 +201,10 @@ void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n) {
         labels_free(a->labels, a->n_labels);
         a->labels = copy;
         a->n_labels = n;
+        agent_attach_again(a);
+}
+
+void agent_attach_again(Agent *a) {
         a->attach_wanted = a->leader != 0;
         drain_mark(&a->drain);
 }
@@ -219,8 +223,7 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         a->state_dir = strdup(config->state_dir);
         a->runtime_dir = strdup(config->runtime_dir);
         a->host_name = strdup(config->host_name ?: "");
-        a->address = strdup(config->address ?: "");
-        if (!a->state_dir || !a->runtime_dir || !a->host_name || !a->address ||
+        if (!a->state_dir || !a->runtime_dir || !a->host_name ||
             labels_copy(config->labels, config->n_labels, &a->labels) < 0)
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         a->n_labels = config->n_labels;
@@ -299,7 +302,6 @@ static void agent_free(Agent *a) {
         lease_file_close(a->lease);
         free(a->runtime_dir);
         free(a->host_name);
-        free(a->address);
         free(a);
         if (closed)
                 closed(data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cluster status, token, join, leave, remove, promote, demote, recover.
+// cluster status, token, join, leave, remove, promote, demote, peers, recover.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -301,6 +301,19 @@ int verb_cluster_promote(Ctl *ctl, char **args, size_t n) {
 
 int verb_cluster_demote(Ctl *ctl, char **args, size_t n) {
         return change_role(ctl, args[0], false);
+}
+
+// ---- peers
+
+int verb_cluster_peers(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterPeers peers = ARGOSY__REQUEST__CLUSTER_PEERS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        peers.addresses = args;
+        peers.n_addresses = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_PEERS;
+        request.cluster_peers = &peers;
+        return change_membership(ctl, &request);
 }
 
 // ---- recover

@@ -88,6 +88,8 @@ const Verb verbs[] = {
         {"cluster promote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_promote, "Let a host vote"},
         {"cluster demote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_demote,
          "Let a host no longer vote"},
+        {"cluster peers", NULL, "ADDRESS[:PORT]...", GROUP_CLUSTER, 0, 1, 4, verb_cluster_peers,
+         "Tell this host where else to look for the voters"},
         {"cluster recover", NULL, "", GROUP_CLUSTER, OPT_YES, 0, 0, verb_cluster_recover,
          "Offline: when most voters are gone for good, go on with the log of this host"},
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include "clock.h"
 #include "config.h"
 #include "fileio.h"
+#include "host-address.h"
 #include "ini-reader.h"
 #include "log.h"
 #include "manager-name.h"
@@ -42,7 +42,7 @@ static const struct ConfigKey {
         {"Node", "Name", KEY_NAME, offsetof(Config, name), "", 0, 0,
          "name of this host, for people (default: its host name, with --user also the user's)"},
         {"Node", "Address", KEY_ADDRESS, offsetof(Config, address), "", 0, 0,
-         "IP address that other hosts reach this one at (default: that of the first network interface)"},
+         "IP address or name that other hosts reach this one at (default: looked for, see argosy.conf(5))"},
         {"Node", "Port", KEY_NUMBER, offsetof(Config, port), "7867", 0, 65535,
          "TCP port for everything between hosts; 0: a free one, closed until others may come", "0"},
         {"Node", "Labels", KEY_LABELS, offsetof(Config, labels), "", 0, 0,
@@ -201,12 +201,6 @@ static int assign_managers(Config *c, const char *value) {
         return bad;
 }
 
-static bool address_is_numeric(const char *s) {
-        struct in6_addr any;
-
-        return inet_pton(AF_INET, s, &any) == 1 || inet_pton(AF_INET6, s, &any) == 1;
-}
-
 static int assign_string(char **where, const char *value) {
         char *s = strdup(value);
 
@@ -226,7 +220,7 @@ static int assign_key(Config *c, const struct ConfigKey *k, const char *value) {
         case KEY_NAME:
                 return *value && !label_is_valid(value) ? 1 : assign_string(where, value);
         case KEY_ADDRESS:
-                return *value && !address_is_numeric(value) ? 1 : assign_string(where, value);
+                return *value && !host_address_may_be_configured(value) ? 1 : assign_string(where, value);
         case KEY_NUMBER:
         case KEY_ODD:
                 if (!parse_u64(value, k->max, &n) || n < k->min || (k->type == KEY_ODD && n % 2 == 0))

@@ -16,7 +16,7 @@ enum { ARGOSY_PORT = 7867 }; // one port for everything
 
 typedef struct Config {
         char *name;    // of this host, for people
-        char *address; // numeric; empty: found out
+        char *address; // or a name; empty: found out
         uint64_t port; // 0: a free one that is found once, see port.h
         Argosy__Label **labels;
         size_t n_labels;

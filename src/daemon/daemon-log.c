@@ -102,16 +102,16 @@ static void publish_voters(Daemon *d) {
 
                 if (h->role != ARGOSY__HOST_ROLE__ROLE_VOTER)
                         continue;
-                peers[n] = (MeshPeer){.host = h->host, .port = (uint16_t) h->port, .raft_id = h->raft_id};
-                strncpy(peers[n].address, h->address, sizeof(peers[n].address) - 1);
-                if (!hash_from_bytes(h->key_pin.data, h->key_pin.len, &peers[n].pin))
-                        continue;
                 argosy__voter__init(&voters[n]);
                 voters[n].host = h->host;
                 voters[n].address = h->address;
                 voters[n].port = h->port;
                 voters[n].key_pin = h->key_pin;
                 voters[n].raft_id = h->raft_id;
+                voters[n].name = h->address_name;
+                voters[n].host_name = h->name;
+                if (!mesh_peer_from_voter(&voters[n], &peers[n]))
+                        continue;
                 pointers[n] = &voters[n];
                 n++;
         }
@@ -240,26 +240,30 @@ static void on_fatal(const char *why, void *userdata) {
         daemon_fail(userdata, why);
 }
 
+// The key is the log's; where it is, the mesh knows best: it looks for voters whose address has changed.
 static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin,
                        void *userdata) {
         Daemon *d = userdata;
         const Argosy__HostRecord *h = cluster_state_find_host(d->state, host_of_raft_id(d, raft_id));
+        MeshAddress at = {};
+        MeshPeer peer;
 
         if (h) {
-                *ret_port = (uint16_t) h->port;
-                return str_copy(ret_address, size, h->address) &&
-                       hash_from_bytes(h->key_pin.data, h->key_pin.len, ret_pin);
+                at.port = (uint16_t) h->port;
+                if (!hash_from_bytes(h->key_pin.data, h->key_pin.len, ret_pin) ||
+                    (!mesh_where(d->mesh, h->host, &at) && !str_copy(at.text, sizeof(at.text), h->address)))
+                        return false;
         }
-        for (size_t i = 0; i < d->peers->n_voters; i++) { // before this log says anything
-                const Argosy__Voter *v = d->peers->voters[i];
-
-                if (v->raft_id != raft_id)
+        for (size_t i = 0; !h && i < d->peers->n_voters; i++) { // before this log says anything
+                if (d->peers->voters[i]->raft_id != raft_id ||
+                    !mesh_peer_from_voter(d->peers->voters[i], &peer))
                         continue;
-                *ret_port = (uint16_t) v->port;
-                return str_copy(ret_address, size, v->address) &&
-                       hash_from_bytes(v->key_pin.data, v->key_pin.len, ret_pin);
+                *ret_pin = peer.pin;
+                if (!mesh_where(d->mesh, peer.host, &at))
+                        return false;
         }
-        return false;
+        *ret_port = at.port;
+        return *at.text && str_copy(ret_address, size, at.text);
 }
 
 static const StoreOps store_ops = {
@@ -325,7 +329,7 @@ static int submit_first_batch(Daemon *d) {
         host.host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id};
         host.machine_id = d->machine_id_hex;
         host.name = d->config.name;
-        host.address = d->config.address;
+        host.address = d->own.text;
         host.port = d->port;
         host.key_pin = (ProtobufCBinaryData){HASH_SIZE, d->identity.pin.bytes};
         host.role = ARGOSY__HOST_ROLE__ROLE_VOTER;

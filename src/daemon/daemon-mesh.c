@@ -201,11 +201,7 @@ static void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdat
         if (!peers)
                 return;
         for (size_t i = 0; i < n; i++) {
-                peers[i] = (MeshPeer){.host = voters[i]->host,
-                                      .port = (uint16_t) voters[i]->port,
-                                      .raft_id = voters[i]->raft_id};
-                if (!str_copy(peers[i].address, sizeof(peers[i].address), voters[i]->address) ||
-                    !hash_from_bytes(voters[i]->key_pin.data, voters[i]->key_pin.len, &peers[i].pin))
+                if (!mesh_peer_from_voter(voters[i], &peers[i]))
                         return; // not a list that a member would send
         }
         daemon_update_peers(d, voters, n, 0);
@@ -219,6 +215,13 @@ static void on_link_failed(uint32_t host, const char *why, void *userdata) {
                  why);
 }
 
+static void on_links_changed(void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->end == DAEMON_RUNNING)
+                address_check(d);
+}
+
 static const MeshOps mesh_ops = {
         .leader_changed = on_leader_changed,
         .to_host = on_to_host,
@@ -227,6 +230,7 @@ static const MeshOps mesh_ops = {
         .voters_told = on_voters_told,
         .host_drained = on_host_drained,
         .link_failed = on_link_failed,
+        .links_changed = on_links_changed,
 };
 
 int daemon_mesh_open(Daemon *d) {

@@ -144,6 +144,13 @@ static void on_agent_attached(bool attached, void *userdata) {
         daemon_status(d);
 }
 
+static void on_agent_attaching(AgentAddress *ret, void *userdata) {
+        Daemon *d = userdata;
+
+        d->own = address_look(d, NULL);
+        *ret = (AgentAddress){d->own.text, d->own.name, d->own.configured};
+}
+
 static void on_agent_stopping(void *userdata) {
         log_info("%s is shutting down.",
                  ((Daemon *) userdata)->paths->user ? "This user's systemd" : "The machine");
@@ -155,6 +162,7 @@ static void on_agent_rested(size_t n, void *userdata) {
 
 static const AgentOps agent_ops = {
         .send = agent_send,
+        .attaching = on_agent_attaching,
         .fatal = on_agent_fatal,
         .attached = on_agent_attached,
         .stopping = on_agent_stopping,
@@ -192,6 +200,7 @@ static void on_log_closed(Daemon *d) {
 
 static void close_all(Daemon *d) {
         join_close(d);
+        address_close(d);
         if (d->join_server) {
                 join_server_close(TAKE_PTR(d->join_server));
                 router_close(TAKE_PTR(d->router));
@@ -280,10 +289,6 @@ static void on_hangup(uv_signal_t *signal, int number) {
         if (r < 0)
                 log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
         else {
-                if (!*next.address) {
-                        free(next.address);
-                        next.address = strdup(d->config.address);
-                }
                 if (next.port != d->config.port || next.election_us != d->config.election_us)
                         log_notice("Port= and ElectionTimeoutSec= change with the next restart of argosyd.");
                 before = d->config;
@@ -293,6 +298,7 @@ static void on_hangup(uv_signal_t *signal, int number) {
                 log_set_level((int) d->config.log_level);
                 agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
                                  d->config.n_labels);
+                address_check(d);
                 log_info("The configuration was read again.");
         }
         (void) sd_notify(0, "READY=1");
@@ -396,36 +402,6 @@ static void close_handles(Daemon *d) {
 
 // ---- start
 
-// What others reach us at when nobody configured it: the first address that is neither loopback nor
-// link-local. IPv4 first.
-static int find_address(Config *c) {
-        uv_interface_address_t *list = NULL;
-        char text[INET6_ADDRSTRLEN] = "";
-        int n = 0;
-
-        if (*c->address)
-                return 0;
-        if (uv_interface_addresses(&list, &n) == 0)
-                for (int family = AF_INET; !*text; family = AF_INET6) {
-                        for (int i = 0; i < n && !*text; i++) {
-                                const struct sockaddr_in6 *six = &list[i].address.address6;
-
-                                if (list[i].is_internal || list[i].address.address4.sin_family != family)
-                                        continue;
-                                if (family == AF_INET)
-                                        uv_ip4_name(&list[i].address.address4, text, sizeof(text));
-                                else if (!IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr))
-                                        uv_ip6_name(six, text, sizeof(text));
-                        }
-                        if (family == AF_INET6)
-                                break;
-                }
-        uv_free_interface_addresses(list, n);
-        free(c->address);
-        c->address = strdup(*text ? text : "127.0.0.1");
-        return c->address ? 0 : -ENOMEM;
-}
-
 static int find_ids(Daemon *d, char **ret_why) {
         sd_id128_t machine, host, boot, application = application_id;
         uint32_t uid = htole32(getuid());
@@ -472,7 +448,7 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
         if (!*ret_fresh)
                 return r;
         log_notice("This is a fresh host: making it the first of a new cluster.");
-        r = state_dir_create(d->paths->state_dir, d->config.name, d->config.address, d->port, ret_why);
+        r = state_dir_create(d->paths->state_dir, d->config.name, d->own.text, d->port, ret_why);
         if (r < 0)
                 return r;
         return state_dir_load(d->paths->state_dir, &d->identity, &d->peers, ret_why);
@@ -510,7 +486,6 @@ static int open_agent(Daemon *d, char **ret_why) {
                             .check_period_us = d->config.check_us},
                 .user = d->paths->user,
                 .host_name = d->config.name,
-                .address = d->config.address,
                 .port = d->port,
                 .labels = (const Argosy__Label *const *) d->config.labels,
                 .n_labels = d->config.n_labels,
@@ -579,9 +554,8 @@ static int start(Daemon *d, char **ret_why) {
         bool fresh;
         int r;
 
-        r = find_address(&d->config);
-        if (r >= 0)
-                r = find_ids(d, ret_why);
+        d->own = address_look(d, NULL);
+        r = find_ids(d, ret_why);
         if (r >= 0)
                 r = load_state(d, &fresh, ret_why);
         if (r >= 0)
@@ -606,6 +580,8 @@ static int start(Daemon *d, char **ret_why) {
                 r = port_open_if_wanted(d, ret_why);
         if (r >= 0)
                 r = open_socket(d, ret_why);
+        if (r >= 0)
+                address_open(d);
         return r;
 }
 
@@ -668,7 +644,10 @@ int daemon_run(const RunOptions *options, char **argv) {
                 return r == -EBADMSG || r == -EPROTONOSUPPORT ? EX_CONFIG : EXIT_FAILURE;
         }
         log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host,
-                 d->config.address, (unsigned) d->port);
+                 *d->own.name       ? d->own.name
+                 : *d->own.text ? d->own.text
+                                : "no address yet",
+                 (unsigned) d->port);
         (void) sd_notify(0, "READY=1");
         daemon_status(d);
         uv_run(d->loop, UV_RUN_DEFAULT);

@@ -9,6 +9,8 @@
 //   daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
 //   daemon-mesh.c    messages from the mesh; who may connect
 //   router.c         requests: to the leader wherever it is, or to this host's agent
+//   address.c        where others reach this host
+//   peers.c          which voters this host knows of and finds
 //   port.c           the TCP port: which, and whether it is open
 //   join.c           this host joins another cluster, or leaves
 //   join-server.c    a stranger asks to join
@@ -19,6 +21,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "address.h"
 #include "argosy.pb-c.h"
 #include "config.h"
 #include "heap.h"
@@ -54,6 +57,8 @@ struct Daemon {
         Identity identity;
         Argosy__PeersFile *peers;
         TlsContext *tls;
+        OwnAddress own;              // as others were told last
+        AddressWatch *address_watch; // NULL: no news of changes
         uint16_t port; // ours, see port.h
         int port_fd;   // as long as nobody can connect, then -1 and the listener's
         Listener *listener;

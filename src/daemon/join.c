@@ -139,6 +139,8 @@ static void on_opened(Stream *s, void *userdata) {
         Join *j = userdata;
         Daemon *d = j->daemon;
         Argosy__JoinRequest q = ARGOSY__JOIN_REQUEST__INIT;
+        AddressText local;
+        OwnAddress own = address_look(d, stream_local_address(s, local) ? local : NULL);
 
         q.token_id = j->token.id;
         q.secret = (ProtobufCBinaryData){sizeof(j->token.secret), j->token.secret};
@@ -146,7 +148,9 @@ static void on_opened(Stream *s, void *userdata) {
         q.host_id = (ProtobufCBinaryData){sizeof(d->host_id), d->host_id};
         q.machine_id = d->machine_id_hex;
         q.name = d->config.name;
-        q.address = d->config.address;
+        q.address = own.text;
+        q.address_configured = own.configured;
+        q.address_name = own.name;
         q.port = d->port;
         q.n_labels = d->config.n_labels;
         q.labels = d->config.labels;
@@ -239,33 +243,6 @@ static void on_lookup(uv_getaddrinfo_t *lookup, int status, struct addrinfo *fou
         stream_set_frames(j->stream, FRAME_MAX_JOIN);
 }
 
-// "host", "host:port", "1.2.3.4:port", "[::1]:port", "::1"
-static bool split_address(const char *text, char *ret_host, size_t size, uint16_t *ret_port) {
-        const char *port = NULL, *end = text + strlen(text);
-        uint64_t n;
-
-        *ret_port = ARGOSY_PORT;
-        if (*text == '[') {
-                text++;
-                end = strchr(text, ']');
-                if (!end || (end[1] && end[1] != ':'))
-                        return false;
-                port = end[1] ? end + 2 : NULL;
-        } else if (strchr(text, ':') && strchr(text, ':') == strrchr(text, ':')) {
-                end = strchr(text, ':');
-                port = end + 1;
-        }
-        if (port && (!parse_u64(port, 65535, &n) || n == 0))
-                return false;
-        if (port)
-                *ret_port = (uint16_t) n;
-        if (end == text || (size_t) (end - text) >= size)
-                return false;
-        memcpy(ret_host, text, (size_t) (end - text));
-        ret_host[end - text] = 0;
-        return true;
-}
-
 // Whether this host may give up what it is. NULL: yes; else why not.
 static const char *why_not_join(Daemon *d, bool discard, char *buf, size_t size) {
         size_t n_hosts = 0, n_units;
@@ -301,6 +278,7 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
         j->daemon = d;
         j->done = done;
         j->userdata = userdata;
+        j->port = ARGOSY_PORT;
         if (d->joining) {
                 fail(j, EBUSY, "another join or leave is going on");
                 join_free(j);
@@ -312,7 +290,7 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
                 fail(j, EEXIST, "%s", why);
         else if (join_token_parse(request->token, &j->token, &why) < 0)
                 fail(j, EINVAL, "the token is not valid: %s", why);
-        else if (!split_address(request->address, j->host, sizeof(j->host), &j->port))
+        else if (!host_address_split(request->address, j->host, sizeof(j->host), &j->port))
                 fail(j, EINVAL, "'%s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)", request->address);
         else if ((r = identity_request(d->config.name, &j->identity, &j->csr)) < 0 ||
                  (r = tls_context_new_joiner(&j->token.ca_hash, &j->tls)) < 0)

@@ -24,6 +24,7 @@
 #include "map.h"
 #include "mesh.h"
 #include "message.h"
+#include "peers.h"
 #include "router.h"
 
 typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
@@ -177,6 +178,7 @@ static bool is_local(const Argosy__Request *q) {
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
         case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
         case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_PEERS:
         case ARGOSY__REQUEST__WHAT_MANAGER_ATTACH:
         case ARGOSY__REQUEST__WHAT_MANAGER_DETACH:
         case ARGOSY__REQUEST__WHAT_MANAGER_LIST:
@@ -244,6 +246,17 @@ static void answer_local_units(Route *route) {
         route_respond(route, &response);
 }
 
+static void answer_peers(Route *route) {
+        const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        _cleanup_free_ char *said = NULL;
+
+        response.status = -peers_look_at(route->router->daemon, q->addresses, q->n_addresses, &said);
+        response.final = true;
+        response.message = said ?: "";
+        route_respond(route, &response);
+}
+
 static void dispatch_local(Route *route) {
         Daemon *d = route->router->daemon;
         const Argosy__Request *q = route->request;
@@ -258,6 +271,9 @@ static void dispatch_local(Route *route) {
                 return;
         case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
                 answer_local_units(route);
+                return;
+        case ARGOSY__REQUEST__WHAT_CLUSTER_PEERS:
+                answer_peers(route);
                 return;
         case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
                 route->place = ROUTE_LOCAL;
@@ -343,7 +359,14 @@ static void on_stale_answer(const Argosy__Response *response, void *userdata) {
         Route *route = userdata;
         Daemon *d = route->router->daemon;
         Argosy__Response aged = *response;
+        Argosy__Response__ClusterStatus status;
+        _cleanup_free_ char *notice = NULL;
 
+        if (response->what_case == ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS && (notice = peers_notice(d))) {
+                status = *response->cluster_status;
+                status.notice = notice;
+                aged.cluster_status = &status;
+        }
         aged.no_leader = true;
         aged.stale_ms = (clock_boot_us() - d->leader_seen_us) / USEC_PER_MSEC;
         route_respond(route, &aged);
@@ -367,6 +390,10 @@ static void answer_stale(Route *route) {
                 response.final = true;
                 response.message = (char *) "no leader can be reached: only this host's units are shown";
                 on_stale_answer(&response, route);
+                return;
+        }
+        if (route->request->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_STATUS) {
+                peers_answer_status(d, on_stale_answer, route);
                 return;
         }
         route_fail(route, EHOSTUNREACH,

@@ -377,7 +377,7 @@ static int add_node_row(Leader *l, Argosy__Response__Nodes *nodes, const Argosy_
         if (fill_node_name(&row->node, host, node->node) < 0 ||
             field_set(&row->manager, node->manager) < 0 ||
             field_set(&row->reason, n ? n->reason ?: n->host->complaint : NULL) < 0 ||
-            field_set(&row->address, host->address) < 0 ||
+            field_set(&row->address, host_record_place(host)) < 0 ||
             field_set(&row->state, node_state_word(l, host_find(l, host->host), n)) < 0 ||
             field_set(&row->role, row->leader ? "leader" : role_word(host)) < 0 ||
             field_set(&row->mode, node_mode_to_string(node->mode)) < 0 ||
@@ -445,7 +445,7 @@ static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const 
         m->log_index = m->leader ? stats->last_index : in_log ? in_log->match_index : 0;
         m->lag = l->leading && in_log && stats->last_index > m->log_index ? stats->last_index - m->log_index
                                                                           : 0;
-        if (field_set(&m->name, host->name) < 0 || field_set(&m->address, host->address) < 0 ||
+        if (field_set(&m->name, host->name) < 0 || field_set(&m->address, host_record_place(host)) < 0 ||
             field_set(&m->state, host_state_word(l, h)) < 0 ||
             field_set(&m->version, h && h->version                ? h->version
                                    : host->host == l->config.self ? ARGOSY_VERSION

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-address.h"
 #include "manager-name.h"
 #include "response.h"
 #include "str.h"
@@ -122,6 +123,22 @@ int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode 
                 changed |= k;
         }
         return changed;
+}
+
+int host_record_set_address(Argosy__HostRecord *r, const char *address, const char *name, bool configured) {
+        bool usable = host_address_may_be_announced(address, configured) &&
+                      host_address_kind(address) != HOST_ADDRESS_NAME;
+
+        if (usable && field_set(&r->address, address) < 0)
+                return -ENOMEM;
+        if (name && (!*name || host_address_kind(name) == HOST_ADDRESS_NAME) &&
+            field_set(&r->address_name, name) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
+const char *host_record_place(const Argosy__HostRecord *r) {
+        return *r->address_name ? r->address_name : r->address;
 }
 
 int host_record_keep(Argosy__HostRecord *wish, const Argosy__HostRecord *now) {

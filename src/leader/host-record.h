@@ -37,6 +37,14 @@ int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *lab
 // -ENOMEM.
 int host_record_keep(Argosy__HostRecord *wish, const Argosy__HostRecord *now);
 
+// Where the host says that it is. What others could not use (host-address.h) changes nothing: what is known
+// stays, rather than be replaced by nothing. `name` NULL: names are not understood by everybody yet. 0 or
+// -ENOMEM.
+int host_record_set_address(Argosy__HostRecord *r, const char *address, const char *name, bool configured);
+
+// For people: its name, if it was configured with one, or its address; empty: not known.
+const char *host_record_place(const Argosy__HostRecord *r);
+
 // Of the node with this number, or of all with 0. Whether anything changed, or -ENOMEM.
 int host_record_set_mode(Argosy__HostRecord *r, uint32_t node, Argosy__NodeMode mode, const char *reason,
                          uint64_t deadline_us);

@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "host-address.h"
 #include "host-record.h"
 #include "identity.h"
 #include "leader-private.h"
@@ -55,7 +56,7 @@ static int plan_token(Leader *l, Ticket *t, Draft *b) {
         record.expires_us = leader_wall(l) + ttl * USEC_PER_SEC;
         r->token->expires_us = record.expires_us;
         r->token->port = self ? self->port : 0;
-        if (self && field_set(&r->token->address, self->address) < 0)
+        if (self && field_set(&r->token->address, host_record_place(self)) < 0)
                 return -ENOMEM;
         if (!text || field_set(&r->token->token, text) < 0 || draft_put_token(b, &record) < 0)
                 return -ENOMEM;
@@ -155,18 +156,26 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                 return refuse_join(
                         t, EEXIST,
                         "a host named %s is a member already (%s); give this one another host name",
-                        other->name, other->address);
+                        other->name, host_record_place(other));
         if (h && host_is_lost(h))
                 return refuse_join(t, EEXIST,
                                    "duplicate machine id: host %s (%s), which is lost, has it; if this is "
                                    "that machine, run "
                                    "`argosyctl cluster remove %s` first",
-                                   other->name, other->address, other->name);
+                                   other->name, host_record_place(other), other->name);
         return refuse_join(t, EEXIST,
                            "duplicate machine id: host %s (%s) has it; two machines with one id (copied "
                            "disks?) cannot both be "
                            "members",
-                           other->name, other->address);
+                           other->name, host_record_place(other));
+}
+
+// As it says, else whence it came: what others could not use is not written down, and found out when it
+// attaches.
+static const char *joiners_address(const Argosy__JoinRequest *j, const char *seen) {
+        if (host_address_may_be_announced(j->address, j->address_configured))
+                return j->address;
+        return host_address_may_be_announced(seen, false) ? seen : "";
 }
 
 // A host that was a member before has the labels that were set then.
@@ -212,7 +221,8 @@ static Argosy__Voter *voter_new(const Argosy__HostRecord *h) {
         v->port = h->port;
         v->raft_id = h->raft_id;
         v->key_pin.data = malloc(h->key_pin.len + 1);
-        if (!v->key_pin.data || field_set(&v->address, h->address) < 0) {
+        if (!v->key_pin.data || field_set(&v->address, h->address) < 0 ||
+            field_set(&v->name, h->address_name) < 0 || field_set(&v->host_name, h->name) < 0) {
                 message_free(v);
                 return NULL;
         }
@@ -325,7 +335,7 @@ static int plan_join(Leader *l, Ticket *t, Draft *b) {
         if (r < 0)
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
-        r = put_joiner(l, b, j, &t->pin, *j->address ? j->address : t->request->join->peer_address);
+        r = put_joiner(l, b, j, &t->pin, joiners_address(j, t->request->join->peer_address));
         return r < 0 ? r : 1;
 }
 

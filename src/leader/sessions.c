@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "feature-level.h"
 #include "host-record.h"
 #include "leader-private.h"
 #include "log.h"
@@ -246,13 +247,18 @@ static int wish_managers(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach
         return 0;
 }
 
+static bool names_are_understood(const Leader *l) {
+        return cluster_state_feature_level(l->state) >= FEATURE_ADDRESS_NAMES;
+}
+
 static int fill_wish(Leader *l, Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *namesake = cluster_state_resolve_host(l->state, a->name, NULL);
 
         // Its name stays what it joined under if another host has the new one.
         if (*a->name && !namesake && field_set(&wish->name, a->name) < 0)
                 return -ENOMEM;
-        if (*a->address && field_set(&wish->address, a->address) < 0)
+        if (host_record_set_address(wish, a->address, names_are_understood(l) ? a->address_name : NULL,
+                                    a->address_configured) < 0)
                 return -ENOMEM;
         if (a->port)
                 wish->port = a->port;

@@ -2,7 +2,8 @@
 //
 // A link to one voter: dial -> Hello out -> Leader in (up) -> messages -> lost -> wait -> dial, for as long
 // as the voter is named. The delay grows with failures in a row and starts again once a link was up: a voter
-// that accepts and closes is as bad as one that does not answer.
+// that accepts and closes is as bad as one that does not answer. Where it is when it is not where the log
+// says is finder.c's business.
 #include <errno.h>
 #include <stdio.h>
 
@@ -27,9 +28,9 @@ static void on_timer_closed(uv_handle_t *handle) {
         mesh_unref(m);
 }
 
-// An abandoned link goes when its stream has gone.
-static void finish(Link *l) {
-        if (!l->stream && !uv_is_closing((uv_handle_t *) &l->timer))
+// An abandoned link goes when its streams have gone.
+void link_finish(Link *l) {
+        if (!l->stream && !l->probe && !uv_is_closing((uv_handle_t *) &l->timer))
                 uv_close((uv_handle_t *) &l->timer, on_timer_closed);
 }
 
@@ -67,22 +68,17 @@ static void on_opened(Stream *s, void *userdata) {
 // voters may have been replaced while this host was away.
 static void take_hints(Mesh *m, Argosy__Voter *const *voters, size_t n) {
         for (size_t i = 0; i < n; i++) {
-                MeshPeer peer = {.host = voters[i]->host,
-                                 .port = (uint16_t) voters[i]->port,
-                                 .raft_id = voters[i]->raft_id};
                 size_t n_links = 0;
-                bool known = peer.host == m->self;
+                MeshPeer peer;
+                bool known = voters[i]->host == m->self;
                 Link *l;
 
                 list_foreach (node, &m->links) {
-                        known = known || CONTAINER_OF(node, Link, node)->peer.host == peer.host;
+                        known = known || CONTAINER_OF(node, Link, node)->peer.host == voters[i]->host;
                         n_links++;
                 }
-                if (known || n_links >= MESH_VOTERS_MAX ||
-                    strlen(voters[i]->address) >= sizeof(peer.address) ||
-                    !hash_from_bytes(voters[i]->key_pin.data, voters[i]->key_pin.len, &peer.pin))
+                if (known || n_links >= MESH_VOTERS_MAX || !mesh_peer_from_voter(voters[i], &peer))
                         continue;
-                strcpy(peer.address, voters[i]->address);
                 if (link_new(m, &peer, true, &l) < 0)
                         return;
                 link_dial(l);
@@ -99,10 +95,13 @@ static int on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         }
         if (!l->up) {
                 l->up = true;
+                uv_timer_stop(&l->timer);
                 l->epoch = ++m->last_epoch;
                 l->failures = 0;
                 *l->told_why = 0;
                 stream_set_deadline(l->stream, 0);
+                m->links_changed = true;
+                drain_mark(&m->drain);
         }
         l->leading = f->leading;
         l->term = f->term;
@@ -110,9 +109,13 @@ static int on_leader_frame(Link *l, const Argosy__ToHost__Leader *f) {
         mesh_reconsider(m);
         if (l->abandoned || m->closing)
                 return 0;
-        if (m->leader_link == l)
+        if (m->leader_link == l) {
                 m->ops->voters_told(f->voters, f->n_voters, m->userdata);
-        else if (m->leader == 0)
+                return 0;
+        }
+        for (size_t i = 0; i < f->n_voters; i++)
+                finder_on_told(m, f->voters[i]);
+        if (m->leader == 0)
                 take_hints(m, f->voters, f->n_voters);
         return 0;
 }
@@ -138,18 +141,28 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
         return r;
 }
 
+// Nobody who could be it answers there.
+static void on_not_there(Link *l) {
+        l->found = (MeshAddress){};
+        finder_look(l);
+}
+
 static void on_closed(Stream *s, int error, void *userdata) {
         Link *l = userdata;
         Mesh *m = l->mesh;
 
+        bool was_up = l->up;
+
         l->stream = NULL;
         l->up = l->leading = false;
         if (l->abandoned) {
-                finish(l);
+                link_finish(l);
                 return;
         }
         if (error < 0)
                 report(l, *stream_error_text(s) ? stream_error_text(s) : strerror(-error));
+        if (error < 0 && !was_up)
+                on_not_there(l);
         if (!l->abandoned && !l->stream)
                 dial_later(l);
         if (!m->closing)
@@ -158,20 +171,49 @@ static void on_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps link_ops = {.opened = on_opened, .frame = on_frame, .closed = on_closed};
 
-void link_dial(Link *l) {
-        int r;
+// An address that nobody has any more does not answer for seconds.
+static void on_slow(uv_timer_t *timer) {
+        Link *l = timer->data;
 
-        r = stream_dial(l->mesh->loop, l->peer.address, l->peer.port, l->mesh->tls, ALPN_MESH, &l->peer.pin,
-                        &link_ops, l, &l->stream);
+        if (l->stream && !l->up)
+                finder_look(l);
+}
+
+static MeshAddress where_to_dial(const Link *l) {
+        return *l->found.text ? l->found : elsewhere_first(&l->peer);
+}
+
+MeshAddress link_where(const Link *l) {
+        MeshAddress at = where_to_dial(l);
+
+        if (l->up) {
+                snprintf(at.text, sizeof(at.text), "%s", stream_peer(l->stream)->address);
+                at.port = stream_peer(l->stream)->port;
+        }
+        return at;
+}
+
+void link_dial(Link *l) {
+        MeshAddress at = where_to_dial(l);
+        int r = -EDESTADDRREQ;
+
+        if (*at.text)
+                r = stream_dial(l->mesh->loop, at.text, at.port, l->mesh->tls, ALPN_MESH, &l->peer.pin,
+                                &link_ops, l, &l->stream);
         if (r == 0) {
                 stream_set_frames(l->stream, FRAME_MAX);
+                uv_timer_start(&l->timer, on_slow, FINDER_PATIENCE_MS, 0);
                 return;
         }
         l->stream = NULL;
         // Told from the loop: we may be inside mesh_set_voters().
-        snprintf(l->pending_why, sizeof(l->pending_why), "cannot dial %s: %s", l->peer.address,
-                 strerror(-r));
+        if (*at.text)
+                snprintf(l->pending_why, sizeof(l->pending_why), "cannot dial %.60s: %s", at.text,
+                         strerror(-r));
+        else
+                snprintf(l->pending_why, sizeof(l->pending_why), "its address is not known");
         drain_mark(&l->mesh->drain);
+        on_not_there(l);
         dial_later(l);
 }
 
@@ -206,13 +248,28 @@ void link_dial_anew(Link *l) {
                 dial_later(l);
 }
 
+static bool is_connected_to(const Link *l, const MeshPeer *peer) {
+        return l->up && !*peer->name && streq(stream_peer(l->stream)->address, peer->address) &&
+               stream_peer(l->stream)->port == peer->port;
+}
+
 void link_set_peer(Link *l, const MeshPeer *peer) {
-        bool same = streq(l->peer.address, peer->address) && l->peer.port == peer->port &&
-                    hash_equal(&l->peer.pin, &peer->pin);
+        MeshAddress before = elsewhere_first(&l->peer), now = elsewhere_first(peer);
+        bool same = streq(before.text, now.text) && before.port == now.port,
+             anew = !hash_equal(&l->peer.pin, &peer->pin) || (!same && !is_connected_to(l, peer));
 
         l->hint = false;
         l->peer = *peer;
         if (!same)
+                l->found = (MeshAddress){};
+        if (anew)
+                link_dial_anew(l);
+}
+
+void link_on_network(Link *l, bool (*is_ours)(const char *address, void *userdata), void *userdata) {
+        char local[STREAM_ADDRESS_SIZE];
+
+        if (!l->up || (stream_local_address(l->stream, local) && !is_ours(local, userdata)))
                 link_dial_anew(l);
 }
 
@@ -229,5 +286,7 @@ void link_abandon(Link *l, bool flush) {
         }
         if (l->stream)
                 stream_close(l->stream, 0, flush);
-        finish(l);
+        if (l->probe)
+                stream_close(l->probe, 0, false);
+        link_finish(l);
 }

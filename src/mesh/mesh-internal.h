@@ -5,16 +5,19 @@
 //
 //   mesh.c      the object: voters, who leads, announcements
 //   link.c      one voter that we dial; lives while it is named, over any number of streams
+//   finder.c    where it is when it is not where the log says
 //   session.c   one stream that a host dialled to us
 //   local.c     the two queues between our own agent and our own leader
-//   decide.c    decisions
+//   decide.c, elsewhere.c    decisions
 //
 // Lifetimes: links and sessions belong to the mesh and die in the `closed` of their last stream or handle,
 // also after the mesh let them go (`abandoned`). The mesh dies when n_open is 0 after mesh_close().
 
 #include "buf.h"
+#include "elsewhere.h"
 #include "list.h"
 #include "mesh.h"
+#include "str.h"
 #include "stream.h"
 #include "uvx.h"
 
@@ -33,6 +36,12 @@ typedef struct Link {
         bool hint; // named by a voter, not by mesh_set_voters()
         bool abandoned;
         bool dial_now;        // when the stream is gone
+        MeshAddress found; // where it answered other than where it is dialled first; empty: nowhere
+        Elsewhere elsewhere;
+        Stream *probe; // to `probed`; NULL: none under way
+        MeshAddress probed;
+        unsigned probed_at;
+        bool probe_again;     // there is news: from the beginning, when this one has ended
         char told_why[200];   // last link_failed()
         char pending_why[96]; // for link_failed(), from the loop
 } Link;
@@ -73,6 +82,7 @@ struct Mesh {
         uint64_t last_epoch;
 
         Drain drain; // what API calls changed: told from the loop
+        bool links_changed;
         bool local_up;
         uint64_t local_epoch;      // of the current leadership of ours
         uint64_t local_told_epoch; // that host_link() said is up
@@ -110,11 +120,25 @@ int link_new(Mesh *m, const MeshPeer *peer, bool hint, Link **ret);
 void link_dial(Link *l);
 // Leaves its stream and dials at once, with a Hello of now.
 void link_dial_anew(Link *l);
-// Dials anew if the address or the key has changed.
+// Dials anew if the key has changed, or the address to another one than the link is connected to.
 void link_set_peer(Link *l, const MeshPeer *peer);
+// This machine's addresses have changed: dials anew what is not up, or comes from an address that is ours no
+// more.
+void link_on_network(Link *l, bool (*is_ours)(const char *address, void *userdata), void *userdata);
+MeshAddress link_where(const Link *l);
+Link *link_find(const Mesh *m, uint32_t host);
+// The link is abandoned: it goes if no stream is left.
+void link_finish(Link *l);
 void link_report_pending(Link *l);
 // Forgets it; what was sent is still written if `flush`.
 void link_abandon(Link *l, bool flush);
+
+// finder.c
+enum { FINDER_PATIENCE_MS = 500 }; // for a dial, before the voter is looked for elsewhere too
+
+void finder_look(Link *l); // in all other places, unless a round is under way
+void finder_on_heard(Mesh *m, uint32_t host, const char *address); // it dialled us from there
+void finder_on_told(Mesh *m, const Argosy__Voter *voter);          // another voter says so
 
 // session.c
 Session *session_find(const Mesh *m, uint32_t host);

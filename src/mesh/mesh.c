@@ -34,6 +34,8 @@ int mesh_announcement(const Mesh *m, Announcement *ret) {
                 argosy__voter__init(&ret->voters[i]);
                 ret->voters[i].host = p->host;
                 ret->voters[i].address = p->address;
+                ret->voters[i].name = p->name;
+                ret->voters[i].host_name = p->host_name;
                 ret->voters[i].port = p->port;
                 ret->voters[i].key_pin = (ProtobufCBinaryData){HASH_SIZE, p->pin.bytes};
                 ret->voters[i].raft_id = p->raft_id;
@@ -151,6 +153,11 @@ static void on_drain(void *userdata) {
                 local_deliver(m);
         if (!m->closing)
                 report_pending(m);
+        if (!m->closing && m->links_changed) {
+                m->links_changed = false;
+                if (m->ops->links_changed)
+                        m->ops->links_changed(m->userdata);
+        }
 }
 
 void mesh_set_leading(Mesh *m, bool leading, uint64_t term, uint32_t leader_host) {
@@ -174,7 +181,7 @@ static const MeshPeer *find_peer(const MeshPeer *peers, size_t n, uint32_t host)
         return NULL;
 }
 
-static Link *find_link(const Mesh *m, uint32_t host) {
+Link *link_find(const Mesh *m, uint32_t host) {
         list_foreach (node, &m->links)
                 if (CONTAINER_OF(node, Link, node)->peer.host == host)
                         return CONTAINER_OF(node, Link, node);
@@ -194,7 +201,8 @@ static bool same_voters(const Mesh *m, const MeshPeer *voters, size_t n) {
         for (size_t i = 0; n == m->n_voters && i < n; i++) {
                 const MeshPeer *a = &m->voters[i], *b = &voters[i];
 
-                if (a->host != b->host || !streq(a->address, b->address) || a->port != b->port ||
+                if (a->host != b->host || !streq(a->address, b->address) || !streq(a->name, b->name) ||
+                    !streq(a->host_name, b->host_name) || a->port != b->port ||
                     !hash_equal(&a->pin, &b->pin) || a->raft_id != b->raft_id)
                         return false;
         }
@@ -207,7 +215,7 @@ static int add_links(Mesh *m, const MeshPeer *voters, size_t n, Link **fresh, si
 
         *ret_n = 0;
         for (size_t i = 0; r == 0 && i < n; i++) {
-                if (voters[i].host == m->self || find_link(m, voters[i].host))
+                if (voters[i].host == m->self || link_find(m, voters[i].host))
                         continue;
                 r = link_new(m, &voters[i], false, &fresh[*ret_n]);
                 *ret_n += r == 0;
@@ -215,6 +223,19 @@ static int add_links(Mesh *m, const MeshPeer *voters, size_t n, Link **fresh, si
         for (size_t i = 0; r < 0 && i < *ret_n; i++)
                 link_abandon(fresh[i], false);
         return r;
+}
+
+bool mesh_peer_from_voter(const Argosy__Voter *v, MeshPeer *ret) {
+        *ret = (MeshPeer){.host = v->host, .port = (uint16_t) v->port, .raft_id = v->raft_id};
+        if (v->port > UINT16_MAX || !str_copy(ret->address, sizeof(ret->address), v->address) ||
+            !hash_from_bytes(v->key_pin.data, v->key_pin.len, &ret->pin))
+                return false;
+        // A host's name need not be one that can be looked up: it is what people call it.
+        if (host_address_kind(v->name) == HOST_ADDRESS_NAME)
+                (void) str_copy(ret->name, sizeof(ret->name), v->name);
+        if (host_address_kind(v->host_name) == HOST_ADDRESS_NAME)
+                (void) str_copy(ret->host_name, sizeof(ret->host_name), v->host_name);
+        return true;
 }
 
 int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n) {
@@ -246,7 +267,7 @@ int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n) {
         m->n_voters = n;
         drop_unnamed(m);
         for (size_t i = 0; i < n; i++) {
-                Link *l = find_link(m, copy[i].host);
+                Link *l = link_find(m, copy[i].host);
 
                 if (l)
                         link_set_peer(l, &copy[i]);
@@ -275,6 +296,54 @@ void mesh_set_generation(Mesh *m, uint64_t generation) {
         m->generation = generation;
         m->newest_term = 0; // a new history
         drain_mark(&m->drain);
+}
+
+// ---- the network
+
+void mesh_on_network(Mesh *m, bool (*is_ours)(const char *address, void *userdata), void *userdata) {
+        list_foreach (node, &m->links)
+                link_on_network(CONTAINER_OF(node, Link, node), is_ours, userdata);
+}
+
+size_t mesh_local_addresses(const Mesh *m, char (*ret)[STREAM_ADDRESS_SIZE], size_t max) {
+        size_t n = 0;
+
+        if (m->leader_link && m->leader_link->up && n < max)
+                n += stream_local_address(m->leader_link->stream, ret[n]);
+        list_foreach (node, &m->links) {
+                const Link *l = CONTAINER_OF(node, Link, node);
+
+                if (l->up && l != m->leader_link && n < max)
+                        n += stream_local_address(l->stream, ret[n]);
+        }
+        return n;
+}
+
+size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max) {
+        size_t n = 0;
+
+        list_foreach (node, &m->links) {
+                const Link *l = CONTAINER_OF(node, Link, node);
+
+                if (n < max)
+                        ret[n++] = (MeshLinkInfo){
+                                .host = l->peer.host,
+                                .peer = &l->peer,
+                                .up = l->up,
+                                .address = l->up ? stream_peer(l->stream)->address : "",
+                                .why = l->told_why,
+                        };
+        }
+        return n;
+}
+
+bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret) {
+        const Link *l = link_find(m, host);
+
+        if (!l)
+                return false;
+        *ret = link_where(l);
+        return *ret->text;
 }
 
 // ---- messages

@@ -106,6 +106,7 @@ static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello) {
         announcement_done(&a);
         if (r < 0)
                 return r;
+        finder_on_heard(m, s->host, stream_peer(s->stream)->address);
         stream_set_deadline(s->stream, 0);
         stream_set_frames(s->stream, FRAME_MAX);
         s->announced = true;

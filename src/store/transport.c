@@ -10,6 +10,7 @@
 
 #include "bridge.h"
 #include "clock.h"
+#include "host-address.h"
 #include "store-impl.h"
 #include "tls-context.h"
 #include "transport.h"
@@ -196,7 +197,7 @@ static int on_connect(struct raft_uv_transport *uv, struct raft_uv_connect *req,
                       const char *address, raft_uv_connect_cb done) {
         Transport *t = CONTAINER_OF(uv, Transport, uv);
         _cleanup_free_ Connect *c = NULL;
-        char host[INET6_ADDRSTRLEN + 1];
+        char host[HOST_ADDRESS_SIZE];
         Stream *stream;
         uint16_t port;
         Hash pin;

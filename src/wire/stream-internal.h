@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What stream.c (life, reading), stream-write.c (the queue) and stream-tls.c (handshake and records) know of
-// each other, and what the listener needs.
+// What stream.c (life, reading), stream-lookup.c (names), stream-write.c (the queue) and stream-tls.c
+// (handshake and records) know of each other, and what the listener needs.
 //
 //   bytes in:  kernel -> wire_in (TLS only) -> plain_in -> frame() or data()
 //   bytes out: stream_send() -> queue -> wire_out (TLS only) -> flight -> kernel
@@ -36,6 +36,8 @@ typedef struct StreamHooks {
         void (*on_free)(void *data);
 } StreamHooks;
 
+typedef struct StreamLookup StreamLookup;
+
 struct Stream {
         union {
                 uv_handle_t handle;
@@ -46,6 +48,7 @@ struct Stream {
         uv_timer_t timer; // connecting, handshake, deadline of the owner, flush
         Drain drain;      // write and deliver once per turn
         uv_connect_t connect;
+        StreamLookup *lookup; // of the name that was dialled, while it is under way
         uv_write_t write;
         uv_shutdown_t shutdown;
         unsigned n_handles; // not yet closed
@@ -95,6 +98,14 @@ void stream_linger(Stream *s);
 static inline bool stream_is_closing(const Stream *s) {
         return s->state >= STREAM_FLUSHING;
 }
+
+// Connects to what was dialled, or looked up.
+void stream_connect(Stream *s, const struct sockaddr *where);
+
+// stream-lookup.c
+// Of `name` and the peer's port, then connects; or fails the stream.
+void stream_lookup(Stream *s, const char *name);
+void stream_lookup_forget(Stream *s); // nothing comes back any more
 
 // stream-write.c
 void stream_flush(Stream *s);

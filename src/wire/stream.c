@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The life of a stream, and the way in. The way out is stream-write.c, TLS is stream-tls.c.
+// The life of a stream, and the way in. The way out is stream-write.c, TLS is stream-tls.c, names are looked
+// up in stream-lookup.c.
 //
 //   CONNECTING -> HANDSHAKING (TLS) -> OPEN -> FLUSHING -> LINGERING -> CLOSED
 //
@@ -53,6 +54,7 @@ static void destroy(Stream *s) {
         if (s->state == STREAM_CLOSED)
                 return;
         s->state = STREAM_CLOSED;
+        stream_lookup_forget(s);
         uv_close(&s->handle, on_handle_closed);
         uv_close((uv_handle_t *) &s->timer, on_handle_closed);
         drain_close(&s->drain, on_drain_closed);
@@ -357,14 +359,22 @@ static int stream_new(const StreamOps *ops, void *userdata, Stream **ret) {
         return 0;
 }
 
+void stream_connect(Stream *s, const struct sockaddr *where) {
+        int r = uvx_errno(uv_tcp_connect(&s->connect, &s->tcp, where, on_connected));
+
+        if (r < 0) // e.g. no route: told like any other failure to connect
+                stream_fail(s, r, false, "cannot connect: %s", strerror(-r));
+}
+
 int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext *tls, const char *alpn,
                 const Hash *expect_pin, const StreamOps *ops, void *userdata, Stream **ret) {
         struct sockaddr_storage where = {};
         _cleanup_free_ Stream *s = NULL;
+        bool is_name = uv_ip4_addr(address, port, (struct sockaddr_in *) &where) < 0 &&
+                       uv_ip6_addr(address, port, (struct sockaddr_in6 *) &where) < 0;
         int r;
 
-        if (uv_ip4_addr(address, port, (struct sockaddr_in *) &where) < 0 &&
-            uv_ip6_addr(address, port, (struct sockaddr_in6 *) &where) < 0)
+        if (is_name && (!*address || strlen(address) > STREAM_NAME_MAX))
                 return -EINVAL;
         r = stream_new(ops, userdata, &s);
         if (r < 0)
@@ -372,17 +382,19 @@ int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext 
         r = tls ? stream_tls_start(s, tls, false, alpn) : 0;
         if (r < 0)
                 return r;
-        snprintf(s->peer.address, sizeof(s->peer.address), "%.*s", (int) sizeof(s->peer.address) - 1,
-                 address);
+        if (!is_name)
+                snprintf(s->peer.address, sizeof(s->peer.address), "%.*s",
+                         (int) sizeof(s->peer.address) - 1, address);
         s->peer.port = port;
         s->has_expect_pin = expect_pin != NULL;
         if (expect_pin)
                 s->expect_pin = *expect_pin;
         init_handles(s, loop, true);
         uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
-        r = uvx_errno(uv_tcp_connect(&s->connect, &s->tcp, (struct sockaddr *) &where, on_connected));
-        if (r < 0) // e.g. no route: told like any other failure to connect
-                stream_fail(s, r, false, "cannot connect: %s", strerror(-r));
+        if (is_name)
+                stream_lookup(s, address);
+        else
+                stream_connect(s, (struct sockaddr *) &where);
         *ret = TAKE_PTR(s);
         return 0;
 }
@@ -403,24 +415,16 @@ int stream_dial_unix(uv_loop_t *loop, const char *path, const StreamOps *ops, vo
         return 0;
 }
 
-static void set_address(StreamPeer *peer, const struct sockaddr_storage *from) {
-        const char mapped[] = "::ffff:";
+bool stream_local_address(const Stream *s, char ret[STREAM_ADDRESS_SIZE]) {
+        struct sockaddr_storage local = {};
+        int len = sizeof(local);
 
-        if (from->ss_family == AF_INET6) {
-                const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) from;
-
-                uv_ip6_name(in6, peer->address, sizeof(peer->address));
-                if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) &&
-                    strncmp(peer->address, mapped, strlen(mapped)) == 0)
-                        memmove(peer->address, peer->address + strlen(mapped),
-                                strlen(peer->address + strlen(mapped)) + 1);
-                peer->port = ntohs(in6->sin6_port);
-        } else if (from->ss_family == AF_INET) {
-                const struct sockaddr_in *in = (const struct sockaddr_in *) from;
-
-                uv_ip4_name(in, peer->address, sizeof(peer->address));
-                peer->port = ntohs(in->sin_port);
-        }
+        *ret = 0;
+        if (s->state != STREAM_OPEN || s->handle.type != UV_TCP ||
+            uv_tcp_getsockname(&s->tcp, (struct sockaddr *) &local, &len) < 0)
+                return false;
+        stream_address_text((struct sockaddr *) &local, ret);
+        return *ret;
 }
 
 int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *from, TlsContext *tls,
@@ -437,7 +441,7 @@ int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *
                 close(fd);
                 return r;
         }
-        set_address(&s->peer, from);
+        s->peer.port = stream_address_text((const struct sockaddr *) from, s->peer.address);
         init_handles(s, loop, tcp);
         r = uvx_errno(tcp ? uv_tcp_open(&s->tcp, fd) : uv_pipe_open(&s->pipe, fd));
         if (r < 0)

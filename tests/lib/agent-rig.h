@@ -122,8 +122,15 @@ static inline void on_fatal(const char *why, void *userdata) {
         fail_msg("%s", why);
 }
 
-static const AgentOps ops = {
-        .send = on_send, .fatal = on_fatal, .attached = on_attached, .stopping = on_stopping};
+static inline void on_attaching(AgentAddress *ret, void *userdata) {
+        *ret = (AgentAddress){"192.0.2.1", "", false};
+}
+
+static const AgentOps ops = {.send = on_send,
+                             .attaching = on_attaching,
+                             .fatal = on_fatal,
+                             .attached = on_attached,
+                             .stopping = on_stopping};
 
 // One order; what is not named is as for a unit that is launched once.
 typedef struct Order {
@@ -249,7 +256,6 @@ static inline void agent_up(void) {
                 .systemd = w.systemd,
                 .cgroup_root = w.cgroup_root,
                 .host_name = "one",
-                .address = "192.0.2.1",
                 .port = HOST_PORT,
         };
         int r = agent_new(&config, &ops, NULL, &w.agent, &why);

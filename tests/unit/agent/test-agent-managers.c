@@ -50,7 +50,6 @@ static void others_up(void) {
                               .helper = helper,
                               .open_manager = open_other,
                               .host_name = "one",
-                              .address = "192.0.2.1",
                               .port = HOST_PORT};
 
         if (agent_new(&config, &ops, NULL, &w.agent, &why) < 0)

@@ -142,7 +142,7 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         Config c;
 
         put(*state, "/etc/argosy/argosy.conf",
-            "Port=5\n[Node]\nPort=-1\nPort=65536\nPort=x\nAddress=example.org\nLabels=ok=1 no!=2 "
+            "Port=5\n[Node]\nPort=-1\nPort=65536\nPort=x\nAddress=fe80::1\nLabels=ok=1 no!=2 "
             "plain\nColour=red\nnonsense\n[Cluster]\nVoters=2\n"
             "ElectionTimeoutSec=1ms\nLeaseSec=3\nHeartbeatSec=2\n");
         assert_int_equal(load(*state, NULL, &c), 0);

@@ -4,9 +4,11 @@
 #include "batch.h"
 #include "clock.h"
 #include "feature-level.h"
+#include "host-record.h"
 #include "identity.h"
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "message.h"
 #include "str.h"
 #include "test.h"
 
@@ -187,6 +189,29 @@ static void users_and_machines_do_not_mix(void **state) {
         assert_refused(join_with(&token), "argosyctl --user");
         ask.user = true;
         assert_string_equal(join_with(&token)->join->error, "");
+}
+
+// Nothing that means somebody else on other machines gets into the log, whoever says it.
+static void a_host_that_knows_no_address_takes_the_place_of_no_other(void **state) {
+        static const char *const useless[] = {"127.0.0.1", "::1", "0.0.0.0", "fe80::1", "", "n9"};
+        Argosy__HostRecord *r = message_copy(cluster_state_find_host(g.state, 2));
+        _cleanup_free_ char *before = strdup(r->address);
+
+        for (size_t i = 0; i < ELEMENTSOF(useless); i++) {
+                assert_int_equal(host_record_set_address(r, useless[i], NULL, false), 0);
+                assert_string_equal(r->address, before);
+        }
+        assert_int_equal(host_record_set_address(r, "127.0.0.1", NULL, true), 0);
+        assert_string_equal(r->address, "127.0.0.1");
+        assert_int_equal(host_record_set_address(r, "10.0.0.9", NULL, false), 0);
+        assert_string_equal(r->address, "10.0.0.9");
+        assert_string_equal(host_record_place(r), "10.0.0.9");
+        assert_int_equal(host_record_set_address(r, "", "n9.example", false), 0);
+        assert_string_equal(r->address, "10.0.0.9");
+        assert_string_equal(host_record_place(r), "n9.example");
+        assert_int_equal(host_record_set_address(r, "", "", false), 0); // no longer configured
+        assert_string_equal(host_record_place(r), "10.0.0.9");
+        message_free(r);
 }
 
 static void a_token_comes_with_the_address_to_join_at(void **state) {
@@ -459,6 +484,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_wrong_or_expired_token_opens_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(hosts_of_one_machine_may_all_join, setup, teardown),
                 cmocka_unit_test_setup_teardown(users_and_machines_do_not_mix, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_host_that_knows_no_address_takes_the_place_of_no_other, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(a_token_comes_with_the_address_to_join_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
                                                 setup, teardown),

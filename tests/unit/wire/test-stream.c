@@ -7,6 +7,7 @@
 
 #include "argosy.pb-c.h"
 #include "frame.h"
+#include "host-address.h"
 #include "stream.h"
 
 // One end of a connection, and what happened to it.
@@ -237,11 +238,43 @@ static void nobody_listens(void **state) {
         assert_string_equal(dialler.why, "cannot connect: Connection refused");
 }
 
-static void names_are_not_addresses(void **state) {
+static void dial_name(const char *name) {
+        assert_int_equal(stream_dial(&test_loop, name, listener_port(listener), member_tls[1], ALPN_MESH,
+                                     &member[0].pin, &end_ops, &dialler, &dialler.stream),
+                         0);
+}
+
+static void names_are_looked_up(void **state) {
+        char local[STREAM_ADDRESS_SIZE];
+
+        listen_as(0);
+        dial_name("localhost");
+        assert_false(stream_local_address(dialler.stream, local));
+        loop_until(dialler.n_opened == 1);
+        assert_int_equal(host_address_kind(stream_peer(dialler.stream)->address), HOST_ADDRESS_LOOPBACK);
+        assert_true(stream_local_address(dialler.stream, local));
+        assert_string_equal(local, stream_peer(dialler.stream)->address);
+}
+
+static void a_name_that_nobody_has_fails_like_an_address(void **state) {
+        listen_as(0);
+        dial_name("no-such-host.invalid");
+        assert_int_equal(dialler.n_closed, 0); // never from inside the call
+        loop_until(dialler.n_closed == 1);
+        assert_int_equal(dialler.error, -EADDRNOTAVAIL);
+        assert_non_null(strstr(dialler.why, "the name was not found"));
+}
+
+static void closing_while_a_name_is_looked_up(void **state) {
         Stream *s;
 
-        assert_int_equal(stream_dial(&test_loop, "localhost", 1, NULL, NULL, NULL, &end_ops, &dialler, &s),
-                         -EINVAL);
+        listen_as(0);
+        dial_name("localhost");
+        stream_close(dialler.stream, -ECANCELED, false);
+        loop_until(dialler.n_closed == 1);
+        assert_int_equal(dialler.error, -ECANCELED);
+        loop_until(test_loop.active_reqs.count == 0); // the look-up may outlive the stream
+        assert_int_equal(stream_dial(&test_loop, "", 1, NULL, NULL, NULL, &end_ops, &dialler, &s), -EINVAL);
 }
 
 // ---- limits and ends
@@ -458,7 +491,9 @@ int main(void) {
                 LOOP_TEST(a_stranger_gets_in_for_joining_only),
                 LOOP_TEST(a_joiner_leaves_a_cluster_that_is_not_the_tokens),
                 LOOP_TEST(nobody_listens),
-                LOOP_TEST(names_are_not_addresses),
+                LOOP_TEST(names_are_looked_up),
+                LOOP_TEST(a_name_that_nobody_has_fails_like_an_address),
+                LOOP_TEST(closing_while_a_name_is_looked_up),
                 LOOP_TEST(an_oversized_frame_ends_the_stream),
                 LOOP_TEST(a_peer_that_takes_nothing_is_cut),
                 LOOP_TEST(a_long_queue_is_told_when_it_has_drained),

@@ -276,6 +276,24 @@ FAULTS = [
           "return false;",
           "store/judgement: snapshots_are_due_by_bytes"),
 
+    # ---- addresses: what a host says of itself, and where a voter may be
+    Fault("loopback-announced", "src/model/host-address.c",
+          "return kind == HOST_ADDRESS_GLOBAL || kind == HOST_ADDRESS_ZEROCONF;",
+          "return kind == HOST_ADDRESS_GLOBAL || kind == HOST_ADDRESS_ZEROCONF || kind == HOST_ADDRESS_LOOPBACK;",
+          "model/host-address: nobody_says_of_himself_what_means_somebody_else"),
+    Fault("link-not-preferred", "src/daemon/address-choice.c",
+          "return choose_link(f) ?: choose_of(f->routed, ELEMENTSOF(f->routed), f->before, is_global)",
+          "return choose_of(f->routed, ELEMENTSOF(f->routed), f->before, is_global)",
+          "daemon/address-choice: the_best_address_is_announced"),
+    Fault("whence-it-dialled-forgotten", "src/mesh/session.c",
+          "finder_on_heard(m, s->host, stream_peer(s->stream)->address);",
+          "",
+          "mesh/mesh: a_voter_is_found_whence_it_dialled"),
+    Fault("found-voter-left", "src/mesh/link.c",
+          "anew = !hash_equal(&l->peer.pin, &peer->pin) || (!same && !is_connected_to(l, peer));",
+          "anew = !hash_equal(&l->peer.pin, &peer->pin) || !same;",
+          "mesh/mesh: a_voter_that_was_found_is_not_left_when_the_log_learns_its_address"),
+
     # ---- mesh: whom to believe
     Fault("older-leader-believed", "src/mesh/decide.c",
           "if (claims[i].leading && claims[i].term >= *newest_term) {",

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See peers.h. What is told here is what the mesh's links say; nobody else is asked, so it can be told at any time.
+#include <errno.h>
+
+#include "buf.h"
+#include "daemon.h"
+#include "host-address.h"
+#include "mesh.h"
+#include "peers.h"
+#include "str.h"
+
+static int append_peer(const Daemon *d, Buf *text, const MeshLinkInfo *l) {
+        char name[64];
+        int r;
+
+        r = buf_printf(text, "%s (", *l->peer->host_name ? l->peer->host_name
+                                                         : daemon_host_name((Daemon *) d, l->host, name, sizeof(name)));
+        if (r == 0 && *l->peer->name)
+                r = buf_printf(text, "%s, ", l->peer->name);
+        if (r == 0 && *l->peer->address)
+                r = buf_printf(text, "%s, ", l->peer->address);
+        return r < 0 ? r : buf_printf(text, "port %u: %s)", l->peer->port, *l->why ? l->why : "being dialled");
+}
+
+char *peers_notice(const Daemon *d) {
+        MeshLinkInfo links[MESH_VOTERS_MAX];
+        size_t n = mesh_links(d->mesh, links, ELEMENTSOF(links)), n_down = 0;
+        _cleanup_buf_ Buf text = {};
+
+        for (size_t i = 0; i < n; i++) {
+                if (links[i].up)
+                        continue;
+                if (buf_printf(&text, n_down++ ? ", " : "voters that this host does not find: ") < 0 ||
+                    append_peer(d, &text, &links[i]) < 0)
+                        return NULL;
+        }
+        if (n_down == 0)
+                return NULL;
+        if (buf_printf(&text, "; if %s under another address now: argosyctl cluster peers ADDRESS...",
+                       n_down == 1 ? "it is" : "they are") < 0)
+                return NULL;
+        return str_printf("%.*s", (int) text.len, (const char *) text.data);
+}
+
+static void fill_member(const Daemon *d, const Argosy__Voter *v, Argosy__Response__ClusterStatus__Member *ret) {
+        MeshLinkInfo links[MESH_VOTERS_MAX];
+        size_t n = mesh_links(d->mesh, links, ELEMENTSOF(links));
+
+        argosy__response__cluster_status__member__init(ret);
+        ret->host = v->host;
+        ret->raft_id = v->raft_id;
+        ret->name = *v->host_name ? v->host_name : "?";
+        ret->address = *v->name ? v->name : v->address;
+        ret->role = "voter";
+        ret->state = "not found";
+        for (size_t i = 0; i < n; i++)
+                if (links[i].host == v->host && links[i].up)
+                        ret->state = "found";
+}
+
+void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),
+                         void *userdata) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__ClusterStatus status = ARGOSY__RESPONSE__CLUSTER_STATUS__INIT;
+        Argosy__Response__ClusterStatus__Member members[MESH_VOTERS_MAX], *list[MESH_VOTERS_MAX];
+        char hex[2 * 16 + 1];
+
+        hex_encode(d->peers->cluster_id.data, 16, hex);
+        for (size_t i = 0; i < d->peers->n_voters && i < ELEMENTSOF(members); i++) {
+                fill_member(d, d->peers->voters[i], &members[i]);
+                list[status.n_members++] = &members[i];
+        }
+        status.members = list;
+        status.cluster_id = hex;
+        status.generation = d->peers->generation;
+        status.role = "spare";
+        response.final = true;
+        response.what_case = ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS;
+        response.cluster_status = &status;
+        respond(&response, userdata);
+}
+
+int peers_look_at(Daemon *d, char *const *addresses, size_t n, char **ret_said) {
+        MeshLinkInfo links[MESH_VOTERS_MAX];
+        MeshAddress told[PEERS_TOLD_MAX] = {};
+        size_t n_links = mesh_links(d->mesh, links, ELEMENTSOF(links)), n_down = 0;
+
+        if (n == 0 || n > PEERS_TOLD_MAX) {
+                *ret_said = str_printf("one to %u addresses at a time", PEERS_TOLD_MAX);
+                return -EINVAL;
+        }
+        for (size_t i = 0; i < n; i++) {
+                told[i].port = ARGOSY_PORT;
+                if (host_address_split(addresses[i], told[i].text, sizeof(told[i].text), &told[i].port) &&
+                    host_address_may_be_configured(told[i].text))
+                        continue;
+                *ret_said = str_printf("'%.100s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)", addresses[i]);
+                return -EINVAL;
+        }
+        for (size_t i = 0; i < n_links; i++)
+                n_down += !links[i].up;
+        mesh_look_at(d->mesh, told, n);
+        *ret_said = n_down == 0
+                            ? str_printf("this host finds all other voters that it knows of already")
+                            : str_printf("looking there for %zu voter%s; see `argosyctl cluster status`", n_down,
+                                         n_down == 1 ? "" : "s");
+        return 0;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The voters that this host knows of, and whether it finds them: what a person has to know while nobody leads, and
+// what they can tell this host about it.
+
+#include "argosy.pb-c.h"
+
+typedef struct Daemon Daemon;
+
+enum { PEERS_TOLD_MAX = 4 }; // addresses at a time
+
+// A sentence about the voters that are not found, and what helps. NULL: all are found, or out of memory.
+char *peers_notice(const Daemon *d);
+// `cluster status` of a host that keeps no log, from its peers file. Responds before it returns, once.
+void peers_answer_status(const Daemon *d, void (*respond)(const Argosy__Response *response, void *userdata),
+                         void *userdata);
+// `cluster peers`: looks for voters at these addresses too. 0 or -EINVAL, and *ret_said, a sentence for people (NULL:
+// out of memory).
+int peers_look_at(Daemon *d, char *const *addresses, size_t n, char **ret_said);

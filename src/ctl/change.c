@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
+#include "may-run.h"
 #include "terminal.h"
 #include "unit-args.h"
 #include "wait-set.h"
@@ -45,6 +46,7 @@ typedef struct Change {
         Progress progress;
         Json json;
         size_t n_failed;
+        size_t n_may_run; // of these: stopped or destroyed, but for hosts that are not heard
         bool answered; // the Change's answer has come
         int status;    // of the whole request, 0 or positive errno
         bool no_leader;
@@ -67,7 +69,16 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
         json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
         json_key(j, "refusals");
         json_refusals(j, u->refusals, u->n_refusals);
+        json_key(j, "may_run_on");
+        json_begin(j, '[');
+        for (size_t i = 0; i < u->n_may_run_on; i++)
+                json_string(j, u->may_run_on[i]);
+        json_end(j, ']');
         json_end(j, '}');
+}
+
+static bool will_wait(const Change *c) {
+        return c->verb->waits && !(c->ctl->opt.given & OPT_NO_BLOCK);
 }
 
 // What systemd did not like, or the unit itself said, is in its log on that node: the first few are asked for
@@ -83,7 +94,8 @@ static void note_failure(Change *c, const char *name) {
 }
 
 static void report_failure(Change *c, const Argosy__Response__UnitResult *u) {
-        bool there = *u->node && u->status != EAGAIN && u->status != ECANCELED; // those are about no node
+        bool there = *u->node && u->status != EAGAIN && u->status != ECANCELED && // those are about no node
+                     !u->n_may_run_on;                                            // and this is about several
 
         ctl_fail(c->ctl, "%s %s%s%s: %s", c->verb->name, u->name, there ? " on " : "", there ? u->node : "",
                  status_text(u->status, u->message));
@@ -97,6 +109,8 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
 
         if (u->status != 0)
                 c->n_failed++;
+        if (u->status != 0 && u->n_may_run_on > 0)
+                c->n_may_run++;
         if (ctl->opt.json != JSON_OFF)
                 json_result(&c->json, u);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
@@ -107,7 +121,8 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
         else if (ctl->opt.json == JSON_OFF && c->verb->plans)
                 fprintf(ctl->out, "%s: %s\n", u->name, u->message);
         else if (ctl->opt.json == JSON_OFF)
-                fprintf(ctl->out, "%s: %s%s%s\n", u->name, c->verb->past, *u->node ? " on " : "", u->node);
+                fprintf(ctl->out, "%s: %s%s%s%s\n", u->name, c->verb->waits && !will_wait(c) ? "to be " : "",
+                        c->verb->past, *u->node ? " on " : "", u->node);
 }
 
 static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
@@ -125,8 +140,22 @@ static void note_status(Change *c, const Argosy__Response *r) {
         snprintf(c->message, sizeof(c->message), "%s", status_text(r->status, r->message));
 }
 
-static bool will_wait(const Change *c) {
-        return c->verb->waits && !(c->ctl->opt.given & OPT_NO_BLOCK);
+// The cluster has it, and cannot tell some node now. Whoever waits is told by the wait.
+static int report_silent(Change *c, const Argosy__Response__UnitResult *u) {
+        Argosy__Response__UnitResult failed = *u;
+        char *phrase = may_run_phrase(u->may_run_on, u->n_may_run_on);
+
+        if (!phrase)
+                return -ENOMEM;
+        if (will_wait(c)) {
+                wait_set_note(&c->waiting, u->name, phrase);
+                return 0;
+        }
+        failed.status = EHOSTDOWN;
+        failed.message = phrase;
+        report_end(c, &failed);
+        free(phrase);
+        return 0;
 }
 
 static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -145,10 +174,16 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
                 if (u->status == 0 && u->revision > 0 && will_wait(c)) {
                         e = wait_set_add(&c->waiting, u->name, u->revision);
+                        if (e == 0 && u->n_may_run_on > 0)
+                                e = report_silent(c, u);
                         if (e < 0 && e != -EEXIST)
                                 return e;
                         if (u->n_refusals > 0) // the wait ends at once, and says it all
                                 continue;
+                } else if (u->status == 0 && u->n_may_run_on > 0) {
+                        e = report_silent(c, u);
+                        if (e < 0)
+                                return e;
                 } else
                         report_end(c, u);
                 report_warning(c, u);
@@ -232,13 +267,31 @@ static int wait_once(Change *c) {
         return ctl_call(c->ctl, &request, CALL_PATIENT | (c->ctl->err_tty ? CALL_TICK : 0), on_progress, c);
 }
 
+// Of those that are still open, the ones that wait for hosts which are not heard. EXIT_MAY_RUN: all of them.
+static int leave_the_silent(Change *c) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->waiting.n_items; i++) {
+                const WaitItem *item = c->waiting.items[i];
+
+                if (item->done || !item->note)
+                        continue;
+                ctl_fail(c->ctl, "%s %s: %s", c->verb->name, item->name, item->note);
+                n++;
+        }
+        return n == wait_set_open(&c->waiting) ? EXIT_MAY_RUN : EXIT_OK;
+}
+
 // What is said when we stop waiting although the cluster has not finished.
 static int leave(Change *c, int error) {
         Ctl *ctl = c->ctl;
         size_t open = wait_set_open(&c->waiting);
+        int code;
 
         if (error == -ENOMEM)
                 return ctl_oom(ctl);
+        if (error == -ETIMEDOUT && (code = leave_the_silent(c)) != EXIT_OK)
+                return code;
         if (error == -EINTR)
                 fprintf(ctl->err,
                         "argosyctl: detached; the cluster goes on with %zu unit%s (see argosyctl "
@@ -386,7 +439,9 @@ static int change_units(Change *c, const UnitArgs *a) {
         waited = wait_all(c); // also if a later part was refused: what was taken is waited for
         if (code == EXIT_OK)
                 code = waited;
-        return code == EXIT_OK && c->n_failed > 0 ? EXIT_FAILED : code;
+        if ((code == EXIT_OK || code == EXIT_MAY_RUN) && c->n_failed > c->n_may_run)
+                return EXIT_FAILED;
+        return code == EXIT_OK && c->n_may_run > 0 ? EXIT_MAY_RUN : code;
 }
 
 static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {

@@ -15,6 +15,7 @@ enum { // exit codes; systemctl's where it has one
         EXIT_USAGE = 2,
         EXIT_INACTIVE = 3,
         EXIT_UNKNOWN = 4,
+        EXIT_MAY_RUN = 5, // stopped or destroyed as far as hosts can be reached
         EXIT_DETACHED = 130, // 128 + SIGINT
 };
 

@@ -6,6 +6,7 @@
 void wait_set_done(WaitSet *w) {
         for (size_t i = 0; i < w->n_items; i++) {
                 free(w->items[i]->name);
+                free(w->items[i]->note);
                 free(w->items[i]);
         }
         free(w->items);
@@ -33,13 +34,24 @@ int wait_set_add(WaitSet *w, const char *name, uint64_t revision) {
         copy = strdup(name);
         if (!item || !copy)
                 return -ENOMEM;
-        *item = (WaitItem){copy, revision, false};
+        *item = (WaitItem){.name = copy, .revision = revision};
         r = map_add_str(&w->by_name, copy, item);
         if (r < 0)
                 return r;
         TAKE_PTR(copy);
         w->items[w->n_items++] = TAKE_PTR(item);
         return 0;
+}
+
+void wait_set_note(WaitSet *w, const char *name, char *note) {
+        WaitItem *item = map_find_str(&w->by_name, name);
+
+        if (!item) {
+                free(note);
+                return;
+        }
+        free(item->note);
+        item->note = note;
 }
 
 bool wait_set_finish(WaitSet *w, const char *name, bool failed) {

@@ -12,6 +12,7 @@ typedef struct WaitItem {
         char *name;
         uint64_t revision;
         bool done;
+        char *note; // what is to be said of it if its end is not waited for; NULL: nothing
 } WaitItem;
 
 typedef struct WaitSet {
@@ -26,6 +27,8 @@ void wait_set_done(WaitSet *w);
 
 // 0, -EEXIST, -ENOMEM. Copies the name.
 int wait_set_add(WaitSet *w, const char *name, uint64_t revision);
+// Takes the note over.
+void wait_set_note(WaitSet *w, const char *name, char *note);
 // A unit has reached its end. True if that is news.
 bool wait_set_finish(WaitSet *w, const char *name, bool failed);
 static inline size_t wait_set_open(const WaitSet *w) {

@@ -95,6 +95,56 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
         return r < 0 ? r : site_fill_row(s, row);
 }
 
+// Destroyed, and its host is not heard.
+static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char *name, const Node *n) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
+        int r;
+
+        if (!host || !home_is_silent(l, name, NULL, n))
+                return 0;
+        r = add_row(l, units, name, NULL, NULL, host, n->number);
+        return r < 0 ? r
+                     : field_set(&units->rows[units->n_rows - 1]->error,
+                                 "destroyed; it may still run until the host is heard");
+}
+
+// The same where this leader has not seen it, but the log says so.
+static int add_unseen_silent_row(Leader *l, Argosy__Response__Units *units, const Tombstone *t) {
+        const Node *n = l->leading ? node_find(l, t->node) : NULL;
+        const Unit *u = unit_find(l, t->name);
+
+        if (!n || (u && site_find(u, n)) || cluster_state_find_unit(l->state, t->name))
+                return 0;
+        return add_silent_row(l, units, t->name, n);
+}
+
+static int add_silent_rows_of(Leader *l, Argosy__Response__Units *units, const char *name) {
+        const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+        int r = 0;
+
+        if (tombs)
+                list_foreach (i, tombs)
+                        if (r >= 0)
+                                r = add_unseen_silent_row(l, units,
+                                                          CONTAINER_OF(i, const Tombstone, by_name));
+        return r;
+}
+
+static int add_silent_rows_on(Leader *l, Argosy__Response__Units *units,
+                              const Argosy__Request__ListUnits *m, const Node *n) {
+        const ListNode *tombs = cluster_state_tombstones_on(l->state, n->number);
+        int r = 0;
+
+        if (tombs && !n->host->attached)
+                list_foreach (i, tombs) {
+                        const Tombstone *t = CONTAINER_OF(i, const Tombstone, on_node);
+
+                        if (r >= 0 && matches(m->patterns, m->n_patterns, t->name))
+                                r = add_unseen_silent_row(l, units, t);
+                }
+        return r;
+}
+
 static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
                          const Unit *u, size_t *n) {
         list_foreach (i, &u->sites) {
@@ -102,8 +152,13 @@ static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
                 bool wanted = unit_wanted_on(l, u, e, s->node);
 
-                if (!host || (!wanted && (!is_seen(s) || host_is_lost(s->node->host))))
+                if (!host || (!wanted && (!is_seen(s) || host_is_lost(s->node->host)) && e))
                         continue;
+                if (!e && !is_seen(s)) {
+                        if (add_silent_row(l, units, name, s->node) < 0)
+                                return -ENOMEM;
+                        continue;
+                }
                 if (add_row(l, units, name, e, s, host, s->node->number) < 0)
                         return -ENOMEM;
                 (*n)++;
@@ -194,7 +249,9 @@ static int add_named_rows(Leader *l, Argosy__Response__Units *units, const char 
 
         if (e) // a template is never on a node
                 return unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? 0 : add_unit_rows(l, units, e);
-        return u && !u->recorded ? add_site_rows(l, units, name, NULL, u, &k) : 0;
+        if (u && add_site_rows(l, units, name, NULL, u, &k) < 0)
+                return -ENOMEM;
+        return add_silent_rows_of(l, units, name);
 }
 
 static bool is_earlier_name(char *const *names, size_t n) {
@@ -238,6 +295,9 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
                     add_site_rows(l, list, u->name, NULL, u, &k) < 0)
                         return -ENOMEM;
         }
+        map_foreach (slot, &l->nodes)
+                if (add_silent_rows_on(l, list, m, slot->value) < 0)
+                        return -ENOMEM;
         return 0;
 }
 

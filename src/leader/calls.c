@@ -234,6 +234,21 @@ static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Nod
         return unit_wanted_on(l, u, e, n) || (s && s->reported && !node_is_dark(n));
 }
 
+// Destroyed, and its host is not heard.
+static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *n) {
+        _cleanup_response_ Argosy__Response *r =
+                status_new(l, name, n, "destroyed; it may still run until the host is heard");
+
+        if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
+            site_fill_row(NULL, r->status_reply->row) < 0)
+                return -ENOMEM;
+        return say_later(t, TAKE_PTR(r));
+}
+
+static bool is_remembered(const Leader *l, const Unit *u, const char *name, const Node *n) {
+        return (u && site_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
+}
+
 static int status_of_unit(Leader *l, Ticket *t, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
@@ -244,10 +259,14 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
                 Node *node = slot->value;
                 const char *why = e && e->record->global && u ? unit_exclusion(u, node->number) : NULL;
 
-                if (!why && !has_it(l, u, e, node))
+                bool silent = !e && home_is_silent(l, name, e, node) && is_remembered(l, u, name, node);
+
+                if (!why && !silent && !has_it(l, u, e, node))
                         continue;
                 n++;
-                r = why ? status_of_refusal(l, t, e, node, why) : status_of_node(l, t, name, node);
+                r = why      ? status_of_refusal(l, t, e, node, why)
+                    : silent ? status_of_silent(l, t, name, node)
+                             : status_of_node(l, t, name, node);
                 if (r < 0)
                         return r;
         }

@@ -123,8 +123,32 @@ static const char *node_name(uint32_t node, void *userdata) {
         return n ? n->name : NULL;
 }
 
+static bool is_anybody_silent(const Leader *l) {
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+
+                if (h->recorded && !h->attached)
+                        return true;
+        }
+        return false;
+}
+
+// What the verb was to end, and could not be told. What is not named for want of memory is named to who waits.
+static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response *response) {
+        if ((verb != ARGOSY__VERB__VERB_STOP && verb < ARGOSY__VERB__VERB_UNLOAD) || !is_anybody_silent(l))
+                return;
+        for (size_t i = 0; i < response->change->n_units; i++)
+                if (response->change->units[i]->status == 0)
+                        (void) tombstones_fill(l, response->change->units[i], verb, home_is_silent);
+}
+
+static void complete(Leader *l, Ticket *t, Argosy__Response *response) {
+        change_complete(l->state, response, node_name, l);
+        name_the_silent(l, t->request->change->verb, response);
+}
+
 static void on_change_committed(Leader *l, Ticket *t) {
-        change_complete(l->state, t->response, node_name, l);
+        complete(l, t, t->response);
 }
 
 // An explicit order to start is a reason to ask again the nodes that refused the name.
@@ -250,7 +274,7 @@ int decide_change(Decision *d, Ticket *t) {
                 return 0;
         }
         if (d->batch.n_ops == mark.n_ops) { // nothing to store
-                change_complete(l->state, response, node_name, l);
+                complete(l, t, response);
                 ticket_settle(t, TAKE_PTR(response));
                 return 0;
         }

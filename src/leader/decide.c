@@ -4,7 +4,8 @@
 // Only one entry is on its way at a time, because what is decided here builds on the state as it is applied.
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
-// themselves, voters, units without a node if something has changed for them, and requests as they came.
+// themselves, voters, units without a node if something has changed for them, requests as they came, and
+// tombstones that are not needed any more.
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
@@ -179,11 +180,13 @@ static void forget_granted_wishes(Leader *l) {
 
 // What we decided of our own accord is still to be done.
 static void look_again(Leader *l) {
-        l->retry_homeless = l->features_due = true;
+        l->retry_homeless = l->features_due = l->globals_changed = true;
         rollouts_look_again(l);
         retries_take_back(l);
-        map_foreach (slot, &l->hosts)
+        map_foreach (slot, &l->hosts) {
                 ((Host *) slot->value)->wish_due = ((Host *) slot->value)->wish;
+                tombstones_look(l, slot->value);
+        }
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
@@ -346,6 +349,8 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = features_decide(d->leader, &d->batch);
         if (r >= 0)
+                r = tombstones_part_decide(d->leader, &d->batch);
+        if (r >= 0)
                 r = rollouts_decide(d->leader, &d->batch, &d->placer);
         if (r >= 0)
                 r = rebalance_decide(d->leader, &d->batch, &d->placer);
@@ -357,6 +362,7 @@ static int decide_ours(Decision *d) {
 void decide(Leader *l) {
         Decision d = {.leader = l,
                       .batch = {.left = homes_left,
+                                .removed = homes_removed,
                                 .userdata = l,
                                 .soft_bytes = l->one_by_one,
                                 .feature_level = cluster_state_feature_level(l->state)}};
@@ -374,6 +380,8 @@ void decide(Leader *l) {
                 r = decide_homeless(&d);
         if (r >= 0)
                 r = decide_requests(&d, &taken);
+        if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
+                r = tombstones_clear_decide(l, &d.batch);
         if (r == -EPROTONOSUPPORT)
                 log_error("Something was to be written into the log that is beyond the cluster's feature level.");
         if (r < 0) // out of memory: a later turn may do better

@@ -78,13 +78,17 @@ void draft_done(Draft *b) {
 }
 
 DraftMark draft_mark(const Draft *b) {
-        return (DraftMark){.len = b->packed.len, .n_touched = b->touched.n, .n_ops = b->n_ops};
+        return (DraftMark){.len = b->packed.len,
+                           .n_touched = b->touched.n,
+                           .n_ops = b->n_ops,
+                           .n_tombstones = b->n_tombstones};
 }
 
 void draft_rollback(Draft *b, DraftMark mark) {
         forget_since(&b->touched, mark.n_touched);
         b->packed.len = mark.len;
         b->n_ops = mark.n_ops;
+        b->n_tombstones = mark.n_tombstones;
 }
 
 bool draft_takes_more(const Draft *b) {
@@ -148,13 +152,52 @@ int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t
 int draft_remove_unit(Draft *b, const char *name) {
         Argosy__LogOp__UnitRemove remove = ARGOSY__LOG_OP__UNIT_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r;
+        _cleanup_free_ uint32_t *nodes = NULL;
+        DraftRemoval removal = {};
+        int r = b->removed ? b->removed(name, &removal, b->userdata) : 0;
 
+        if (r < 0)
+                return r;
+        nodes = removal.nodes;
+        if (removal.n_nodes && b->n_tombstones + removal.n_nodes > removal.room)
+                return -EOVERFLOW;
         remove.name = (char *) name;
+        remove.nodes = nodes;
+        remove.n_nodes = removal.n_nodes;
+        remove.fence_us = removal.n_nodes ? removal.fence_us : 0;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT_REMOVE;
         op.unit_remove = &remove;
         r = touch(b, 'u', name, strlen(name));
-        return r < 0 ? r : append_op(b, &op);
+        if (r < 0)
+                return r;
+        b->n_tombstones += removal.n_nodes;
+        return append_op(b, &op);
+}
+
+int draft_put_tombstone(Draft *b, const char *name, uint32_t *nodes, size_t n, uint64_t fence_us) {
+        Argosy__LogOp__TombstonePut put = ARGOSY__LOG_OP__TOMBSTONE_PUT__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        put.name = (char *) name;
+        put.nodes = nodes;
+        put.n_nodes = n;
+        put.fence_us = fence_us;
+        op.op_case = ARGOSY__LOG_OP__OP_TOMBSTONE;
+        op.tombstone = &put;
+        b->n_tombstones += n;
+        return append_op(b, &op);
+}
+
+int draft_clear_tombstones(Draft *b, uint32_t host, uint64_t revision, uint64_t fence_us) {
+        Argosy__LogOp__TombstoneClear clear = ARGOSY__LOG_OP__TOMBSTONE_CLEAR__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        clear.host = host;
+        clear.revision = revision;
+        clear.fence_us = fence_us;
+        op.op_case = ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR;
+        op.tombstone_clear = &clear;
+        return append_op(b, &op);
 }
 
 int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len) {

@@ -28,6 +28,14 @@ enum {
         DRAFT_SOFT_BYTES = STORE_BATCH_MAX / 2, // what the leader fills by itself; a request may go beyond
 };
 
+// Where a unit may still run that is removed.
+typedef struct DraftRemoval {
+        uint32_t *nodes; // freed by whoever asked
+        size_t n_nodes;
+        uint64_t fence_us; // as in LogOp.TombstonePut
+        size_t room;       // for so many more tombstones
+} DraftRemoval;
+
 typedef struct Draft {
         Buf packed;
         size_t soft_bytes; // 0: DRAFT_SOFT_BYTES
@@ -39,11 +47,14 @@ typedef struct Draft {
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
         int (*left)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
+        // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
+        int (*removed)(const char *name, DraftRemoval *ret, void *userdata);
         void *userdata;
+        size_t n_tombstones; // that it leaves
 } Draft;
 
 typedef struct DraftMark {
-        size_t len, n_touched, n_ops;
+        size_t len, n_touched, n_ops, n_tombstones;
 } DraftMark;
 
 void draft_done(Draft *b);
@@ -61,7 +72,9 @@ enum {
 // All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
 // mistake. What they are given is borrowed.
 int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
-int draft_remove_unit(Draft *b, const char *name);
+int draft_remove_unit(Draft *b, const char *name); // -EOVERFLOW: with too many tombstones; b is as before
+int draft_put_tombstone(Draft *b, const char *name, uint32_t *nodes, size_t n, uint64_t fence_us);
+int draft_clear_tombstones(Draft *b, uint32_t host, uint64_t revision, uint64_t fence_us);
 int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len); // only once for each hash
 int draft_put_host(Draft *b, Argosy__HostRecord *record);
 int draft_remove_host(Draft *b, uint32_t host);

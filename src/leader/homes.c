@@ -3,20 +3,23 @@
 // Nodes that a unit has left and may still run on: what overlap.h asks about them, from the tables.
 //
 // What a host holds is known by its sites, from what it said when it attached, has reported and was ordered
-// since. A new leader knows nothing of the kind before it has heard the host, so the unit's record names the
-// nodes too (`left`): whenever a record is written, those on which the unit may run at that moment. They are
-// not written for their own sake, so the record may name a node that has let go long ago; that host's next
-// words say so.
+// since; they stay when it is lost. A new leader knows nothing of the kind before it has heard the host, so
+// the unit's record names the nodes too (`left`): whenever a record is written, those on which the unit may
+// run at that moment. They are not written for their own sake, so the record may name a node that has let go
+// long ago; that host's next words say so. Where no record can name them, since it is removed or says "all
+// nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
 // old home's site or that site goes (orders_release()), when its time has come (Unit.due), and when a host
 // was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
+#include "failing-rules.h"
+#include "feature-level.h"
 #include "leader-private.h"
 #include "overlap.h"
 
-static bool is_down(const Site *s) {
+bool site_is_down(const Site *s) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 }
@@ -29,15 +32,61 @@ static OldHome look(const Node *n, const Site *s) {
                 .stopped = h->down || !h->recorded,
                 .heard = h->heard,
                 .held = s && (s->ordered || s->reported),
-                .ended = s && s->reported && s->leaving && is_down(s),
+                .ended = s && s->reported && s->leaving && site_is_down(s),
                 .lost = host_is_lost(h),
                 .lost_us = h->lost_us,
         };
 }
 
+static bool has_number(const uint32_t *numbers, size_t n, uint32_t number) {
+        for (size_t i = 0; i < n; i++)
+                if (numbers[i] == number)
+                        return true;
+        return false;
+}
+
+static bool is_named(const Argosy__UnitRecord *r, uint32_t node) {
+        return r->global || r->node == node || has_number(r->left, r->n_left, node);
+}
+
+// What may run on the node: the unit by its record, what a tombstone is about, or either. `e` NULL: it has
+// no record any more.
+static OldGuard guard_of(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        const Tombstone *t = cluster_state_find_tombstone(l->state, name, n->number);
+        uint64_t fence_us = e ? home_fence_us(l, e) : 0;
+        OldGuard guard = {.fence_us = fence_us, .unguarded = fence_us == 0};
+
+        if (!t)
+                return guard;
+        if (!e || !is_named(e->record, n->number))
+                return (OldGuard){.fence_us = t->fence_us, .unguarded = t->unguarded};
+        guard.fence_us = MAX_OF(guard.fence_us, t->fence_us);
+        guard.unguarded |= t->unguarded;
+        return guard;
+}
+
+uint64_t home_fence_us(const Leader *l, const UnitEntry *e) {
+        return failing_fence_us(failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
+}
+
+bool home_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        const Unit *u = unit_find(l, name);
+        OldHome home = look(n, u ? site_find(u, n) : NULL);
+
+        return overlap_may_run(&home, guard_of(l, name, e, n), leader_now(l));
+}
+
+bool home_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        return !n->host->attached && home_may_run(l, name, e, n);
+}
+
+bool home_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        return host_is_lost(n->host) && home_may_run(l, name, e, n) && guard_of(l, name, e, n).unguarded;
+}
+
 uint64_t home_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         OldHome home = look(n, site_find(u, n));
-        uint64_t until = overlap_until(&home, failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
+        uint64_t until = overlap_until(&home, guard_of(l, u->name, e, n));
 
         return until > leader_now(l) ? until : 0;
 }
@@ -56,34 +105,46 @@ static void consider(const Leader *l, const Site *s, const UnitEntry *e, const N
 const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         const Node *in_the_way = NULL;
+        const ListNode *tombs;
 
         *ret_until_us = 0;
-        if (!e || list_is_linked(&s->unit->global) || (s->reported && !is_down(s)))
+        if (!e || list_is_linked(&s->unit->global) || (s->reported && !site_is_down(s)))
                 return NULL;
         list_foreach (i, &s->unit->sites)
                 consider(l, s, e, CONTAINER_OF(i, Site, by_unit)->node, &in_the_way, ret_until_us);
         for (size_t i = 0; i < e->record->n_left; i++)
                 consider(l, s, e, node_find(l, e->record->left[i]), &in_the_way, ret_until_us);
+        tombs = cluster_state_tombstones_of(l->state, s->unit->name);
+        if (tombs)
+                list_foreach (i, tombs)
+                        consider(l, s, e, node_find(l, CONTAINER_OF(i, const Tombstone, by_name)->node),
+                                 &in_the_way, ret_until_us);
         return in_the_way;
 }
 
-bool home_is_kept(Leader *l, Site *s) {
+void home_on_lost(Leader *l, Site *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         uint64_t until = e ? home_runs_until(l, s->unit, e, s->node) : 0;
 
-        return until && s->unit->node != s->node && due_set(&l->dues, &s->unit->due, until) == 0;
+        if (until && s->unit->node != s->node)
+                (void) due_set(&l->dues, &s->unit->due, until); // out of memory: whoever waits is late
+        site_count(s);
+        unit_touch(l, s->unit);
+        orders_release(l, s->unit);
 }
 
 void homes_on_time(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
+        unit_touch(l, u);
         if (!e)
                 return;
         orders_release(l, u);
         list_foreach_safe (i, &u->sites) {
                 Site *s = CONTAINER_OF(i, Site, by_unit);
 
-                if (s->node != u->node && host_is_lost(s->node->host) && !home_runs_until(l, u, e, s->node))
+                if (s->node != u->node && host_is_lost(s->node->host) &&
+                    !home_may_run(l, u->name, e, s->node))
                         site_free(l, s);
         }
 }
@@ -101,33 +162,133 @@ void homes_look_again(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ records
 
-static void add_left(const Leader *l, const UnitEntry *e, uint32_t number, const Argosy__UnitRecord *next,
-                     uint32_t *left, size_t *n_left) {
-        const Unit *u = unit_find(l, next->name);
+// Nodes as they are collected, each once.
+typedef struct Nodes {
+        uint32_t *numbers;
+        size_t n, allocated;
+} Nodes;
+
+static int nodes_append(Nodes *nodes, uint32_t number) {
+        if (nodes->n == nodes->allocated) {
+                size_t more = nodes->allocated ? 2 * nodes->allocated : 4;
+                uint32_t *numbers = reallocarray(nodes->numbers, more, sizeof(*numbers));
+
+                if (!numbers)
+                        return -ENOMEM;
+                nodes->numbers = numbers;
+                nodes->allocated = more;
+        }
+        nodes->numbers[nodes->n++] = number;
+        return 0;
+}
+
+static int add_if_it_may_run(const Leader *l, const UnitEntry *e, uint32_t number, Nodes *nodes) {
         const Node *n = node_find(l, number);
 
-        if (!u || !n || number == next->node || !home_runs_until(l, u, e, n))
-                return;
-        for (size_t i = 0; i < *n_left; i++)
-                if (left[i] == number)
+        if (!n || has_number(nodes->numbers, nodes->n, number) || !home_may_run(l, e->record->name, e, n))
+                return 0;
+        return nodes_append(nodes, number);
+}
+
+// Those that the record names.
+static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
+        const Argosy__UnitRecord *r = e->record;
+        int k = r->node ? add_if_it_may_run(l, e, r->node, nodes) : 0;
+
+        for (size_t i = 0; k >= 0 && i < r->n_left; i++)
+                k = add_if_it_may_run(l, e, r->left[i], nodes);
+        return k;
+}
+
+// A node of a unit that runs on all of them: it was seen or ordered there, or is to be there and this leader
+// has not heard the host. What left the node before has its tombstone.
+static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        if (!n->host->heard)
+                return unit_wanted_on(l, u, e, n);
+        return u && site_find(u, n) &&
+               (!cluster_state_find_tombstone(l->state, u->name, n->number) || unit_wanted_on(l, u, e, n));
+}
+
+// The first that are added, since none is looked for among those that are there.
+static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
+        const Unit *u = unit_find(l, e->record->name);
+        int r = 0;
+
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (r >= 0 && is_known(l, u, e, n) && home_may_run(l, e->record->name, e, n))
+                        r = nodes_append(nodes, n->number);
+        }
+        return r;
+}
+
+static void drop_node(Nodes *nodes, uint32_t number) {
+        for (size_t i = 0; i < nodes->n; i++)
+                if (nodes->numbers[i] == number) {
+                        nodes->numbers[i] = nodes->numbers[--nodes->n];
                         return;
-        left[(*n_left)++] = number;
+                }
+}
+
+static bool is_everywhere(const Argosy__UnitRecord *r) {
+        return r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
 int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata) {
         const Leader *l = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, next->name);
-        uint32_t *left = NULL;
+        Nodes nodes = {};
+        int r = 0;
 
-        *ret_n = 0;
-        if (e && !next->global && (e->record->n_left || e->record->node)) {
-                left = calloc(e->record->n_left + 1, sizeof(*left));
-                if (!left)
-                        return -ENOMEM;
-                for (size_t i = 0; i < e->record->n_left; i++)
-                        add_left(l, e, e->record->left[i], next, left, ret_n);
-                add_left(l, e, e->record->node, next, left, ret_n);
+        if (e && is_everywhere(e->record) && !is_everywhere(next))
+                r = add_all_nodes(l, e, &nodes);
+        if (r >= 0 && e)
+                r = add_named(l, e, &nodes);
+        if (r < 0) {
+                free(nodes.numbers);
+                return r;
         }
-        *ret = left;
+        drop_node(&nodes, next->node);
+        *ret = nodes.numbers;
+        *ret_n = nodes.n;
+        return 0;
+}
+
+// A node that this leader has seen the unit on although its record names it no more, and no tombstone either.
+static int add_forgotten(const Leader *l, const UnitEntry *e, Nodes *nodes) {
+        const Unit *u = unit_find(l, e->record->name);
+        int r = 0;
+
+        if (u)
+                list_foreach (i, &u->sites) {
+                        const Node *n = CONTAINER_OF(i, Site, by_unit)->node;
+
+                        if (r >= 0 && !cluster_state_find_tombstone(l->state, u->name, n->number))
+                                r = add_if_it_may_run(l, e, n->number, nodes);
+                }
+        return r;
+}
+
+int homes_removed(const char *name, DraftRemoval *ret, void *userdata) {
+        const Leader *l = userdata;
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+        Nodes nodes = {};
+        int r;
+
+        *ret = (DraftRemoval){};
+        if (!e || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
+                return 0;
+        r = is_everywhere(e->record) ? add_all_nodes(l, e, &nodes) : add_forgotten(l, e, &nodes);
+        if (r >= 0)
+                r = add_named(l, e, &nodes);
+        if (r < 0) {
+                free(nodes.numbers);
+                return r;
+        }
+        *ret = (DraftRemoval){.nodes = nodes.numbers,
+                              .n_nodes = nodes.n,
+                              .fence_us = home_fence_us(l, e),
+                              .room = CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state)};
         return 0;
 }

@@ -26,6 +26,7 @@
 //   homeless.c     who waits for a node: whose turn it is, and who makes room
 //   retries.c      units that systemd has given up, started again
 //   homes.c        nodes that a unit has left and may still run on
+//   tombstones.c   and what the log knows of those that no record names
 //   nodes.c        cordon, drain, labels
 //   groups.c       units that stand in for each other, and how many of them may be down
 //   rebalances.c   carries out rebalance.c's moves when an owner asks
@@ -38,9 +39,9 @@
 //   Host    while the log has its record, or its link is up
 //   Node    while the log has its record; dies with its host
 //   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
-//   Site    one unit on one node: from the first order or report until the agent reports it gone, the host
-//   is lost and the unit
-//           placed elsewhere, or the host is removed
+//   Site    one unit on one node: from the first order or report until the agent reports it gone, its guard
+//   has certainly
+//           ended it on a lost host, or the host attaches anew or is removed
 //   Group   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
 //   Ticket  from a request's arrival to its final response
@@ -135,6 +136,7 @@ struct Host {
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         bool offers_changed;            // since the Placement was told
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
+        ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
 };
 
 struct Node {
@@ -159,6 +161,7 @@ struct Node {
         char *closed;          // why it takes no new units, by its mode; NULL: it is open
         uint32_t place;        // its number in the Placement + 1; 0: not there yet
         uint64_t place_labels; // hash of what it was told there
+        const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -210,6 +213,7 @@ struct Unit {
         Group *group;      // NULL: it stands alone
         ListNode of_group;
         bool counted, down; // in its group's numbers
+        ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
@@ -319,6 +323,9 @@ struct Leader {
         ListNode globals, moving, homeless, touched, outcomes, excluded;
         ListNode awaiting;                             // Site.awaiting
         bool homes_due;                                // a host was heard, lost or removed: they may go on
+        ListNode tombstones_due;                       // Host.tombstones_due
+        uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
+        ListNode parting;                              // Unit.parting
         DueHeap dues;                                  // Unit.due
         DueHeap retry_dues;                            // Retry.due
         ListNode retries, retries_held, retries_stuck; // Retry.queue
@@ -569,15 +576,40 @@ void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us
 // Until when the unit may run on a node that it has left or is to leave: a boot time that is to come,
 // OVERLAP_UNTIL_HEARD (overlap.h), or 0: it does not, or nobody waits for it.
 uint64_t home_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+// Whether something of this name may run on the node now; and its host is not heard; and is lost, and nobody
+// else can tell when it ends. `e`: its record, NULL: it has none.
+typedef bool (*HomeQuestion)(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool home_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool home_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool home_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+// How long after its host is lost the guard of the unit has certainly ended it; 0: it has none.
+uint64_t home_fence_us(const Leader *l, const UnitEntry *e);
 // The node that the unit is to end on before it begins on this site, and until when at most; NULL: none.
 const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us);
-// Its host is lost. True: the site is to be kept until the unit has certainly stopped there.
-bool home_is_kept(Leader *l, Site *s);
+bool site_is_down(const Site *s);      // as it was seen last
+void home_on_lost(Leader *l, Site *s); // its host was lost
 // The unit's time has come: what was kept for it goes.
 void homes_on_time(Leader *l, Unit *u);
 void homes_look_again(Leader *l); // if due
 // For Draft.left.
 int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
+// For Draft.removed.
+int homes_removed(const char *name, DraftRemoval *ret, void *userdata);
+
+// tombstones.c
+void tombstones_look(Leader *l, Host *h);      // it may have let go of something
+void tombstones_on_applied(Leader *l);         // follows the log
+void tombstones_on_time(Leader *l);            // a host was lost, or a guard has ended something
+void tombstones_part(Leader *l, const Site *s); // a unit that runs on all nodes is not wanted on this one
+int tombstones_part_decide(Leader *l, Draft *b); // 0 or -ENOMEM
+int tombstones_clear_decide(Leader *l, Draft *b);
+// Calls `each` for every node on which something of this name may run that its record, if it has one, does
+// not want there.
+void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
+                     void (*each)(const Node *n, void *userdata), void *userdata);
+// Names the nodes of which that is true in the result of this verb. 0 or -ENOMEM.
+int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,
+                    HomeQuestion question);
 
 // nodes.c
 bool node_is_emptying(const Node *n);

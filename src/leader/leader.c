@@ -69,6 +69,7 @@ static void arm_timer(Leader *l) {
         due = earlier(due, due_next(&l->retry_dues));
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
+        due = earlier(due, l->tombstones_due_us);
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
@@ -91,6 +92,8 @@ void leader_on_time(Leader *l) {
         rollouts_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
                 l->rebalance_due_us = 0; // the next look sets it anew
+        if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))
+                tombstones_on_time(l);
         leader_mark(l);
 }
 
@@ -456,6 +459,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 on_out_of_memory();
         follow_units(l);
         if (l->leading) {
+                tombstones_on_applied(l);
                 rollouts_sync(l);
                 leader_mark(l);
         }
@@ -504,7 +508,7 @@ static void stop_leading(Leader *l) {
         l->voters_look_us = 0;
         l->voters_next = (MembershipStep){};
         l->voters_blocked = false;
-        l->rebalance_due_us = 0;
+        l->rebalance_due_us = l->tombstones_due_us = 0;
         l->braked = false;
 }
 

@@ -243,9 +243,9 @@ int nodes_plan(Leader *l, Ticket *t, Draft *b) {
 
 // ------------------------------------------------------------------------------------------------ counts
 
-// A site that is to end on its node.
+// A site that is to end on its node, as far as that is seen.
 static bool is_leaving(const Site *s) {
-        if (!s->reported)
+        if (!s->reported || host_is_lost(s->node->host))
                 return false;
         if (list_is_linked(&s->unit->global))
                 return s->remove || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;

@@ -64,6 +64,8 @@ void orders_globals(Leader *l) {
                         const Site *s = site_find(u, n);
 
                         n->n_globals += wanted;
+                        if (s && !wanted)
+                                tombstones_part(l, s);
                         if (wanted != (s && s->ordered && !s->remove) && (wanted || s))
                                 orders_mark(l, u, n);
                 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "overlap.h"
 
-#include "failing-rules.h"
+static bool has_ended(const OldHome *home) {
+        return home->stopped || home->ended || (home->heard && !home->held);
+}
 
-uint64_t overlap_until(const OldHome *home, const FailingOptions *options, uint64_t lease_us) {
-        uint64_t fence_us;
-
-        if (home->stopped || home->ended || (home->heard && !home->held))
+uint64_t overlap_until(const OldHome *home, OldGuard guard) {
+        if (has_ended(home))
                 return 0;
         if (!home->lost)
                 return OVERLAP_UNTIL_HEARD;
-        fence_us = failing_fence_us(options, lease_us);
-        return fence_us ? home->lost_us + fence_us : 0;
+        return guard.fence_us ? home->lost_us + guard.fence_us : 0;
+}
+
+bool overlap_may_run(const OldHome *home, OldGuard guard, uint64_t now_us) {
+        if (has_ended(home))
+                return false;
+        return !home->lost || guard.unguarded || now_us < home->lost_us + guard.fence_us;
 }

@@ -11,17 +11,18 @@
 //   seen ended there, by an agent that does not begin     at once
 //     it again
 //   lost                                                  at once: it may run twice until the host is back;
-//     and CutOff=stop                                       when it has certainly stopped (failing-rules.h)
+//     and it has a guard (CutOff=stop)                      when it has certainly stopped (failing-rules.h)
 //   anything else: running, ordered and not answered,     when the host says that it has ended, or is lost
 //     the link down within the lease, not heard by this
 //     leader yet, its manager out of reach
 //
 // Whether there is a link says nothing: a unit does not notice that its host's link is down.
+//
+// That nobody waits for it does not mean that it does not run: overlap_may_run() tells that, for what is
+// said to people, and for what the log has to remember.
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "failing-options.h"
 
 #define OVERLAP_UNTIL_HEARD UINT64_MAX
 
@@ -34,6 +35,14 @@ typedef struct OldHome {
         uint64_t lost_us; // since when, if it is
 } OldHome;
 
+// What ends a unit without its host's word.
+typedef struct OldGuard {
+        uint64_t fence_us; // it has certainly stopped so long after its host was lost; 0: it has no guard
+        bool unguarded;    // it may be content without one, too
+} OldGuard;
+
 // Until when the unit may run there. 0: it does not, or nobody waits for it; OVERLAP_UNTIL_HEARD: until its
 // host says otherwise or is lost; else a time.
-uint64_t overlap_until(const OldHome *home, const FailingOptions *options, uint64_t lease_us);
+uint64_t overlap_until(const OldHome *home, OldGuard guard);
+// Whether it may run there now.
+bool overlap_may_run(const OldHome *home, OldGuard guard, uint64_t now_us);

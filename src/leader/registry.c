@@ -39,6 +39,7 @@ static void host_free(Host *h) {
         if (h->wish)
                 message_free(h->wish);
         lease_forget(&h->lease);
+        list_unlink(&h->tombstones_due);
         free(h->version);
         free(h->complaint);
         free(h);
@@ -265,6 +266,7 @@ static void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->moving);
         list_unlink(&u->touched);
         list_unlink(&u->order_due);
+        list_unlink(&u->parting);
         due_clear(&l->dues, &u->due);
         retries_forget(l, u);
         group_leave(l, u);
@@ -360,6 +362,7 @@ void site_free(Leader *l, Site *s) {
         list_unlink(&s->by_node);
         s->node->n_sites--;
         s->node->n_leaving -= s->counted;
+        tombstones_look(l, s->node->host);
         list_unlink(&s->order);
         list_unlink(&s->awaiting);
         list_unlink(&s->outcome_due);
@@ -533,6 +536,7 @@ void registry_clear(Leader *l) {
 
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
+                list_unlink(&h->tombstones_due);
                 h->braked = false;
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
                         h->leaving = h->down = h->wish_due = h->nodes_due = false;
@@ -557,6 +561,8 @@ void registry_clear(Leader *l) {
         list_init(&l->outcomes);
         list_init(&l->excluded);
         list_init(&l->awaiting);
+        list_init(&l->tombstones_due);
+        list_init(&l->parting);
         list_init(&l->retries);
         list_init(&l->retries_held);
         list_init(&l->retries_stuck);

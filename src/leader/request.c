@@ -461,6 +461,18 @@ static int check_name(const Planner *p, const char *name, UnitNameKind *ret,
         return r < 0 ? r : 1;
 }
 
+// 1: refused, the result says why.
+static int plan_removal(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        int r = draft_remove_unit(p->batch, name);
+
+        if (r != -EOVERFLOW)
+                return r;
+        r = request_fail(result, ENOSPC,
+                         "as many destroyed units may still run on silent hosts as the cluster can remember; "
+                         "remove the hosts that are gone for good");
+        return r < 0 ? r : 1;
+}
+
 int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         Argosy__Verb verb = p->change->verb;
         _cleanup_free_ char *template = NULL;
@@ -485,7 +497,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
         if (r != 0)
                 return r;
         if (verb == ARGOSY__VERB__VERB_DESTROY)
-                return draft_remove_unit(p->batch, name);
+                return plan_removal(p, name, result);
         if (kind == UNIT_NAME_INSTANCE) {
                 template = unit_name_template(name);
                 if (!template)

@@ -60,15 +60,6 @@ static void end_session(Leader *l, Host *h) {
                 calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
 }
 
-// What is seen on a lost host is unknown; what was to leave it anyway is nobody's business any more.
-static void forget_unwanted(Leader *l, Site *s) {
-        if (!unit_wanted_on(l, s->unit, cluster_state_find_unit(l->state, s->unit->name), s->node) &&
-            !home_is_kept(l, s))
-                site_free(l, s);
-        else
-                unit_touch(l, s->unit);
-}
-
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
@@ -89,7 +80,9 @@ void host_lose(Leader *l, Host *h) {
                         list_append(&l->moving, &u->moving);
                 }
         }
-        foreach_site(h, l, forget_unwanted);
+        foreach_site(h, l, home_on_lost);
+        tombstones_on_time(l);
+        tombstones_look(l, h);
         sessions_count_unheard(l);
         l->globals_changed = true;
         if (h->linked && h->number != l->config.self)
@@ -464,6 +457,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         }
         h->heard = true;
         sessions_count_unheard(l);
+        tombstones_look(l, h);
         l->retry_homeless = l->homes_due = true;
         l->globals_changed = true;
         voters_on_attach(l, h);

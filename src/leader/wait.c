@@ -17,6 +17,10 @@ static WaitVerdict failure(int status, const char *message, const char *node) {
         return (WaitVerdict){.done = true, .status = status, .message = message, .node = node};
 }
 
+static WaitVerdict silent(void) {
+        return (WaitVerdict){.done = true, .status = WAIT_MAY_RUN, .message = "", .silent = true};
+}
+
 static const char *failed(const char *result) {
         return result && *result ? unit_result_phrase(result) : "it failed";
 }
@@ -113,32 +117,49 @@ static const Argosy__Outcome *final_outcome(const Argosy__UnitRecord *r) {
         return NULL;
 }
 
+static bool is_down(const WaitSite *s) {
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+}
+
+// A node that is lost, of a unit that runs on all: only who stops it wants to know whether it is down there.
+static WaitVerdict judge_lost(Argosy__Verb verb, const WaitSite *s) {
+        if (verb != ARGOSY__VERB__VERB_STOP || (s->seen && is_down(s)))
+                return success("");
+        return s->silent ? silent() : s->fenced ? pending() : success("");
+}
+
 // Every node that is to have the unit must have got there; one that failed ends the wait.
 static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         WaitVerdict result = success("");
-        bool any = false;
+        bool any = false, waits = false;
 
         for (size_t i = 0; i < v->n_sites; i++) {
                 const WaitSite *s = &v->sites[i];
+                bool is_lost = s->lost && v->record->global;
                 WaitVerdict one;
 
-                if (!s->wanted || (s->lost && v->record->global))
+                if (!s->wanted)
                         continue;
-                any = true;
-                one = judge_site(verb, revision, s);
-                if (one.done && one.status)
+                any |= !is_lost;
+                one = is_lost ? judge_lost(verb, s) : judge_site(verb, revision, s);
+                if (one.done && one.status && !one.silent)
                         return one;
-                if (!one.done)
+                waits |= !one.done;
+                if (one.silent)
                         result = one;
         }
-        if (!any && v->record->global)
+        if (waits)
+                return pending();
+        if (!any && v->record->global && !result.silent)
                 return v->hosts_unheard ? pending() : success("no node matches at present");
-        return any ? result : pending();
+        return any || result.silent ? result : pending();
 }
 
 // Gone from every node that had it.
 static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         const Argosy__UnitRecord *r = v->record;
+        bool waits = false, is_silent = false;
 
         if (r && r->revision > revision && verb == ARGOSY__VERB__VERB_DESTROY)
                 return success("submitted again meanwhile");
@@ -147,13 +168,14 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
         for (size_t i = 0; i < v->n_sites; i++) {
                 const WaitSite *s = &v->sites[i];
 
-                if (s->lost)
-                        continue;
-                if (s->reported && s->revision >= revision && s->error && *s->error)
+                if (!s->lost && s->reported && s->revision >= revision && s->error && *s->error)
                         return failure(EIO, s->error, s->node);
-                return pending();
+                is_silent |= s->silent;
+                waits |= !s->silent && (!s->lost || s->fenced);
         }
-        return v->hosts_unheard ? pending() : success("");
+        if (waits || v->hosts_unheard)
+                return pending();
+        return is_silent ? silent() : success("");
 }
 
 static const char *node_of(const WaitView *v) {

@@ -8,6 +8,7 @@
 // any time, also one elected a moment ago. A unit that moves meanwhile gets a greater revision on its new
 // node: the wait follows it there by itself.
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "argosy.pb-c.h"
@@ -16,11 +17,14 @@
 typedef struct WaitSite {
         const char *node; // its name, for messages
         bool wanted;      // the record places it here; else it is on its way out
-        bool lost;        // the host is lost: nobody knows, and nobody waits
+        bool lost;        // the host is lost, or cannot use its manager: nobody knows, and nobody waits
+        bool fenced;      // and a guard will have ended by a known time what may run there
+        bool silent;      // and what may run there nobody but that host can tell
         bool held;        // what it depends on keeps its start back
         bool blocked;     // and is not on its way
         bool refused;     // its name belongs to somebody else there; it goes elsewhere
-        bool reported;    // the fields below are known
+        bool seen;        // what it was like when it was seen last is below
+        bool reported;    // and is known now
         uint64_t revision;
         Argosy__LoadState load;
         Argosy__ActiveState active;
@@ -43,7 +47,11 @@ typedef struct WaitVerdict {
         const char *node;    // the node that the reason is about; NULL: none
         bool blocked;        // it waits for another unit: the caller knows for which
         bool unplaced;       // no node takes it at the moment: the caller knows why
+        bool silent;         // it may still run on nodes that are not heard: the caller knows on which
 } WaitVerdict;
+
+// What the status of a `silent` verdict is.
+#define WAIT_MAY_RUN EHOSTDOWN
 
 // `revision` is the one that the change got.
 WaitVerdict wait_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v);

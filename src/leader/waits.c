@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "leader-private.h"
+#include "may-run.h"
 #include "response.h"
 
 typedef struct WaitItem {
@@ -45,44 +46,105 @@ static const char *text(const char *s) {
         return s ? s : "";
 }
 
-static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u) {
+typedef struct View {
+        const Leader *l;
+        const Unit *unit;
+        const UnitEntry *entry;
+        WaitSite *sites;
+        size_t n, allocated;
+        uint64_t until_us; // when the first guard will have ended it on a lost node; 0: none
+        bool failed;       // out of memory
+} View;
+
+static void add_node(const Node *n, void *userdata) {
+        View *v = userdata;
+        const Site *s = site_find(v->unit, n);
+        const char *name = v->unit->name;
+        WaitSite *site;
+
+        if (v->n == v->allocated) {
+                size_t more = v->allocated ? 2 * v->allocated : 4;
+                WaitSite *sites = reallocarray(v->sites, more, sizeof(*sites));
+
+                v->failed |= !sites;
+                if (!sites)
+                        return;
+                v->sites = sites;
+                v->allocated = more;
+        }
+        site = &v->sites[v->n++];
+        *site = (WaitSite){
+                .node = n->name,
+                .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
+                .lost = node_is_dark(n),
+                .silent = home_only_host_tells(v->l, name, v->entry, n),
+                .refused = unit_exclusion(v->unit, n->number) != NULL,
+        };
+        if (host_is_lost(n->host) && !site->silent && home_may_run(v->l, name, v->entry, n)) {
+                uint64_t until_us = home_runs_until(v->l, v->unit, v->entry, n);
+
+                site->fenced = true;
+                v->until_us = v->until_us ? MIN_OF(v->until_us, until_us) : until_us;
+        }
+        if (!s)
+                return;
+        site->held = s->hold == HOLD_START || s->hold == HOLD_BLOCKED;
+        site->blocked = s->hold == HOLD_BLOCKED;
+        site->seen = s->reported;
+        site->reported = s->reported && n->host->attached;
+        site->revision = s->revision;
+        site->load = s->load;
+        site->active = s->active;
+        site->sub = text(s->sub);
+        site->result = text(s->result);
+        site->error = text(s->error);
+}
+
+static void add_unseen(const Node *n, void *userdata) {
+        const View *v = userdata;
+
+        if (!site_find(v->unit, n))
+                add_node(n, userdata);
+}
+
+// Nodes that are to have it as well, and that this leader has never heard.
+static void add_unheard(View *v) {
+        map_foreach (slot, &v->l->nodes) {
+                const Node *n = slot->value;
+
+                if (!n->host->heard && unit_wanted_on(v->l, v->unit, v->entry, n))
+                        add_unseen(n, v);
+        }
+}
+
+// `due_us`: when time alone may change the verdict; 0: never.
+static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
+                         uint64_t *due_us) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
                         (u->node->reason || (list_is_linked(&u->homeless) && host_is_lost(u->node->host)) ||
                          failing_moves_at(l, u, e) == UINT64_MAX);
-        WaitView v = {.record = e ? e->record : NULL,
-                      .stranded = stranded,
-                      .untried = list_is_linked(&u->untried),
-                      .hosts_unheard = l->n_unheard > 0};
-        _cleanup_free_ WaitSite *sites = NULL;
-        size_t n = 0;
+        View nodes = {.l = l, .unit = u, .entry = e};
+        WaitVerdict verdict;
 
         list_foreach (i, &u->sites)
-                n++;
-        sites = calloc(n + 1, sizeof(*sites));
-        if (!sites)
-                return (WaitVerdict){.message = ""};
-        list_foreach (i, &u->sites) {
-                const Site *s = CONTAINER_OF(i, Site, by_unit);
-
-                sites[v.n_sites++] = (WaitSite){
-                        .node = s->node->name,
-                        .wanted = unit_wanted_on(l, u, e, s->node),
-                        .lost = node_is_dark(s->node),
-                        .held = s->hold == HOLD_START || s->hold == HOLD_BLOCKED,
-                        .blocked = s->hold == HOLD_BLOCKED,
-                        .refused = unit_exclusion(u, s->node->number) != NULL,
-                        .reported = s->reported && s->node->host->attached,
-                        .revision = s->revision,
-                        .load = s->load,
-                        .active = s->active,
-                        .sub = text(s->sub),
-                        .result = text(s->result),
-                        .error = text(s->error),
-                };
-        }
-        v.sites = sites;
-        return wait_judge(verb, revision, &v);
+                add_node(CONTAINER_OF(i, Site, by_unit)->node, &nodes);
+        tombstones_each(l, u->name, e, add_unseen, &nodes);
+        if (e && e->record->global && verb == ARGOSY__VERB__VERB_STOP)
+                add_unheard(&nodes);
+        if (nodes.failed)
+                verdict = (WaitVerdict){.message = ""};
+        else
+                verdict = wait_judge(verb, revision,
+                                     &(WaitView){.record = e ? e->record : NULL,
+                                                 .sites = nodes.sites,
+                                                 .n_sites = nodes.n,
+                                                 .stranded = stranded,
+                                                 .untried = list_is_linked(&u->untried),
+                                                 .hosts_unheard = l->n_unheard > 0});
+        *due_us = nodes.until_us;
+        free(nodes.sites);
+        return verdict;
 }
 
 static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
@@ -93,6 +155,14 @@ static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__Un
                         (void) field_set(&result->message, why);
                         return;
                 }
+}
+
+static void say_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb) {
+        _cleanup_free_ char *phrase = NULL;
+
+        if (tombstones_fill(l, result, verb, home_only_host_tells) == 0 && result->n_may_run_on)
+                phrase = may_run_phrase(result->may_run_on, result->n_may_run_on);
+        (void) field_set(&result->message, phrase ?: "may still run on a host that is not heard");
 }
 
 static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const WaitItem *item,
@@ -109,6 +179,8 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->blocked)
                 say_what_it_waits_for(l, u, result);
+        if (v->silent)
+                say_where_it_may_run(l, result, item->wait->verb);
         if (v->unplaced && e && failing_why(l, u, e, reason, sizeof(reason)))
                 (void) field_set(&result->message, reason); // others would take it
         else if (v->unplaced && e) {
@@ -138,11 +210,12 @@ static void send_news(Leader *l, Wait *w, bool final) {
 static int judge_item(Leader *l, WaitItem *item) {
         Wait *w = item->wait;
         Unit *u = item->unit;
-        WaitVerdict v = judge(l, w->verb, item->revision, u);
+        uint64_t due_us;
+        WaitVerdict v = judge(l, w->verb, item->revision, u, &due_us);
         Argosy__Response__UnitResult *result;
 
         if (!v.done)
-                return 0;
+                return due_us && !u->node ? due_set(&l->dues, &u->due, due_us) : 0;
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;
         result = result_of(l, u, item, &v);

@@ -203,12 +203,80 @@ static void why_global(const Teller *t, Leader *l, const UnitEntry *e, const Uni
                 why_nowhere(t, l, e, u);
 }
 
+// Nodes on which something of this name may run that nobody wants there.
+typedef struct Leftovers {
+        const Teller *teller;
+        Leader *leader;
+        const char *name;
+        const UnitEntry *entry;
+        size_t n;
+} Leftovers;
+
+static Argosy__Response *leftover_new(const Leftovers *x, const char *node, const char *why) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
+        Argosy__Response__Status *s = r ? r->status_reply : NULL;
+
+        if (s && (s->row = unit_row_new(x->name, node)) && field_set(&s->why, why) == 0 &&
+            field_set(&s->desired, "-") == 0)
+                return r;
+        message_free(r);
+        return NULL;
+}
+
+static void why_left(const Node *n, void *userdata) {
+        Leftovers *x = userdata;
+        const Unit *u = unit_find(x->leader, x->name);
+        const Site *s = u ? site_find(u, n) : NULL;
+        const char *was = x->entry ? "it is not wanted here any more" : "destroyed";
+        char why[REASON_SIZE];
+        Argosy__Response *r;
+
+        // What has moved is told where it is to be, unless the log itself says that it may run here, too.
+        if (x->entry && (n->host->attached || !cluster_state_find_tombstone(x->leader->state, x->name, n->number)))
+                return;
+        if (n->host->attached)
+                snprintf(why, sizeof(why), "%s; it is being stopped", was);
+        else
+                snprintf(why, sizeof(why), "%s; it may still run until the host is heard", was);
+        x->n++;
+        r = leftover_new(x, n->name, why);
+        if (r && site_fill_row(s, r->status_reply->row) < 0) {
+                message_free(r);
+                r = NULL;
+        }
+        tell(x->teller, x->leader, r);
+}
+
+// Without a leader nobody knows whether it is gone.
+static void why_left_unled(Leftovers *x) {
+        const ListNode *tombs = cluster_state_tombstones_of(x->leader->state, x->name);
+
+        if (!tombs || x->entry)
+                return;
+        x->n++;
+        tell(x->teller, x->leader,
+             leftover_new(x, "-", "destroyed; there is no leader who could tell whether it is gone everywhere"));
+}
+
+static size_t why_leftovers(const Teller *t, Leader *l, const char *name, const UnitEntry *e) {
+        Leftovers x = {t, l, name, e, 0};
+
+        if (l->leading)
+                tombstones_each(l, name, e, why_left, &x);
+        else
+                why_left_unled(&x);
+        return x.n;
+}
+
 static void why_unit(const Teller *t, Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
+        size_t n_left = why_leftovers(t, l, name, e);
         char phrase[REASON_SIZE];
         Argosy__Response *r;
 
+        if (!e && n_left > 0)
+                return;
         if (!e) {
                 r = response_error(ENOENT, "%s: no such unit", name);
                 tell(t, l, r);

@@ -781,6 +781,8 @@ static void assert_counts(const Rig *g) {
                 list_foreach (i, &n->sites) {
                         const Site *s = CONTAINER_OF(i, Site, by_node);
 
+                        if (host_is_lost(n->host))
+                                continue;
                         if (list_is_linked(&s->unit->global))
                                 leaving += s->reported &&
                                            (s->remove || n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);

@@ -64,6 +64,7 @@ typedef struct Result {
         const char *message;
         uint64_t revision;
         const char *node;
+        char *may_run_on; // NULL: nowhere
 } Result;
 
 enum { RESULTS_MAX = 4 };
@@ -80,6 +81,8 @@ static size_t fill(const Result *results, Argosy__Response__UnitResult *units,
                 units[n].message = (char *) (results[n].message ?: "");
                 units[n].revision = results[n].revision;
                 units[n].node = (char *) (results[n].node ?: "");
+                units[n].may_run_on = (char **) &results[n].may_run_on;
+                units[n].n_may_run_on = results[n].may_run_on != NULL;
                 pointers[n] = &units[n];
         }
         return n;
@@ -244,9 +247,82 @@ static void results_come_as_json(void **state) {
 
         assert_int_equal(o.code, 1);
         assert_string_equal(o.out, "[{\"unit\":\"b.service\",\"ok\":false,\"node\":\"\",\"message\":\"no "
-                                   "such unit\",\"refusals\":[]},"
+                                   "such unit\",\"refusals\":[],\"may_run_on\":[]},"
                                    "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"\",\"message\":\"exit-"
-                                   "code on n1\",\"refusals\":[]}]\n");
+                                   "code on n1\",\"refusals\":[],\"may_run_on\":[]}]\n");
+}
+
+// ---- hosts that are not heard
+
+#define MAY_RUN "may still run on n4 until that host is heard"
+
+static void destroys_on_a_silent_node(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
+                                {"b.service", .revision = 6}));
+        expect_wait(d, ARGOSY__VERB__VERB_DESTROY,
+                    RESULTS({"a.service", .revision = 5}, {"b.service", .revision = 6}));
+        reply_progress(d, RESULTS({"b.service"}), false);
+        reply_progress(
+                d, RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}), true);
+        fake_expect_end(d);
+}
+
+static void what_may_still_run_has_an_exit_status_of_its_own(void **state) {
+        _cleanup_outcome_ Outcome o = run(destroys_on_a_silent_node, "destroy -v a b");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.out, "b.service: destroyed\n");
+        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+}
+
+static void only_asks_for_it(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
+                                {"b.service", .revision = 6}));
+        fake_expect_end(d);
+}
+
+static void who_does_not_wait_is_told_as_well(void **state) {
+        _cleanup_outcome_ Outcome o = run(only_asks_for_it, "destroy -v --no-block a b");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.out, "b.service: to be destroyed\n");
+        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+}
+
+static void is_not_answered(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"}));
+        expect_wait(d, ARGOSY__VERB__VERB_DESTROY, RESULTS({"a.service", .revision = 5}));
+        fake_expect_end(d);
+}
+
+static void and_at_the_end_of_ones_patience(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_not_answered, "destroy --timeout=1 a");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+}
+
+static void destroys_and_fails(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
+                                {"b.service", .status = ENOENT, .message = "no such unit"}));
+        expect_wait(d, ARGOSY__VERB__VERB_DESTROY, RESULTS({"a.service", .revision = 5}));
+        reply_progress(
+                d, RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}), true);
+        fake_expect_end(d);
+}
+
+static void a_failure_counts_more(void **state) {
+        _cleanup_outcome_ Outcome o = run(destroys_and_fails, "destroy a b");
+
+        assert_int_equal(o.code, 1);
 }
 
 static void loses_connection_before_the_answer(FakeDaemon *d) {
@@ -1130,6 +1206,10 @@ int main(void) {
                 cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
                 cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
                 cmocka_unit_test(results_come_as_json),
+                cmocka_unit_test(what_may_still_run_has_an_exit_status_of_its_own),
+                cmocka_unit_test(who_does_not_wait_is_told_as_well),
+                cmocka_unit_test(and_at_the_end_of_ones_patience),
+                cmocka_unit_test(a_failure_counts_more),
                 cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
                 cmocka_unit_test(a_wait_survives_daemon_and_leader),
                 cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),

@@ -2,20 +2,24 @@
 //
 // May a unit still run on a node that it has left? Every way to start it elsewhere asks this.
 #include "clock.h"
-#include "failing-rules.h"
 #include "overlap.h"
 #include "test.h"
 
 #define SEC USEC_PER_SEC
 
-enum { LOST = 1000, LEASE = 4 };
+enum { LOST = 1000, FENCE = 17 };
 
-static const FailingOptions plain;
-static const FailingOptions guarded = {.cut_off_stop = true, .cut_off_sec = 5, .stop_us = 10 * SEC};
+static const OldGuard plain = {.unguarded = true}, guarded = {.fence_us = FENCE * SEC},
+                      both = {.fence_us = FENCE * SEC, .unguarded = true};
 
-static uint64_t until(const FailingOptions *options, OldHome home) {
+static uint64_t until(const OldGuard *guard, OldHome home) {
         home.lost_us = home.lost ? LOST * SEC : 0;
-        return overlap_until(&home, options, LEASE * SEC);
+        return overlap_until(&home, *guard);
+}
+
+static bool may_run(const OldGuard *guard, OldHome home, uint64_t now) {
+        home.lost_us = home.lost ? LOST * SEC : 0;
+        return overlap_may_run(&home, *guard, now * SEC);
 }
 
 static void it_runs_where_its_host_says_that_it_holds_it(void **state) {
@@ -37,7 +41,7 @@ static void what_this_leader_has_not_heard_may_run_anything(void **state) {
 }
 
 static void nobody_waits_for_a_lost_host_unless_the_unit_stops_when_cut_off(void **state) {
-        uint64_t fenced = LOST * SEC + failing_fence_us(&guarded, LEASE * SEC);
+        uint64_t fenced = (LOST + FENCE) * SEC;
 
         assert_int_equal(until(&plain, (OldHome){.heard = true, .held = true, .lost = true}), 0);
         assert_int_equal(until(&plain, (OldHome){.lost = true}), 0);
@@ -53,6 +57,21 @@ static void a_host_that_said_that_all_has_stopped_runs_nothing(void **state) {
                 until(&plain, (OldHome){.stopped = true, .heard = true, .held = true, .lost = true}), 0);
 }
 
+static void without_a_guard_it_runs_on_a_lost_host_for_ever(void **state) {
+        const OldHome lost = {.lost = true}, held = {.lost = true, .heard = true, .held = true};
+
+        assert_true(may_run(&plain, lost, LOST + 1000000));
+        assert_true(may_run(&plain, held, LOST + 1000000));
+        assert_true(may_run(&both, held, LOST + 1000000));
+        assert_int_equal(until(&both, held), (LOST + FENCE) * SEC); // who begins waits for the one with a guard
+        assert_true(may_run(&guarded, held, LOST + FENCE - 1));
+        assert_false(may_run(&guarded, held, LOST + FENCE));
+        assert_false(may_run(&plain, (OldHome){.lost = true, .heard = true}, LOST));
+        assert_false(may_run(&plain, (OldHome){.lost = true, .stopped = true}, LOST));
+        assert_false(may_run(&plain, (OldHome){.held = true, .ended = true}, LOST));
+        assert_true(may_run(&guarded, (OldHome){.held = true, .heard = true}, LOST + 1000000)); // not lost
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(it_runs_where_its_host_says_that_it_holds_it),
@@ -60,6 +79,7 @@ int main(void) {
                 cmocka_unit_test(what_this_leader_has_not_heard_may_run_anything),
                 cmocka_unit_test(nobody_waits_for_a_lost_host_unless_the_unit_stops_when_cut_off),
                 cmocka_unit_test(a_host_that_said_that_all_has_stopped_runs_nothing),
+                cmocka_unit_test(without_a_guard_it_runs_on_a_lost_host_for_ever),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the log knows of nodes that may run what no record wants there: of units that were destroyed, and of
+// those that run on all nodes and have left one. (Nodes that other units have left are in their records:
+// homes.c.) Any leader knows from it what to wait for, and what not to say yet.
+//
+// Removing a record leaves a tombstone on every node where the unit may run, in the same operation: also on
+// nodes whose hosts answer, since leader and host may be gone a moment later. Those answer within moments,
+// and the leader sees that in its tables, so that nobody waits for the log to hear of it: a host's
+// tombstones are cleared by one operation when the last of them is over, or as far as they are over along
+// with an entry that is written anyhow. Destroying many units costs a few bytes for each and one small entry
+// for each host.
+//
+// A tombstone is over when its host has said that it has let go, or is told to have the unit again. Node.open
+// is the first one of the node that was not over when it was looked at; those before it are. On a lost host
+// time ends what has a guard, and removing the host ends all.
+#include <errno.h>
+
+#include "feature-level.h"
+#include "leader-private.h"
+#include "response.h"
+
+static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
+        const ListNode *next = t ? t->on_node.next : head->next;
+
+        return next == head ? NULL : CONTAINER_OF(next, const Tombstone, on_node);
+}
+
+static bool is_over(const Leader *l, const Node *n, const Tombstone *t) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, t->name);
+
+        return !home_may_run(l, t->name, e, n) ||
+               (n->host->attached && unit_wanted_on(l, unit_find(l, t->name), e, n));
+}
+
+// A guard ends it; 0: none does.
+static uint64_t ends_at(const Host *h, const Tombstone *t) {
+        return host_is_lost(h) && !t->unguarded ? h->lost_us + t->fence_us : 0;
+}
+
+void tombstones_look(Leader *l, Host *h) {
+        if (cluster_state_n_tombstones(l->state) == 0 || list_is_linked(&h->tombstones_due))
+                return;
+        list_append(&l->tombstones_due, &h->tombstones_due);
+        leader_mark(l);
+}
+
+static void note_end(Leader *l, uint64_t at_us) {
+        if (at_us && (!l->tombstones_due_us || at_us < l->tombstones_due_us))
+                l->tombstones_due_us = at_us;
+}
+
+void tombstones_on_applied(Leader *l) {
+        const Tombstone *t;
+
+        while ((t = cluster_state_next_tombstone(l->state))) {
+                Node *n = node_find(l, t->node);
+
+                if (!n)
+                        continue;
+                if (n->open == t) // it has gone to the end
+                        n->open = NULL;
+                note_end(l, ends_at(n->host, t));
+                tombstones_look(l, n->host);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ time
+
+// Nothing of it runs there any more: what was kept to know that it may goes, and who waits may go on.
+static void end(Leader *l, const Node *n, const Tombstone *t) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, t->name);
+        Unit *u = unit_find(l, t->name);
+        Site *s = u ? site_find(u, n) : NULL;
+
+        if (s && !home_may_run(l, t->name, e, n) && !unit_wanted_on(l, u, e, n))
+                site_free(l, s);
+        else if (u) {
+                unit_touch(l, u);
+                orders_release(l, u);
+        }
+}
+
+static void look_at_lost(Leader *l, Host *h, const Node *n) {
+        const ListNode *head = cluster_state_tombstones_on(l->state, n->number);
+
+        for (const Tombstone *t = head ? next_on(head, NULL) : NULL; t; t = next_on(head, t)) {
+                uint64_t at_us = ends_at(h, t);
+
+                if (!at_us || at_us > leader_now(l)) {
+                        note_end(l, at_us);
+                        continue;
+                }
+                end(l, n, t);
+                tombstones_look(l, h);
+        }
+}
+
+void tombstones_on_time(Leader *l) {
+        l->tombstones_due_us = 0;
+        if (cluster_state_n_tombstones(l->state) == 0)
+                return;
+        map_foreach (slot, &l->hosts) {
+                Host *h = slot->value;
+
+                if (host_is_lost(h))
+                        list_foreach (i, &h->nodes)
+                                look_at_lost(l, h, CONTAINER_OF(i, Node, of_host));
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ leaving
+// nodes
+
+static bool is_forgotten(const Leader *l, const Site *s, const UnitEntry *e) {
+        return (s->ordered || s->reported) && !unit_wanted_on(l, s->unit, e, s->node) &&
+               !cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) &&
+               home_may_run(l, s->unit->name, e, s->node);
+}
+
+void tombstones_part(Leader *l, const Site *s) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+        if (cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES || !e ||
+            list_is_linked(&s->unit->parting) || !is_forgotten(l, s, e))
+                return;
+        list_append(&l->parting, &s->unit->parting);
+        leader_mark(l);
+}
+
+// Beyond the limit nothing is remembered but by this leader.
+static bool is_room(const Leader *l, const Draft *b, size_t n) {
+        return b->n_tombstones + n <= CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state);
+}
+
+static int part(Leader *l, Draft *b, const Unit *u, const UnitEntry *e) {
+        _cleanup_free_ uint32_t *nodes = NULL;
+        size_t n = 0;
+
+        list_foreach (i, &u->sites)
+                n++;
+        nodes = calloc(n + 1, sizeof(*nodes));
+        if (!nodes)
+                return -ENOMEM;
+        n = 0;
+        list_foreach (i, &u->sites) {
+                const Site *s = CONTAINER_OF(i, Site, by_unit);
+
+                if (is_forgotten(l, s, e))
+                        nodes[n++] = s->node->number;
+        }
+        if (n == 0 || !is_room(l, b, n))
+                return 0;
+        return draft_put_tombstone(b, u->name, nodes, n, home_fence_us(l, e));
+}
+
+int tombstones_part_decide(Leader *l, Draft *b) {
+        list_foreach_safe (i, &l->parting) {
+                Unit *u = CONTAINER_OF(i, Unit, parting);
+                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+                int r = 0;
+
+                if (draft_has_unit(b, u->name))
+                        continue;
+                if (e && e->record->global)
+                        r = part(l, b, u, e);
+                if (r < 0)
+                        return r;
+                list_unlink(&u->parting);
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ clearing
+
+typedef struct Extent {
+        bool any;          // something is to be cleared
+        bool all;          // and nothing is left then
+        uint64_t revision; // up to which all are over
+} Extent;
+
+// Goes on from where the last look ended.
+static void advance(const Leader *l, Node *n, Extent *x) {
+        const ListNode *head = cluster_state_tombstones_on(l->state, n->number);
+        const Tombstone *t;
+
+        if (!head)
+                return;
+        for (t = n->open ?: next_on(head, NULL); t && is_over(l, n, t);)
+                t = next_on(head, t);
+        n->open = t;
+        if (t) {
+                x->all = false;
+                x->revision = MIN_OF(x->revision, t->revision - 1);
+        }
+}
+
+static Extent look(const Leader *l, Host *h) {
+        Extent x = {.all = true, .revision = cluster_state_revision(l->state)};
+
+        list_foreach (i, &h->nodes)
+                advance(l, CONTAINER_OF(i, Node, of_host), &x);
+        list_foreach (i, &h->nodes) {
+                const ListNode *head =
+                        cluster_state_tombstones_on(l->state, CONTAINER_OF(i, Node, of_host)->number);
+
+                x.any |= head && next_on(head, NULL)->revision <= x.revision;
+        }
+        return x;
+}
+
+// For how long those guards were that have ended something on a lost host; 0: none.
+static uint64_t ended_within(const Leader *l, const Host *h) {
+        uint64_t longest = 0;
+
+        list_foreach (i, &h->nodes) {
+                const ListNode *head =
+                        cluster_state_tombstones_on(l->state, CONTAINER_OF(i, Node, of_host)->number);
+
+                for (const Tombstone *t = head ? next_on(head, NULL) : NULL; t; t = next_on(head, t)) {
+                        uint64_t at_us = ends_at(h, t);
+
+                        if (at_us && at_us <= leader_now(l))
+                                longest = MAX_OF(longest, t->fence_us);
+                }
+        }
+        return longest;
+}
+
+static void look_from_the_beginning(Host *h) {
+        list_foreach (i, &h->nodes)
+                CONTAINER_OF(i, Node, of_host)->open = NULL;
+}
+
+static int clear(Leader *l, Draft *b, Host *h) {
+        Extent x = look(l, h);
+        uint64_t fence_us = 0;
+
+        if (x.any && (x.all || b->n_ops))
+                return draft_clear_tombstones(b, h->number, x.revision, 0);
+        if (host_is_lost(h))
+                fence_us = ended_within(l, h);
+        if (fence_us == 0)
+                return 0;
+        look_from_the_beginning(h);
+        return draft_clear_tombstones(b, h->number, cluster_state_revision(l->state), fence_us);
+}
+
+int tombstones_clear_decide(Leader *l, Draft *b) {
+        list_foreach_safe (i, &l->tombstones_due) {
+                Host *h = CONTAINER_OF(i, Host, tombstones_due);
+                int r = h->recorded ? clear(l, b, h) : 0;
+
+                if (r < 0)
+                        return r;
+                list_unlink(&h->tombstones_due);
+        }
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ telling
+
+static bool has_site(const Unit *u, const Node *n) {
+        return u && site_find(u, n);
+}
+
+void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
+                     void (*each)(const Node *n, void *userdata), void *userdata) {
+        const ListNode *tombs = cluster_state_tombstones_of(l->state, name);
+        const Unit *u = unit_find(l, name);
+
+        if (u)
+                list_foreach (i, &u->sites) {
+                        const Node *n = CONTAINER_OF(i, Site, by_unit)->node;
+
+                        if (!unit_wanted_on(l, u, e, n) && home_may_run(l, name, e, n))
+                                each(n, userdata);
+                }
+        for (size_t i = 0; e && i < e->record->n_left; i++) {
+                const Node *n = node_find(l, e->record->left[i]);
+
+                if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) && home_may_run(l, name, e, n) &&
+                    !cluster_state_find_tombstone(l->state, name, n->number))
+                        each(n, userdata);
+        }
+        if (tombs)
+                list_foreach (i, tombs) {
+                        const Node *n = node_find(l, CONTAINER_OF(i, const Tombstone, by_name)->node);
+
+                        if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) && home_may_run(l, name, e, n))
+                                each(n, userdata);
+                }
+}
+
+typedef struct Naming {
+        const Leader *l;
+        Argosy__Response__UnitResult *result;
+        const UnitEntry *entry;
+        HomeQuestion question;
+        int error;
+} Naming;
+
+static int append_name(Argosy__Response__UnitResult *result, const char *name) {
+        _cleanup_free_ char *copy = strdup(name);
+        void *grown = copy ? field_grow(result->may_run_on, result->n_may_run_on) : NULL;
+
+        if (!grown)
+                return -ENOMEM;
+        result->may_run_on = grown;
+        result->may_run_on[result->n_may_run_on++] = TAKE_PTR(copy);
+        return 0;
+}
+
+static void add_name(const Node *n, void *userdata) {
+        Naming *x = userdata;
+        Argosy__Response__UnitResult *result = x->result;
+
+        if (x->error == 0 && x->question(x->l, result->name, x->entry, n))
+                x->error = append_name(result, n->name);
+}
+
+// A stop does not end what its record wants there: the node is to have it, and has not heard.
+static void add_wanted(Naming *x) {
+        const Unit *u = unit_find(x->l, x->result->name);
+
+        map_foreach (slot, &x->l->nodes) {
+                const Node *n = slot->value;
+                const Site *s = u ? site_find(u, n) : NULL;
+
+                if (unit_wanted_on(x->l, u, x->entry, n) && !(s && s->reported && site_is_down(s)))
+                        add_name(n, x);
+        }
+}
+
+static int name_compare(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,
+                    HomeQuestion question) {
+        Naming x = {l, result, cluster_state_find_unit(l->state, result->name), question, 0};
+
+        tombstones_each(l, result->name, x.entry, add_name, &x);
+        if (verb == ARGOSY__VERB__VERB_STOP && x.entry && x.entry->record->global)
+                add_wanted(&x);
+        if (result->n_may_run_on)
+                qsort(result->may_run_on, result->n_may_run_on, sizeof(*result->may_run_on), name_compare);
+        return x.error;
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is destroyed while its host is silent is remembered, by any leader, until the host has said that it is
+// gone; and nobody is told that it is gone before.
+#include "feature-level.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
+#define KEPT SERVICE "[X-Argosy]\nNodeLost=keep\n"
+#define GLOBAL SERVICE "[X-Argosy]\nGlobal=true\n"
+#define LABELLED SERVICE "[X-Argosy]\nGlobal=true\nMachineMetadata=role=web\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define UNLOAD ARGOSY__VERB__VERB_UNLOAD
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+#define X "x.service"
+#define ON_2 "may still run on n2 until that host is heard"
+
+enum { FENCE_MS = 17019 }; // see test-failing-rules.c
+
+static Rig g;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int setup_old(void **state) {
+        rig_start_at(&g, 3, FEATURE_BASE);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+static void change_leader(void) {
+        rig_depose(&g);
+        rig_elect(&g);
+}
+
+// Host 2 runs what it runs, and nobody hears of it any more.
+static void lose_2(void) {
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+}
+
+// x.service on host 2; host 3 is the only one that takes others.
+static void start_on_2(const char *content) {
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        assert_int_equal(rig_change(&g, START, X, content)->status, 0);
+        assert_non_null(rig_unit_on(&g, 2, X));
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+}
+
+static size_t n_tombstones(void) {
+        return cluster_state_n_tombstones(g.state);
+}
+
+static bool runs_on(uint32_t host) {
+        const RigUnit *u = rig_unit_on(&g, host, X);
+
+        return u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+}
+
+// The result of a wait that has ended; NULL: it has not.
+static const Argosy__Response__UnitResult *result_of(const RigAnswer *wait) {
+        return wait->n && rig_last(wait)->progress->n_done ? rig_last(wait)->progress->done[0] : NULL;
+}
+
+static RigAnswer *wait_for(Argosy__Verb verb, const Argosy__Response__UnitResult *change) {
+        return rig_wait(&g, verb, X, change->revision);
+}
+
+static void assert_may_run_on_2(const RigAnswer *wait) {
+        const Argosy__Response__UnitResult *u = result_of(wait);
+
+        assert_non_null(u);
+        assert_int_equal(u->status, WAIT_MAY_RUN);
+        assert_string_equal(u->message, ON_2);
+        assert_int_equal(u->n_may_run_on, 1);
+        assert_string_equal(u->may_run_on[0], "n2");
+}
+
+static void assert_gone(const RigAnswer *wait) {
+        assert_non_null(result_of(wait));
+        assert_int_equal(result_of(wait)->status, 0);
+}
+
+static const char *reason(void) {
+        const Argosy__Response *r = rig_why(&g, X);
+
+        return r->status ? r->message : r->status_reply->why;
+}
+
+// ------------------------------------------------------------------------------------------------ destroying
+
+// One entry for what is destroyed, and at most one for each host that has let go.
+static void the_usual_way_costs_an_entry_for_each_host(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        char names[60][32], *pointers[60];
+        uint8_t id[16] = "many";
+        unsigned batches;
+
+        for (unsigned i = 0; i < ELEMENTSOF(names); i++) {
+                snprintf(names[i], sizeof(names[i]), "u%u.service", i);
+                pointers[i] = names[i];
+                assert_int_equal(rig_change(&g, START, names[i], SERVICE)->status, 0);
+        }
+        batches = g.batches;
+        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        change.verb = DESTROY;
+        change.names = pointers;
+        change.n_names = ELEMENTSOF(names);
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        (void) rig_ask_and_settle(&g, &request);
+        assert_int_equal(n_tombstones(), 0);
+        assert_in_range(g.batches - batches, 2, 4);
+}
+
+static void what_one_host_has_not_let_go_keeps_no_other_from_it(void **state) {
+        start_on_2(SERVICE);
+        assert_int_equal(rig_change(&g, START, "y.service", SERVICE)->status, 0);
+        assert_non_null(rig_unit_on(&g, 3, "y.service"));
+        rig_host(&g, 2)->deaf = true;
+        (void) rig_change(&g, DESTROY, "y.service", NULL);
+        (void) rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(n_tombstones(), 1);
+        rig_host(&g, 2)->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(n_tombstones(), 0);
+}
+
+static void nobody_says_that_it_is_gone_before_its_host_has_said_so(void **state) {
+        const Argosy__Response__UnitResult *change;
+        RigAnswer *wait;
+
+        start_on_2(KEPT);
+        lose_2();
+        change = rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(change->status, 0);
+        assert_int_equal(change->n_may_run_on, 1);
+        assert_string_equal(change->may_run_on[0], "n2");
+        assert_may_run_on_2(wait_for(DESTROY, change));
+        assert_string_equal(reason(), "destroyed; it may still run until the host is heard");
+        assert_string_equal(rig_list_units(&g), X " n2 unknown unknown unknown\n");
+
+        change_leader();
+        wait = wait_for(DESTROY, change);
+        assert_null(result_of(wait)); // this leader gives the host its lease
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_may_run_on_2(wait);
+        assert_string_equal(reason(), "destroyed; it may still run until the host is heard");
+        assert_string_equal(rig_list_units(&g), X " n2 unknown unknown unknown\n");
+        assert_int_equal(n_tombstones(), 1);
+
+        rig_host_on(&g, 2, false);
+        assert_null(rig_unit_on(&g, 2, X));
+        assert_int_equal(n_tombstones(), 0);
+        assert_gone(wait_for(DESTROY, change));
+        assert_string_equal(reason(), X ": no such unit");
+        assert_string_equal(rig_list_units(&g), "");
+}
+
+static void a_host_that_is_silent_for_a_moment_is_waited_for(void **state) {
+        RigAnswer *wait;
+
+        start_on_2(SERVICE);
+        rig_host(&g, 2)->deaf = true;
+        wait = wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL));
+        rig_pass_ms(&g, RIG_LEASE_MS / 4);
+        assert_null(result_of(wait));
+        rig_host(&g, 2)->deaf = false;
+        rig_settle(&g);
+        assert_gone(wait);
+        assert_int_equal(n_tombstones(), 0);
+}
+
+static void a_unit_that_has_moved_may_run_where_it_was(void **state) {
+        start_on_2(SERVICE);
+        lose_2();
+        rig_pass_ms(&g, RIG_BEAT_MS);
+        assert_true(runs_on(3));
+        assert_may_run_on_2(wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL)));
+        assert_int_equal(n_tombstones(), 1);
+        change_leader();
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_string_equal(reason(), "destroyed; it may still run until the host is heard");
+}
+
+static void a_host_that_is_removed_ends_them(void **state) {
+        Argosy__Request__ClusterRemove remove = ARGOSY__REQUEST__CLUSTER_REMOVE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        start_on_2(KEPT);
+        lose_2();
+        (void) rig_change(&g, DESTROY, X, NULL);
+        remove.host = "n2";
+        remove.force = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE;
+        request.cluster_remove = &remove;
+        (void) rig_ask_and_settle(&g, &request);
+        assert_int_equal(n_tombstones(), 0);
+        assert_string_equal(reason(), X ": no such unit");
+}
+
+static void a_unit_that_is_unloaded_may_run_as_well(void **state) {
+        const Argosy__Response__UnitResult *change;
+        RigAnswer *wait;
+
+        start_on_2(KEPT);
+        lose_2();
+        change = rig_change(&g, UNLOAD, X, NULL);
+        assert_may_run_on_2(wait_for(UNLOAD, change));
+        change_leader();
+        wait = wait_for(UNLOAD, change);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_may_run_on_2(wait);
+        (void) rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(n_tombstones(), 1);
+        rig_host_on(&g, 2, false);
+        assert_int_equal(n_tombstones(), 0);
+}
+
+// ------------------------------------------------------------------------------------------------ starting again
+
+static void a_new_start_waits_for_the_guard_under_any_leader(void **state) {
+        start_on_2(FENCED);
+        lose_2();
+        (void) rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(rig_change(&g, START, X, SERVICE)->status, 0);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->node);
+        assert_false(runs_on(3));
+        change_leader();
+        rig_pass_ms(&g, RIG_LEASE_MS / 2);
+        assert_false(runs_on(3));
+        rig_pass_ms(&g, FENCE_MS - 1000); // it counts anew from when it calls the host lost
+        assert_false(runs_on(3));
+        assert_true(runs_on(2));
+        rig_unit_on(&g, 2, X)->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        rig_pass_ms(&g, RIG_LEASE_MS + 1000);
+        assert_true(runs_on(3));
+        assert_int_equal(n_tombstones(), 0);
+}
+
+static void without_a_guard_it_waits_only_until_the_host_is_lost(void **state) {
+        start_on_2(SERVICE);
+        rig_host_off(&g, 2);
+        (void) rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(rig_change(&g, START, X, FENCED)->status, 0);
+        change_leader();
+        assert_false(runs_on(3));
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_true(runs_on(3));
+        assert_int_equal(n_tombstones(), 1);
+        assert_string_equal(reason(), "it is not wanted here any more; it may still run until the host is heard");
+        (void) rig_change(&g, DESTROY, X, NULL); // it is not forgotten for having been started elsewhere
+        assert_non_null(cluster_state_find_tombstone(g.state, X, rig_host(&g, 2)->node));
+}
+
+static void a_guard_ends_them(void **state) {
+        const Argosy__Response__UnitResult *change;
+        RigAnswer *wait;
+
+        start_on_2(FENCED);
+        lose_2();
+        change = rig_change(&g, DESTROY, X, NULL);
+        wait = wait_for(DESTROY, change);
+        assert_null(result_of(wait));
+        rig_pass_ms(&g, FENCE_MS - 3000);
+        assert_null(result_of(wait));
+        assert_int_equal(n_tombstones(), 1);
+        rig_pass_ms(&g, 4000);
+        assert_gone(wait);
+        assert_int_equal(n_tombstones(), 0);
+        assert_string_equal(reason(), X ": no such unit");
+}
+
+// ------------------------------------------------------------------------------------------------ all nodes
+
+static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
+        const Argosy__Response__UnitResult *change;
+        RigAnswer *wait;
+
+        assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
+        assert_int_equal(rig_count_running(&g, X), 3);
+        lose_2();
+        change_leader(); // it does not know what host 2 holds, only what it should
+        change = rig_change(&g, DESTROY, X, NULL);
+        wait = wait_for(DESTROY, change);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_may_run_on_2(wait);
+        assert_int_equal(n_tombstones(), 1);
+        assert_int_equal(rig_count_running(&g, X), 0);
+        rig_host_on(&g, 2, false);
+        assert_int_equal(n_tombstones(), 0);
+}
+
+static void a_stop_of_a_global_unit_waits_for_all_nodes(void **state) {
+        const Argosy__Response__UnitResult *change;
+        RigAnswer *wait;
+
+        assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
+        lose_2();
+        change = rig_change(&g, STOP, X, NULL);
+        assert_int_equal(change->n_may_run_on, 1);
+        assert_may_run_on_2(wait_for(STOP, change));
+        change_leader();
+        wait = wait_for(STOP, change);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_may_run_on_2(wait);
+        rig_host_on(&g, 2, false);
+        assert_gone(wait_for(STOP, change));
+}
+
+static void a_global_unit_that_is_unloaded_is_remembered(void **state) {
+        const Argosy__Response__UnitResult *change;
+        RigAnswer *wait;
+
+        assert_int_equal(rig_change(&g, START, X, GLOBAL)->status, 0);
+        lose_2();
+        change = rig_change(&g, UNLOAD, X, NULL);
+        change_leader();
+        wait = wait_for(UNLOAD, change);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_may_run_on_2(wait);
+}
+
+static void a_node_that_a_global_unit_has_left_is_remembered(void **state) {
+        RigAnswer *wait;
+        const Argosy__Response__UnitResult *change;
+
+        for (unsigned i = 1; i <= 3; i++)
+                (void) rig_label(&g, (const char *[]){"n1", "n2", "n3"}[i - 1], "role", "web");
+        assert_int_equal(rig_change(&g, START, X, LABELLED)->status, 0);
+        lose_2();
+        (void) rig_label(&g, "n2", "role", "db");
+        (void) rig_label(&g, "n3", "role", "db");
+        assert_null(rig_unit_on(&g, 3, X));
+        assert_int_equal(n_tombstones(), 1);
+        change_leader();
+        change = rig_change(&g, DESTROY, X, NULL);
+        wait = wait_for(DESTROY, change);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_may_run_on_2(wait);
+        rig_host_on(&g, 2, false);
+        assert_null(rig_unit_on(&g, 2, X));
+        assert_int_equal(n_tombstones(), 0);
+}
+
+// ------------------------------------------------------------------------------------------------ old clusters
+
+static void an_old_cluster_gets_true_words_and_no_tombstones(void **state) {
+        const Argosy__Response__UnitResult *change;
+
+        start_on_2(KEPT);
+        lose_2();
+        change = rig_change(&g, DESTROY, X, NULL);
+        assert_int_equal(n_tombstones(), 0);
+        assert_may_run_on_2(wait_for(DESTROY, change));
+        assert_string_equal(reason(), "destroyed; it may still run until the host is heard");
+        rig_host_on(&g, 2, false);
+        assert_gone(wait_for(DESTROY, change));
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        const struct CMUnitTest tests[] = {
+                TEST(the_usual_way_costs_an_entry_for_each_host),
+                TEST(what_one_host_has_not_let_go_keeps_no_other_from_it),
+                TEST(nobody_says_that_it_is_gone_before_its_host_has_said_so),
+                TEST(a_host_that_is_silent_for_a_moment_is_waited_for),
+                TEST(a_unit_that_has_moved_may_run_where_it_was),
+                TEST(a_host_that_is_removed_ends_them),
+                TEST(a_unit_that_is_unloaded_may_run_as_well),
+                TEST(a_new_start_waits_for_the_guard_under_any_leader),
+                TEST(without_a_guard_it_waits_only_until_the_host_is_lost),
+                TEST(a_guard_ends_them),
+                TEST(a_global_unit_is_remembered_on_silent_nodes_only),
+                TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
+                TEST(a_global_unit_that_is_unloaded_is_remembered),
+                TEST(a_node_that_a_global_unit_has_left_is_remembered),
+                cmocka_unit_test_setup_teardown(an_old_cluster_gets_true_words_and_no_tombstones, setup_old,
+                                                teardown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

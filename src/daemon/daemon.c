@@ -28,6 +28,7 @@
 #include "fileio.h"
 #include "join-server.h"
 #include "join.h"
+#include "last-words.h"
 #include "local-api.h"
 #include "log.h"
 #include "managers.h"
@@ -640,8 +641,12 @@ int daemon_run(const RunOptions *options, char **argv) {
         if (r < 0) {
                 log_error("%s", why ?: strerror(-r));
                 (void) sd_notifyf(0, "STATUS=Failed: %s\nERRNO=%i", why ?: strerror(-r), -r);
+                if (r != -EBADMSG && r != -EPROTONOSUPPORT)
+                        return EXIT_FAILURE;
                 // What is damaged, or of a newer version, needs a person: no restart helps.
-                return r == -EBADMSG || r == -EPROTONOSUPPORT ? EX_CONFIG : EXIT_FAILURE;
+                if (sd_listen_fds(0) > 0 && !d->api)
+                        last_words(SD_LISTEN_FDS_START, why ?: strerror(-r));
+                return EX_CONFIG;
         }
         log_info("argosyd %s is up: host %u, %s, port %u.", ARGOSY_VERSION, d->peers->host,
                  *d->own.name       ? d->own.name

@@ -110,6 +110,21 @@ def refuses_to_start(node, damage, saying):
     node.run("systemctl kill --signal=CONT systemd-journald")
     assert node.run("systemctl show --property ExecMainStatus --value argosyd").strip() == "78"
     eventually(lambda: all(words in node.journal("argosyd", 10) for words in saying), what=f"its journal says {saying}")
+    tells_why_once_per_question(node, saying)
+
+
+def tells_why_once_per_question(node, saying):
+    """The socket starts it for whoever asks. Each gets the reason, and nobody starts it again and again."""
+    def starts():
+        return node.journal("argosyd", 1000).count("Starting argosyd.service")
+
+    before = starts()
+    for _ in range(3):
+        result = node.exec(["argosyctl", "list-units"], timeout=30)
+        assert result.status == 1 and all(words in result.err for words in saying), result
+        eventually(lambda: node.run("systemctl show --property ActiveState --value argosyd").strip() == "failed")
+    assert node.run("systemctl is-active argosyd.socket").strip() == "active"
+    eventually(lambda: starts() == before + 3, what="one start for each question")
 
 
 def test_a_damaged_log_is_named_and_not_forgotten(c: Cluster):

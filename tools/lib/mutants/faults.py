@@ -294,6 +294,11 @@ FAULTS = [
           "anew = !hash_equal(&l->peer.pin, &peer->pin) || !same;",
           "mesh/mesh: a_voter_that_was_found_is_not_left_when_the_log_learns_its_address"),
 
+    Fault("waiting-client-not-answered", "src/daemon/last-words.c",
+          "answer(fd, request ? request->id : 0, why);",
+          "",
+          "daemon/last-words: everybody_who_waits_hears_why"),
+
     # ---- mesh: whom to believe
     Fault("older-leader-believed", "src/mesh/decide.c",
           "if (claims[i].leading && claims[i].term >= *newest_term) {",

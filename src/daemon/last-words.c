@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+//   accept all who wait -> each sends a request -> each gets a response with the reason -> end when nobody is left
+//
+// There is no loop and no agent behind this: it is a few blocking calls with one deadline. Who says nothing until then is
+// closed, and is none of those who wait in the backlog any more.
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "argosy.pb-c.h"
+#include "buf.h"
+#include "clock.h"
+#include "frame.h"
+#include "last-words.h"
+#include "local-api.h"
+#include "macro.h"
+
+enum { LAST_WORDS_MS = 1000, READ_SIZE = 64 * 1024 };
+
+typedef struct Listeners {
+        struct pollfd fds[API_CLIENTS_MAX + 1]; // the first is the listening socket
+        Buf in[API_CLIENTS_MAX + 1];
+        size_t n;
+} Listeners;
+
+static void drop(Listeners *l, size_t i) {
+        close(l->fds[i].fd);
+        buf_done(&l->in[i]);
+        l->n--;
+        l->fds[i] = l->fds[l->n];
+        l->in[i] = l->in[l->n];
+}
+
+static void answer(int fd, uint64_t id, const char *why) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        _cleanup_buf_ Buf frame = {};
+
+        response.id = id;
+        response.final = true;
+        response.status = ENOTRECOVERABLE;
+        response.message = (char *) why;
+        if (frame_append(&frame, &response.base, FRAME_MAX_LOCAL) == 0)
+                (void) send(fd, frame.data, frame.len, MSG_NOSIGNAL | MSG_DONTWAIT); // far less than a socket holds
+}
+
+// Whether it is done with.
+static bool hear(int fd, Buf *in, const char *why) {
+        uint8_t *p = buf_reserve(in, READ_SIZE);
+        Argosy__Request *request;
+        const uint8_t *payload;
+        ssize_t got;
+        size_t len;
+        int r;
+
+        got = p ? recv(fd, p, READ_SIZE, MSG_DONTWAIT) : 0;
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+                return false;
+        if (got <= 0)
+                return true;
+        in->len += (size_t) got;
+        r = frame_peek(in->data, in->len, FRAME_MAX_LOCAL, &payload, &len);
+        if (r == 0)
+                return false;
+        request = r > 0 ? (Argosy__Request *) frame_unpack(&argosy__request__descriptor, payload, len) : NULL;
+        answer(fd, request ? request->id : 0, why);
+        if (request)
+                argosy__request__free_unpacked(request, NULL);
+        return true;
+}
+
+static void accept_all(Listeners *l) {
+        while (l->n < ELEMENTSOF(l->fds)) {
+                struct pollfd waits = {.fd = l->fds[0].fd, .events = POLLIN};
+                int fd = poll(&waits, 1, 0) > 0 ? accept4(waits.fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+
+                if (fd < 0)
+                        return;
+                l->in[l->n] = (Buf){};
+                l->fds[l->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+        }
+}
+
+void last_words(int fd, const char *why) {
+        static Listeners l;
+        uint64_t now = clock_boot_us(), until = now + LAST_WORDS_MS * USEC_PER_MSEC;
+
+        l = (Listeners){.fds = {{.fd = fd, .events = POLLIN}}, .n = 1};
+        accept_all(&l);
+        while (l.n > 1 && now < until && poll(l.fds, l.n, (int) ((until - now) / USEC_PER_MSEC) + 1) >= 0) {
+                for (size_t i = l.n - 1; i > 0; i--)
+                        if (l.fds[i].revents && hear(l.fds[i].fd, &l.in[i], why))
+                                drop(&l, i);
+                accept_all(&l);
+                now = clock_boot_us();
+        }
+        while (l.n > 1)
+                drop(&l, l.n - 1);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tmpdir.h"
+
+#include "argosy.pb-c.h"
+#include "frame.h"
+#include "last-words.h"
+#include "str.h"
+#include "stream.h"
+
+static char *path;
+static int listening;
+
+static int begin(void **state) {
+        tmpdir_make(state);
+        path = str_printf("%s/sock", (char *) *state);
+        return listener_bind_unix(path, 0600, (gid_t) -1, &listening);
+}
+
+static int end(void **state) {
+        close(listening);
+        free(TAKE_PTR(path));
+        return tmpdir_drop(state);
+}
+
+static int client(void) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        strcpy(a.sun_path, path);
+        assert_int_equal(connect(fd, (struct sockaddr *) &a, sizeof(a)), 0);
+        return fd;
+}
+
+static void ask(int fd, uint64_t id) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        _cleanup_buf_ Buf frame = {};
+
+        request.id = id;
+        request.what_case = ARGOSY__REQUEST__WHAT_VERSION;
+        request.version = &version;
+        assert_int_equal(frame_append(&frame, &request.base, FRAME_MAX_LOCAL), 0);
+        assert_int_equal(send(fd, frame.data, frame.len, 0), frame.len);
+}
+
+static void assert_told(int fd, uint64_t id, const char *why) {
+        uint8_t bytes[4096];
+        ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+        const uint8_t *payload;
+        Argosy__Response *r;
+        size_t len;
+
+        assert_true(n > 0 && frame_peek(bytes, (size_t) n, FRAME_MAX_LOCAL, &payload, &len) > 0);
+        r = argosy__response__unpack(NULL, len, payload);
+        assert_non_null(r);
+        assert_true(r->final && r->status != 0 && r->id == id);
+        assert_string_equal(r->message, why);
+        argosy__response__free_unpacked(r, NULL);
+        assert_int_equal(recv(fd, bytes, sizeof(bytes), 0), 0);
+        close(fd);
+}
+
+static bool somebody_waits(void) {
+        struct pollfd p = {.fd = listening, .events = POLLIN};
+
+        return poll(&p, 1, 0) > 0;
+}
+
+static void everybody_who_waits_hears_why(void **state) {
+        int fds[3] = {client(), client(), client()};
+
+        for (int i = 0; i < 3; i++)
+                ask(fds[i], 7 + (uint64_t) i);
+        last_words(listening, "the log is damaged");
+        assert_false(somebody_waits()); // or systemd would start us for him again, and again
+        for (int i = 0; i < 3; i++)
+                assert_told(fds[i], 7 + (uint64_t) i, "the log is damaged");
+}
+
+static void who_says_nothing_or_nonsense_waits_no_more(void **state) {
+        int silent = client(), garbage = client(), gone = client(), half = client(), fair = client();
+
+        close(gone);
+        assert_int_equal(send(garbage, "\xff\xff\xff\xff\xff\xff", 6, 0), 6);
+        assert_int_equal(send(half, "\0\0", 2, 0), 2);
+        ask(fair, 1);
+        last_words(listening, "why");
+        assert_false(somebody_waits());
+        assert_told(fair, 1, "why");
+        close(silent);
+        close(garbage);
+        close(half);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(everybody_who_waits_hears_why, begin, end),
+                cmocka_unit_test_setup_teardown(who_says_nothing_or_nonsense_waits_no_more, begin, end),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

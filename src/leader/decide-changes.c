@@ -41,7 +41,9 @@ static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdat
         Decision *d = userdata;
         const Node *n = node_find(d->leader, node);
 
-        return n && !host_is_lost(n->host) && !node_is_emptying(n) && node_admits(d->leader, n, options);
+        if (!n || host_is_lost(n->host))
+                return false;
+        return !options || (!node_is_emptying(n) && node_admits(d->leader, n, options));
 }
 
 static bool on_waits(const char *name, void *userdata) {

@@ -261,9 +261,10 @@ static const char *unknown_pool(const Planner *p, const UnitOptions *options) {
         return NULL;
 }
 
-// Chooses the node of a unit that is to be loaded. 1: refused, the result has the reasons.
+// Chooses the node of a unit that is to be loaded; one that stays as it is, is where it is whatever its
+// options ask for by now. 1: refused, the result has the reasons.
 static int place(Planner *p, const UnitFile *file, const UnitOptions *options, Argosy__UnitRecord *next,
-                 bool changes, Argosy__Response__UnitResult *result) {
+                 bool changes, bool stays, Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *activates = NULL;
         ChangePlace found = {};
         int r;
@@ -274,7 +275,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 return 0;
         }
         next->global = false;
-        if (next->node && p->ops->may_stay(next->node, options, p->userdata))
+        if (next->node && p->ops->may_stay(next->node, stays ? NULL : options, p->userdata))
                 return 0;
         if (next->node && p->ops->waits && p->ops->waits(next->name, p->userdata))
                 return 0;
@@ -370,6 +371,11 @@ static int refuse_unknown_role(const Planner *p, const Source *source, const Uni
         return r < 0 ? r : 1;
 }
 
+static bool is_restarted_as_it_is(const Planner *p, const UnitEntry *u, const Source *source) {
+        return p->change->verb == ARGOSY__VERB__VERB_RESTART && !source->changes &&
+               u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+}
+
 // The record that the unit is to have. 1: the result has an error.
 static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source *source,
                        const Wanted *wanted, Argosy__Response__UnitResult *result) {
@@ -408,7 +414,8 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
                 next.node = 0;
                 next.global = options->global;
         } else
-                r = place(p, source->file, options, &next, source->changes && u, result);
+                r = place(p, source->file, options, &next, source->changes && u,
+                          u && is_restarted_as_it_is(p, u, source), result);
         unit_options_unref(options);
         if (r != 0)
                 return r;

@@ -56,7 +56,8 @@ typedef struct ChangeOps {
         // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
                      ChangePlace *ret, void *userdata);
-        // Whether a placed unit may stay: its host is not lost, and admits these options.
+        // Whether a placed unit may stay: its host is not lost, takes units, and admits these options. NULL:
+        // it is not moved for what it asks for, nor for a drain.
         bool (*may_stay)(uint32_t node, const struct UnitOptions *options, void *userdata);
         // Whether a unit of a lost host has to wait before it may run elsewhere. NULL: none has.
         bool (*waits)(const char *name, void *userdata);

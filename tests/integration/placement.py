@@ -29,6 +29,16 @@ def test_labels_are_asked_for_in_every_way(c: Cluster):
     c.ctl("label n2 disk- tier-")
 
 
+def test_a_restart_happens_where_the_unit_is(c: Cluster):
+    c.ctl("label n2 disk=ssd")
+    c.start("fast", options("RequireLabel=disk=ssd"))
+    before = c.invocation("fast")
+    c.ctl("label n2 disk-")
+    c.ctl("restart fast")
+    assert c.invocation("fast") != before
+    assert at(c, "fast") == "n2"
+
+
 def test_a_pair_is_together_and_migrates_together(c: Cluster):
     c.start("db.service", SLEEPER)
     c.start("web.service", options("SameNodeAs=db.service"))

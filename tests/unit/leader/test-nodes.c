@@ -424,6 +424,30 @@ static void a_label_makes_a_node_fit(void **state) {
         assert_int_equal(units_on(3), 1);
 }
 
+static void a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now(void **state) {
+        const Argosy__Response__UnitResult *result;
+        RigUnit *u;
+
+        label("n2", "disk", "ssd");
+        rig_change(&g, START, "web.service", ON_SSD);
+        label("n2", "disk", "hdd");
+        u = rig_unit_on(&g, 2, "web.service");
+        assert_int_equal(u->restarts, 0);
+        result = rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web.service", NULL);
+        assert_int_equal(result->status, 0);
+        assert_int_equal(rig_record(&g, "web.service")->node, 2);
+        assert_int_equal(u->restarts, 1);
+        // Nor does it wait for a drain that it cannot follow.
+        set_mode("n2", DRAINING, 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web.service", NULL)->status, 0);
+        assert_int_equal(u->restarts, 2);
+        set_mode("n2", OPEN, 0);
+        // With another content, or when it was stopped, it is placed anew.
+        rig_change(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL);
+        rig_settle(&g);
+        assert_int_not_equal(rig_change(&g, START, "web.service", NULL)->status, 0);
+}
+
 static void a_host_can_have_so_many_labels_at_run_time(void **state) {
         char key[32];
 
@@ -458,6 +482,7 @@ int main(void) {
                 RIG_TEST(nonsense_is_refused_and_changes_nothing),
                 RIG_TEST(a_label_set_at_run_time_counts_more_than_the_hosts_own),
                 RIG_TEST(a_label_makes_a_node_fit),
+                RIG_TEST(a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now),
                 RIG_TEST(a_host_can_have_so_many_labels_at_run_time),
         };
 

@@ -52,7 +52,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
 }
 
 static bool on_may_stay(uint32_t node, const UnitOptions *options, void *userdata) {
-        return node == (options->n_labels ? 2u : 1u);
+        return !options || node == (options->n_labels ? 2u : 1u);
 }
 
 // As the leader does, of "web@.service" only.

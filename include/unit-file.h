@@ -160,6 +160,8 @@ typedef struct UnitFile {
         bool accepts;           // [Socket] Accept=: each connection gets an instance of its own
         char *activates;        // Unit= of a timer or path, Service= of a socket, as written; NULL: see
                                 // unit_file_activates()
+        char *bound_to;         // [Unit] Requires=, BindsTo=, PartOf=, as written, behind each other; NULL:
+                                // none. Systemd stops the unit with these
         char *default_instance; // [Install] DefaultInstance= of a template, NULL if none
         FailingOptions failing; // what happens when things go wrong
         char *description;      // [Unit] Description= as written, "" if none; see unit_file_describe()
@@ -190,6 +192,8 @@ int unit_file_check_sections(const char *path, const void *content, size_t len,
 const char *unit_file_section_meant(const char *section);
 // The i-th option of [X-Argosy] or [X-Fleet] that is known, by its name; NULL: there are not so many.
 const char *unit_file_option(size_t i);
+// What was kept as written, for one name: a new string with its specifiers filled in. NULL: out of memory.
+char *unit_file_fill_in(const char *text, const char *name);
 UnitFile *unit_file_free(UnitFile *f);
 DEFINE_CLEANUP(UnitFile *, unit_file_free)
 

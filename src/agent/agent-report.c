@@ -107,6 +107,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         if (work->error)
                 r->error = work->error;
         r->drift = u->drift;
+        r->went_along = u->went_along;
         r->file_stale = u->file_stale;
         r->gone = u->gone;
         r->refused = u->refused;

@@ -138,7 +138,7 @@ static void forget(AgentUnit *u) {
                 agent_unit_drop_held(u);
         }
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
-        u->drift = u->file_stale = false;
+        u->drift = u->file_stale = u->went_along = false;
         u->gone = true;
         u->work->answered = u->work->wanted.revision;
         agent_unit_report(u);
@@ -214,13 +214,15 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
         // A step under way changes neither, but newer content may be wanted meanwhile. A start that failed
         // is no drift.
         bool busy = work->busy != PLAN_NOTHING, drift = busy ? u->drift : res->drift && !work->error,
-             file_stale = res->file_stale || (busy && u->file_stale);
+             file_stale = res->file_stale || (busy && u->file_stale),
+             went_along = res->judged ? res->went_along : u->went_along;
 
         if (res->judged && res->outcome != work->outcome)
                 note_outcome(u, res->outcome);
-        if (u->drift != drift || u->file_stale != file_stale) {
+        if (u->drift != drift || u->file_stale != file_stale || u->went_along != went_along) {
                 u->drift = drift;
                 u->file_stale = file_stale;
+                u->went_along = went_along;
                 agent_unit_report_state(u);
         }
 }
@@ -336,6 +338,7 @@ static PlanInput input_of(const AgentUnit *u, const PlanWanted *wanted, const Le
                 .cut_off = agent_is_cut_off(u, now_us),
                 .was_cut_off = now_us < work->cut_off_until_us,
                 .drift = u->drift,
+                .goes_along = u->went_along || agent_unit_goes_along(u),
                 .retry_us = work->retry_us,
                 .now_us = now_us,
         };

@@ -22,6 +22,7 @@ static void spec_inspect(AgentSpec *s, const char *name) {
         s->links = file->n_install > 0;
         s->cut_off_stop = file->failing.cut_off_stop;
         s->cut_off_sec = file->failing.cut_off_sec;
+        s->bound_to = TAKE_PTR(file->bound_to);
 }
 
 AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
@@ -41,6 +42,7 @@ void agent_spec_unref(Agent *a, AgentSpec *s) {
                 return;
         map_take(&a->specs, s->hash.bytes, HASH_SIZE);
         free(s->content);
+        free(s->bound_to);
         free(s);
 }
 
@@ -202,6 +204,36 @@ const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer) {
 
 uint64_t agent_unit_answered(const AgentUnit *u) {
         return u->work ? u->work->answered : u->held.revision;
+}
+
+// A step under way counts too: new content begins with a stop.
+static bool is_not_to_run(const AgentUnit *u) {
+        PlanWanted buffer;
+        const PlanWanted *w = agent_unit_wanted(u, &buffer);
+
+        if (u->gone || agent_unit_doing(u)->busy != PLAN_NOTHING)
+                return true;
+        return w && (w->remove || w->target != ARGOSY__TARGET__TARGET_LAUNCHED) &&
+               u->watch.runtime.active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE; // not started as it is needed
+}
+
+bool agent_unit_goes_along(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+        _cleanup_free_ char *names = NULL;
+        char *save = NULL;
+
+        if (!content || !content->bound_to)
+                return false;
+        names = unit_file_fill_in(content->bound_to, u->name);
+        if (!names)
+                return false;
+        for (char *name = strtok_r(names, " \t", &save); name; name = strtok_r(NULL, " \t", &save)) {
+                const AgentUnit *other = agent_unit_find(u->node, name);
+
+                if (other && other != u && is_not_to_run(other))
+                        return true;
+        }
+        return false;
 }
 
 const AgentSpec *agent_unit_content(const AgentUnit *u) {

@@ -34,6 +34,7 @@ typedef struct AgentSpec {
         bool rerun_unknown;   // OutcomeUnknown=rerun
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
+        char *bound_to; // units that systemd stops its units with, blanks between them; NULL: none
         size_t len;
         uint8_t *content;
 } AgentSpec;
@@ -111,6 +112,7 @@ typedef struct AgentUnit {
         bool looked_again : 1; // at its files, since the last request
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
+        bool went_along : 1; // it is down, or about to be, since we stopped what it is bound to; reported
         bool paced : 1;                                        // `report` is linked in Agent.paced
         bool in_welcome : 1;                                   // mark while a Welcome is taken over
 
@@ -164,6 +166,8 @@ const PlanWanted *agent_unit_wanted(const AgentUnit *u, PlanWanted *buffer);
 uint64_t agent_unit_answered(const AgentUnit *u);
 // The content that is in place; NULL: none, or not known.
 const AgentSpec *agent_unit_content(const AgentUnit *u);
+// Whether systemd stops it, or has stopped it, with a unit of ours that is not to run.
+bool agent_unit_goes_along(const AgentUnit *u);
 // Fills *ret in with what is held; its name is the unit's.
 void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret);
 // Takes a record over, but for what it names.

@@ -91,7 +91,9 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
         else if (phase == PHASE_DOWN && in->oneshot && !h->interrupted && !(w && is_over(w)))
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
         else if (phase == PHASE_DOWN)
-                res->drift = !w || !is_over(w);
+                res->drift = (!w || !is_over(w)) && !in->goes_along;
+        res->went_along = in->goes_along && (phase == PHASE_DOWN || phase == PHASE_GOING_DOWN) &&
+                          res->outcome == ARGOSY__OUTCOME__KIND__NONE;
 }
 
 // The new file or link is in place, or gone, but systemd still has what was there before in memory.

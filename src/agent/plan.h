@@ -19,6 +19,8 @@
 //                or ended by itself. It is left alone; the next explicit start brings it back. A unit that
 //                was started by something else while it is only `loaded` (a timer, a dependency) is left
 //                alone too and is not drift.
+//                Nor is it drift if systemd stopped it with a unit that it is bound to, because argosy
+//                stopped that one.
 //   outcome      only a one-shot (Type=oneshot without RemainAfterExit=) ends for good: DONE when it ended
 //   without failing, FAILED when
 //                it failed. Other units that end by themselves run again after a reboot or a move. An end
@@ -108,6 +110,7 @@ typedef struct PlanInput {
         bool cut_off;                  // systemd has stopped it by CutOff=stop, or would at once
         bool was_cut_off;              // that was so a moment ago: news of its end may still be on the way
         bool drift;                    // it was down before that already, by somebody's hand
+        bool goes_along;               // we stop, or have stopped, what systemd stops it with
         PlanStep busy;                 // the step under way; PLAN_NOTHING: none
         uint64_t retry_us; // boot time before which nothing is tried again after a failed step; 0: free
         uint64_t now_us;   // boot time
@@ -126,6 +129,7 @@ typedef struct PlanResult {
         bool answered;  // report its revision (settled, or an error that is being retried)
         bool cut_short; // its run ended because the node was cut off: record that it is not launched any
                         // more
+        bool went_along; // down, or on its way, with what we have stopped: that is no drift
         bool drift;
         bool file_stale;               // what runs differs from what is wanted
         bool refused;                  // the name is active here and not ours: the node is not eligible

@@ -248,7 +248,7 @@ struct Site {
         Argosy__LoadState load;
         Argosy__ActiveState active;
         char *sub, *result, *error; // owned; NULL: empty
-        bool drift, file_stale;
+        bool drift, file_stale, went_along;
         bool leaving; // it is being removed, and not begun again
         bool counted; // in its node's n_leaving
 };

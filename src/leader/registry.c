@@ -403,6 +403,7 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
         s->load = report->load;
         s->active = report->active;
         s->drift = report->drift;
+        s->went_along = report->went_along;
         s->file_stale = report->file_stale;
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
         site_count(s);

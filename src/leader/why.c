@@ -92,6 +92,9 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                 snprintf(ret, REASON_SIZE, "%s", under_way(s, r));
         else if (s->error && *s->error)
                 snprintf(ret, REASON_SIZE, "%s", s->error);
+        else if (s->went_along)
+                snprintf(ret, REASON_SIZE,
+                         "it was stopped with a unit that it is bound to; `start` starts it again");
         else if (s->drift)
                 snprintf(ret, REASON_SIZE,
                          "somebody stopped it there without argosy; `start` starts it again");

@@ -359,17 +359,34 @@ static void on_resources(Parser *p, const char *key, const char *value) {
                         p->weights = *value ? p->weights | 1U << i : p->weights & ~(1U << i);
 }
 
+// Systemd's own dependencies cannot be taken back by an empty value.
+static int on_unit(Parser *p, const char *key, const char *value) {
+        UnitFile *f = p->file;
+        char *text;
+
+        if (streq(key, "Description")) {
+                text = strdup(value);
+                if (!text)
+                        return -ENOMEM;
+                free(f->description);
+                f->description = text;
+                return 0;
+        }
+        if ((!streq(key, "Requires") && !streq(key, "BindsTo") && !streq(key, "PartOf")) || !*value)
+                return 0;
+        text = str_printf("%s%s%s", f->bound_to ?: "", f->bound_to ? " " : "", value);
+        if (!text)
+                return -ENOMEM;
+        free(f->bound_to);
+        f->bound_to = text;
+        return 0;
+}
+
 static int on_assignment(Parser *p) {
         const char *section = p->line->section, *key = p->line->key, *value = p->line->value;
 
-        if (streq(section, "Unit") && streq(key, "Description")) {
-                char *copy = strdup(value);
-
-                if (!copy)
-                        return -ENOMEM;
-                free(p->file->description);
-                p->file->description = copy;
-        }
+        if (streq(section, "Unit"))
+                return on_unit(p, key, value);
         if (streq(section, "Install"))
                 return on_install(p);
         if (((streq(section, "Timer") || streq(section, "Path")) && streq(key, "Unit")) ||
@@ -558,6 +575,10 @@ int unit_file_parse(const char *path, const void *content, size_t len, UnitFile 
         return 0;
 }
 
+char *unit_file_fill_in(const char *text, const char *name) {
+        return specifier_expand(text, name);
+}
+
 UnitFile *unit_file_free(UnitFile *f) {
         if (!f)
                 return NULL;
@@ -566,6 +587,7 @@ UnitFile *unit_file_free(UnitFile *f) {
         free(f->raw);
         free(f->install);
         free(f->activates);
+        free(f->bound_to);
         free(f->default_instance);
         free(f->description);
         unit_options_unref(f->common);

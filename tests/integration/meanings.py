@@ -79,6 +79,27 @@ def test_what_somebody_stops_by_hand_stays_stopped_and_shows_as_drift(c: Cluster
     assert c.where("web").name == node.name and not c.row("web")["drift"]
 
 
+def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
+    here = f"[X-Argosy]\nMachineID={c.node('n2').machine_id}\n"
+    c.start("base", SLEEPER + here)
+    for kind in ("BindsTo", "PartOf", "Requires"):
+        c.start(kind.lower(), f"[Unit]\n{kind}=base.service\nAfter=base.service\n" + SLEEPER + here)
+    c.ctl("stop base")
+    for unit in ("bindsto", "partof", "requires"):
+        eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
+        assert not c.row(unit)["drift"], unit
+        assert "bound to" in c.ctl_result(f"why {unit}").out
+    c.ctl("start base bindsto partof requires")
+    c.ctl("destroy base")
+    for unit in ("bindsto", "partof", "requires"):
+        eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
+        assert not c.row(unit)["drift"], unit
+    c.start("base", SLEEPER + here)
+    c.ctl("start bindsto")
+    c.node("n2").run("systemctl stop bindsto")
+    eventually(lambda: c.row("bindsto")["drift"])
+
+
 def test_what_somebody_starts_by_hand_is_left_running(c: Cluster):
     c.start("web")
     node = c.where("web")

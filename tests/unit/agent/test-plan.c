@@ -31,11 +31,11 @@ typedef struct Row {
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
         bool pinned, pin_failed, rerun;
-        bool cut_off, was_cut_off, drifted;
+        bool cut_off, was_cut_off, drifted, goes_along;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, joined, fulfilled, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short;
+        bool owe_run, joined, fulfilled, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short, went_along;
         Argosy__Outcome__Kind outcome;
 } Row;
 
@@ -118,6 +118,7 @@ static PlanResult outcome_of(const Row *row) {
                 .cut_off = row->cut_off,
                 .was_cut_off = row->was_cut_off,
                 .drift = row->drifted,
+                .goes_along = row->goes_along,
                 .retry_us = row->failing ? now_us + 5 : 0,
                 .now_us = now_us,
         };
@@ -146,6 +147,7 @@ static void check_row(const Row *row) {
         CHECK(fulfilled);
         CHECK(settled);
         CHECK(drift);
+        CHECK(went_along);
         CHECK(file_stale);
         CHECK(refused);
         CHECK(outcome);
@@ -272,6 +274,10 @@ static void only_oneshots_end_for_good(void **state) {
                  .step = PLAN_START},
                 {"a service that ended by itself is drift, not done", .is = GONE, .settled = true,
                  .drift = true},
+                {"one that we stopped by what it is bound to is no drift", .is = GONE, .settled = true,
+                 .goes_along = true, .went_along = true},
+                {"also while it is on its way down", .is = STOPPING, .goes_along = true, .went_along = true},
+                {"it runs although that one does not", .settled = true, .goes_along = true},
                 {"a service that failed is not over", .is = FAILED, .settled = true},
                 {"a clean end during shutdown is no outcome", .oneshot = true, .shutdown = true, .is = GONE},
                 {"a stop during shutdown is no drift", .shutdown = true, .is = GONE},

@@ -535,9 +535,21 @@ static void descriptions_are_shown_with_their_specifiers(void **state) {
         assert_string_equal(text, "Worker 7 of w, 100% %H %");
 }
 
+static void what_systemd_stops_the_unit_with_is_remembered(void **state) {
+        _cleanup_(unit_file_freep) UnitFile
+                *f = parse("[Unit]\nRequires=a.service\nBindsTo=\n"
+                           "PartOf=b@%i.service c.target\nWants=d.service\n"),
+                *none = parse("[Service]\nPartOf=a.service\n");
+        _cleanup_free_ char *names = unit_file_fill_in(f->bound_to, "w@7.service");
+
+        assert_string_equal(names, "a.service b@7.service c.target");
+        assert_null(none->bound_to);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_file_without_options_runs_anywhere),
+                cmocka_unit_test(what_systemd_stops_the_unit_with_is_remembered),
                 cmocka_unit_test(managers_are_asked_for_by_name_or_pattern),
                 cmocka_unit_test(values_of_one_key_are_alternatives_and_keys_are_all_needed),
                 cmocka_unit_test(the_same_demand_has_the_same_key_however_it_is_written),

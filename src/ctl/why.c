@@ -18,7 +18,7 @@ static void json_why(Json *j, const Argosy__Response__Status *s) {
         const char *const pairs[][2] = {
                 {"unit", s->row->unit}, {"node", s->row->node},     {"desired", s->desired},
                 {"load", s->row->load}, {"active", s->row->active}, {"sub", s->row->sub},
-                {"why", s->why}};
+                {"why", s->why},        {"note", s->note}};
 
         json_begin(j, '{');
         json_strings(j, pairs, ELEMENTSOF(pairs));
@@ -37,7 +37,11 @@ static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
             (!streq(s->row->node, "-") &&
              (buf_printf(&line, " on ") < 0 || text_append_clean(&line, s->row->node, false) < 0)) ||
             buf_printf(&line, ": ") < 0 ||
-            text_append_clean(&line, *s->why ? s->why : "all is as wanted", false) < 0 ||
+            text_append_clean(&line,
+                              *s->why    ? s->why
+                              : *s->note ? s->note
+                                         : "all is as wanted",
+                              false) < 0 ||
             !(text = buf_take_string(&line)) ||
             buf_append_wrapped(&lines, text, 0, MESSAGE_INDENT, ctl->style.width) < 0)
                 return -ENOMEM;

@@ -716,6 +716,8 @@ Standing ordering_standing(const Leader *l, const char *name);
 // Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
 // ordering-why.c: what the site's order waits for; false: for nothing.
+// Whether it is a one-shot that ends for good.
+bool entry_ends_by_itself(const UnitEntry *e);
 bool ordering_why(Leader *l, const Site *s, char *ret, size_t size);
 
 // decide.c

@@ -46,7 +46,7 @@ static bool is_down(const Site *s) {
 }
 
 // A run of it that ended well is what was wanted.
-static bool ends_by_itself(const UnitEntry *e) {
+bool entry_ends_by_itself(const UnitEntry *e) {
         const UnitFile *file;
 
         return spec_entry_file(e->spec, &file) == 0 && file->oneshot && !file->remain;
@@ -57,7 +57,7 @@ static Standing standing_when_down(const Leader *l, const Site *s, const UnitEnt
                 return STANDING_BLOCKED;
         if (s->revision < start_revision(l, e, s))
                 return STANDING_COMING;
-        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && ends_by_itself(e) &&
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && entry_ends_by_itself(e) &&
             (!s->result || streq(s->result, "success")) && !s->error)
                 return STANDING_FINISHED;
         return STANDING_DOWN;

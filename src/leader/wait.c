@@ -97,6 +97,9 @@ static WaitVerdict judge_site(Argosy__Verb verb, uint64_t revision, const WaitSi
                 return judge_held(verb, s);
         if (s->lost || s->refused || !s->reported || s->revision < revision)
                 return pending();
+        // Should its node die now, it would be run again elsewhere.
+        if (s->unsettled && (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART))
+                return pending();
         if (s->error && *s->error)
                 return failure(EIO, s->error, s->node);
         switch (verb) {

@@ -25,6 +25,7 @@ typedef struct WaitSite {
         bool refused;     // its name belongs to somebody else there; it goes elsewhere
         bool seen;        // what it was like when it was seen last is below
         bool reported;    // and is known now
+        bool unsettled;   // a one-shot has ended there, and the log does not say yet how
         uint64_t revision;
         Argosy__LoadState load;
         Argosy__ActiveState active;

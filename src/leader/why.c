@@ -35,8 +35,8 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
 
         if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
-                snprintf(ret, REASON_SIZE, "it has finished; `start` runs it again");
-        else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                return; // why_note() says it
+        if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 snprintf(ret, REASON_SIZE, "it failed (%s)", result ?: "systemd does not say why");
         else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 snprintf(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
@@ -112,6 +112,15 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
 }
 
+// Of what is as wanted, if that is not obvious.
+static const char *why_note(const Argosy__UnitRecord *r, const Node *n) {
+        const Argosy__Outcome *o = record_final_outcome(r, n->number);
+        bool finished = r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o &&
+                        o->kind == ARGOSY__OUTCOME__KIND__DONE;
+
+        return finished ? "it has finished; `start` runs it again" : "";
+}
+
 static Argosy__Response *why_new(const UnitEntry *e, const char *node, const char *why) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_STATUS_REPLY);
         Argosy__Response__Status *s = r ? r->status_reply : NULL;
@@ -154,7 +163,8 @@ static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Un
 
         reason_of_site(l, u, s, n, e->record, why);
         r = why_new(e, n->name, why);
-        if (r && ((s && site_fill_row(s, r->status_reply->row) < 0) ||
+        if (r && ((!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
+                  (s && site_fill_row(s, r->status_reply->row) < 0) ||
                   (retries_are_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
                                                     &r->status_reply->n_refusals) < 0))) {
                 message_free(r);

@@ -105,6 +105,29 @@ def test_new_content_and_removal_leave_nothing_pinned(c: Cluster):
     eventually(lambda: "argosy-pin" not in node.run("ls /run/systemd/system"))
 
 
+def test_start_returns_when_the_log_has_the_outcome(c: Cluster):
+    prepare(c)
+    c.let_go()
+    for i in range(5):
+        c.start(f"job-{i}", QUIET)
+        assert "it has finished" in c.ctl(f"why job-{i}")
+    for node in c.nodes:
+        node.write("/root/ends", "exit 3\n")
+    c.submit("bad.service", QUIET)
+    c.ctl_fails("start bad")
+    c.ctl_fails("why bad", status=3, saying="failed")
+
+
+def test_why_tells_of_a_slow_stop(c: Cluster):
+    c.start("slow", "[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/sh -c 'while [ ! -e /root/go ]; do sleep 0.05; done'\n")
+    node = c.where("slow")
+    c.ctl("stop --no-block slow")
+    eventually(lambda: state_of(node, "slow") == "deactivating")
+    c.ctl_fails("why slow", status=3, saying="being stopped")
+    c.let_go()
+    eventually(lambda: "all is as wanted" in c.ctl_result("why slow").out)
+
+
 def lose_the_pin(node):
     node.run("systemctl stop argosy-pin@job.service.target; systemctl daemon-reload")
 

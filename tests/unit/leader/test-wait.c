@@ -72,6 +72,26 @@ static void a_start_ends_when_the_asked_revision_is_active(void **state) {
         assert_pending(START);
 }
 
+static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+
+        sites[0].active = INACTIVE;
+        sites[0].unsettled = true;
+        assert_pending(START);
+        sites[0].active = FAILED;
+        sites[0].error = "start failed";
+        assert_pending(START);
+        assert_ends(LOAD, EIO);
+        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
+        outcome.start_rev = 10;
+        record.outcomes = outcomes;
+        record.n_outcomes = 1;
+        sites[0].unsettled = false;
+        assert_ends(START, EIO);
+        outcome.kind = ARGOSY__OUTCOME__KIND__DONE;
+        assert_ends(START, 0);
+}
+
 static void a_start_that_fails_says_why_and_where(void **state) {
         WaitVerdict v;
 
@@ -226,6 +246,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(a_node_that_refuses_the_name_is_not_the_end, setup),
                 cmocka_unit_test_setup(a_start_ends_when_the_asked_revision_is_active, setup),
+                cmocka_unit_test_setup(a_one_shot_has_ended_when_the_log_says_how, setup),
                 cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
                 cmocka_unit_test_setup(a_one_shot_ends_the_start_when_it_has_finished, setup),
                 cmocka_unit_test_setup(a_wait_follows_the_unit_to_another_node, setup),

@@ -11,10 +11,11 @@
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
+#include "str.h"
 #include "table.h"
 #include "terminal.h"
 
-enum { TOKEN_MAX = 256 };
+enum { TOKEN_MAX = 256, VOTERS_MAX = 5 };
 
 // ---- status
 
@@ -301,6 +302,19 @@ int verb_cluster_promote(Ctl *ctl, char **args, size_t n) {
 
 int verb_cluster_demote(Ctl *ctl, char **args, size_t n) {
         return change_role(ctl, args[0], false);
+}
+
+int verb_cluster_voters(Ctl *ctl, char **args, size_t n) {
+        Argosy__Request__ClusterVoters voters = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t wanted;
+
+        if (!parse_u64(args[0], VOTERS_MAX, &wanted) || wanted % 2 == 0)
+                return ctl_usage(ctl, "a cluster has 1, 3 or 5 voters, not '%s'", args[0]);
+        voters.wanted = (uint32_t) wanted;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
+        request.cluster_voters = &voters;
+        return change_membership(ctl, &request);
 }
 
 // ---- peers

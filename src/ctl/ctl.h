@@ -136,6 +136,7 @@ int verb_cluster_remove(Ctl *ctl, char **args, size_t n);
 int verb_cluster_promote(Ctl *ctl, char **args, size_t n);
 int verb_cluster_peers(Ctl *ctl, char **args, size_t n);
 int verb_cluster_demote(Ctl *ctl, char **args, size_t n);
+int verb_cluster_voters(Ctl *ctl, char **args, size_t n);
 int verb_cluster_recover(Ctl *ctl, char **args, size_t n);
 int verb_cordon(Ctl *ctl, char **args, size_t n);
 int verb_uncordon(Ctl *ctl, char **args, size_t n);

@@ -88,6 +88,8 @@ const Verb verbs[] = {
         {"cluster promote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_promote, "Let a host vote"},
         {"cluster demote", NULL, "NODE", GROUP_CLUSTER, 0, 1, 1, verb_cluster_demote,
          "Let a host no longer vote"},
+        {"cluster voters", NULL, "1|3|5", GROUP_CLUSTER, 0, 1, 1, verb_cluster_voters,
+         "Say how many hosts keep the log and vote"},
         {"cluster peers", NULL, "ADDRESS[:PORT]...", GROUP_CLUSTER, 0, 1, 4, verb_cluster_peers,
          "Tell this host where else to look for the voters"},
         {"cluster recover", NULL, "", GROUP_CLUSTER, OPT_YES, 0, 0, verb_cluster_recover,
@@ -315,6 +317,8 @@ static void help_arguments(FILE *f, char *const *words, size_t n) {
                       f);
         if (strstr(v->args, "POOL"))
                 fputs("pool\n", f);
+        if (strstr(v->args, "1|3|5"))
+                fputs("1\n3\n5\n", f);
         if (strstr(v->args, "VERB"))
                 help_first_words(f, false);
 }

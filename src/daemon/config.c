@@ -67,7 +67,7 @@ static const struct ConfigKey {
          100 * USEC_PER_MSEC, 60 * USEC_PER_SEC,
          "a voter that hears nothing from the leader for once to twice this long calls an election"},
         {"Cluster", "Voters", KEY_ODD, offsetof(Config, voters), "3", 1, 5,
-         "how many hosts keep the log: 1, 3 or 5"},
+         "how many hosts keep the log of a new cluster: 1, 3 or 5"},
         {"Cluster", "MassLossPercent", KEY_NUMBER, offsetof(Config, mass_loss_percent), "50", 1, 100,
          "if more hosts than this part are lost at once, nothing is moved; 100: never stop moving"},
         {"Log", "Level", KEY_NUMBER, offsetof(Config, log_level), "6", 3, 7,
@@ -255,6 +255,8 @@ static int assign(Config *c, bool user, const char *path, const IniLine *line) {
                         continue;
                 r = *value || k->type >= KEY_LABELS ? assign_key(c, k, value)
                                                     : assign_key(c, k, fallback_of(k, user));
+                if (r == 0 && k->offset == offsetof(Config, voters))
+                        c->voters_given = *value;
                 if (r > 0)
                         log_warning("%s:%u: %s= cannot be \"%s\", ignored.", path, line->line, line->key,
                                     value);

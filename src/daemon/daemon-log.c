@@ -84,6 +84,20 @@ static void open_port(Daemon *d) {
                 daemon_fail(d, why ?: strerror(-r));
 }
 
+// Wishes about the cluster are in its log: a file of one host only says how a new cluster begins. Said once for
+// each number that the cluster has meanwhile.
+static void warn_of_voters(Daemon *d) {
+        uint32_t wanted = cluster_state_cluster(d->state)->voters_wanted;
+
+        if (d->voters_warned == wanted)
+                return;
+        d->voters_warned = wanted;
+        if (d->config.voters_given && d->config.voters != wanted)
+                log_warning("Voters=%u in this host's configuration counts for nothing: the cluster has %u, and "
+                            "'argosyctl cluster voters' changes that.",
+                            (unsigned) d->config.voters, wanted);
+}
+
 // Voters as the replicated state names them: to the mesh (whom to dial, whom to tell others of) and to the
 // peers file.
 static void publish_voters(Daemon *d) {
@@ -119,6 +133,7 @@ static void publish_voters(Daemon *d) {
         open_port(d);
         if (n == 0)
                 return; // before the first batch
+        warn_of_voters(d);
         if (d->store) // a demotion or a removal ends what its log had with ours, at once
                 store_recheck(d->store);
         (void) mesh_set_voters(d->mesh, peers, n);
@@ -376,17 +391,6 @@ static int submit_recovery(Daemon *d) {
         return submit_batch(d, pointers, n, on_init_done);
 }
 
-// The leader's own configuration says how many voters there are to be.
-static int submit_voters_wanted(Daemon *d) {
-        Argosy__ClusterRecord cluster = *cluster_state_cluster(d->state);
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT, *ops[] = {&op};
-
-        cluster.voters_wanted = (uint32_t) d->config.voters;
-        op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
-        op.cluster = &cluster;
-        return submit_batch(d, ops, 1, on_init_done);
-}
-
 static void lead_if_ready(Daemon *d) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(d->state);
         int r;
@@ -397,8 +401,6 @@ static void lead_if_ready(Daemon *d) {
                 r = submit_first_batch(d);
         else if (cluster->generation < d->peers->generation)
                 r = submit_recovery(d);
-        else if (cluster->voters_wanted != d->config.voters)
-                r = submit_voters_wanted(d);
         else {
                 if (d->hosts_revision != cluster_state_hosts_revision(d->state))
                         publish_voters(d);

@@ -81,6 +81,7 @@ struct Daemon {
         bool init_in_flight; // the batch that must come before leading
         bool store_closing;
         void (*log_closed)(Daemon *d);      // what follows it
+        uint32_t voters_warned; // number of voters that Voters= was compared with last
         char *log_unreadable;               // why this build cannot read the log; NULL: it can
         Argosy__ToHost *store_open_waiting; // StoreOpen that waits until the previous log is closed
 

@@ -240,6 +240,7 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
         case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
         case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
+        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
         case ARGOSY__REQUEST__WHAT_JOIN:
         case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
         case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:

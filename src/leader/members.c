@@ -570,6 +570,30 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
         return 1;
 }
 
+// How many there are to be; membership.c makes it so, step by step.
+static int plan_voters(Leader *l, Ticket *t, Draft *b) {
+        uint32_t wanted = t->request->cluster_voters->wanted;
+        Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
+        size_t n_hosts;
+        int r;
+
+        if (wanted != 1 && wanted != 3 && wanted != 5)
+                return refuse(t, EINVAL, "a cluster has 1, 3 or 5 voters");
+        (void) cluster_state_hosts(l->state, &n_hosts);
+        cluster.voters_wanted = wanted;
+        r = draft_put_cluster(b, &cluster);
+        if (r < 0)
+                return r;
+        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!t->response)
+                return -ENOMEM;
+        if (wanted > n_hosts)
+                (void) field_printf(&t->response->message,
+                                    "there are %u as soon as so many hosts can be (`argosyctl cluster status`)",
+                                    wanted);
+        return 1;
+}
+
 int members_plan(Leader *l, Ticket *t, Draft *b) {
         switch (t->request->what_case) {
         case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
@@ -578,6 +602,8 @@ int members_plan(Leader *l, Ticket *t, Draft *b) {
                 return plan_join(l, t, b);
         case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
                 return plan_remove(l, t, b);
+        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
+                return plan_voters(l, t, b);
         default:
                 return plan_role(l, t, b);
         }

@@ -34,4 +34,27 @@ def test_while_a_voter_is_dead_only_that_one_leaves(c: Cluster):
     eventually(lambda: c.spread("w@*") == {leader.name: 5})
 
 
+def test_how_many_vote_is_said_by_the_cluster_not_by_whoever_leads(c: Cluster):
+    leader, others = three_voters(c)
+    for node in others:
+        node.run("mkdir -p /etc/argosy/argosy.conf.d && printf '[Cluster]\\nVoters=1\\n' >/etc/argosy/argosy.conf.d/voters.conf")
+        node.run("systemctl restart argosyd")
+        eventually(lambda: list(c.members(leader).values()).count("voter online") == 3)
+        eventually(lambda: "Voters=1 in this host's configuration counts for nothing" in node.journal("argosyd"))
+    leader.run("systemctl stop argosyd")
+    eventually(lambda: c.leader_name(others[0]) in [node.name for node in others])
+    leader.run("systemctl start argosyd")
+    c.start("w@6", on=leader)
+    assert c.status(leader)["voters_wanted"] == 3
+    eventually(lambda: list(c.members(leader).values()).count("voter online") == 3)
+
+    c.ctl("cluster voters 1", on=leader)
+    eventually(lambda: list(c.members(leader).values()).count("voter online") == 1)
+    assert c.status(leader)["voters_wanted"] == 1
+    c.ctl("cluster voters 3", on=others[0])
+    eventually(lambda: list(c.members(leader).values()).count("voter online") == 3)
+    for node in others:
+        node.run("rm /etc/argosy/argosy.conf.d/voters.conf")
+
+
 main(nodes=3, alone=True, conf=QUICK)

@@ -138,6 +138,19 @@ static void labels_accumulate_replace_and_reset(void **state) {
         config_done(&c);
 }
 
+static void whether_somebody_said_how_many_vote_is_known(void **state) {
+        Config c;
+
+        put(*state, "/etc/argosy/argosy.conf", "[Cluster]\nVoters=3\n");
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_true(c.voters_given);
+        config_done(&c);
+        put(*state, "/etc/argosy/argosy.conf.d/a.conf", "[Cluster]\nVoters=\n"); // the default again
+        assert_int_equal(load(*state, NULL, &c), 0);
+        assert_false(c.voters_given);
+        config_done(&c);
+}
+
 static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         Config c;
 
@@ -150,6 +163,7 @@ static void what_cannot_be_is_skipped_and_the_rest_taken(void **state) {
         assert_string_equal(c.address, "");
         assert_int_equal(c.n_labels, 1);
         assert_int_equal(c.voters, 3);
+        assert_false(c.voters_given);
         assert_int_equal(c.election_us, 600000);
         assert_int_equal(c.heartbeat_us, 750000); // at most half of the lease
         config_done(&c);
@@ -179,6 +193,7 @@ int main(void) {
                 IN_DIR(of_several_main_files_the_last_directory_s_counts_unless_masked),
                 IN_DIR(a_user_s_daemon_has_its_name_and_no_fixed_port),
                 IN_DIR(labels_accumulate_replace_and_reset),
+                IN_DIR(whether_somebody_said_how_many_vote_is_known),
                 IN_DIR(what_cannot_be_is_skipped_and_the_rest_taken),
                 cmocka_unit_test(help_names_every_key),
         };

@@ -335,6 +335,35 @@ static void a_spare_replaces_a_voter_that_is_demoted(void **state) {
         assert_true(rig_host(&g, 3)->closed);
 }
 
+static RigAnswer *cluster_voters(uint32_t wanted) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+        RigAnswer *a;
+
+        m.wanted = wanted;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
+        request.cluster_voters = &m;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}
+
+static void how_many_vote_is_a_wish_in_the_log(void **state) {
+        assert_int_equal(cluster_voters(2)->responses[0]->status, EINVAL);
+        assert_int_equal(cluster_voters(0)->responses[0]->status, EINVAL);
+        assert_int_equal(cluster_state_cluster(g.state)->voters_wanted, 3);
+        assert_int_equal(g.n_members, 3);
+        assert_int_equal(cluster_voters(1)->responses[0]->status, 0);
+        rig_pass_ms(&g, 4 * RIG_BEAT_MS);
+        assert_int_equal(cluster_state_cluster(g.state)->voters_wanted, 1);
+        assert_int_equal(cluster_state_feature_level(g.state), FEATURE_LEVEL); // the rest of the record stays
+        assert_int_equal(g.n_members, 1);
+        assert_string_not_equal(cluster_voters(5)->responses[0]->message, ""); // three hosts cannot yet
+        rig_pass_ms(&g, 4 * RIG_BEAT_MS);
+        assert_int_equal(g.n_members, 3);
+}
+
 // What a session may be told depends on the peer's build; one that says nothing has the first level.
 static void a_session_knows_the_level_of_its_host(void **state) {
         assert_int_equal(host_find(g.leader, 2)->feature_level, FEATURE_LEVEL);
@@ -497,6 +526,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(the_last_host_cannot_be_removed, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
+                cmocka_unit_test_setup_teardown(how_many_vote_is_a_wish_in_the_log, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_session_knows_the_level_of_its_host, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_voter_without_whom_no_majority_answers_stays_one, setup,
                                                 teardown),

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The Debian package installs and starts on a booted node, and an upgrade of it disturbs no unit."""
+"""argosy gets onto a machine that has nothing of it as README says, and off it again. The Debian package installs and starts, an
+upgrade of it disturbs no unit, its removal neither, and a purge leaves nothing."""
 
+import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 from lib import SLEEPER, SOURCE, Cluster, main
@@ -10,6 +13,31 @@ from lib import SLEEPER, SOURCE, Cluster, main
 
 def built_package():
     return Path(subprocess.run([SOURCE / "tools/package"], check=True, text=True, capture_output=True).stdout.split()[-1])
+
+
+def commands_of_readme():
+    """What README says behind `meson install`."""
+    lines = [line.strip() for line in (SOURCE / "README.md").read_text().splitlines()]
+    return [line for line in lines if line.startswith(("systemd-sysusers", "systemctl enable --now argosyd"))]
+
+
+def test_an_installation_without_a_package_starts_as_readme_says(c: Cluster):
+    n1 = c.node("n1")
+    assert n1.exec(["getent", "group", "argosy"]).status != 0
+    with tempfile.TemporaryDirectory() as tree:
+        build = Path(os.environ.get("ARGOSY_BUILD", SOURCE / "build"))
+        subprocess.run(["meson", "install", "-C", build, "--quiet", "--no-rebuild", "--destdir", tree], check=True)
+        subprocess.run(["tar", "-C", tree, "-cf", n1.path("/root/tree.tar"), "."], check=True)
+    n1.run("tar -C / --no-overwrite-dir --keep-directory-symlink -xf /root/tree.tar")
+    commands = commands_of_readme()
+    assert len(commands) == 2, commands
+    for command in commands:
+        n1.run(command)
+    c.start("web.service", SLEEPER)
+    c.ctl("destroy web")
+    n1.run("systemctl disable --now argosyd.service argosyd.socket")
+    n1.run("tar -tf /root/tree.tar | grep -v '/$' | (cd / && xargs rm -f)")
+    n1.run("rm -r /run/argosy && find /var/lib/argosy -mindepth 1 -delete && systemctl daemon-reload && groupdel argosy")
 
 
 def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):
@@ -29,10 +57,44 @@ def test_the_package_installs_starts_upgrades_and_leaves(c: Cluster):
     n1.run("systemctl is-active argosyd.service")
     assert c.invocation("web.service") == run, "the upgrade restarted a unit"
 
-    n1.run("dpkg --purge argosy")
+    assert n1.exec(["test", "-e", "/usr/share/zsh/vendor-completions/_argosyctl"]).status == 0, "Debian's zsh looks there"
+    removed_units_run_on_and_are_ours_again(c, n1)
+    purged_units_are_gone(c, n1)
     assert n1.exec(["systemctl", "is-active", "argosyd.service"]).status != 0
     assert n1.exec(["test", "-e", users_own]).status != 0
     assert n1.exec(["test", "-e", "/var/lib/argosy/peers"]).status != 0
+
+
+def removed_units_run_on_and_are_ours_again(c, n1):
+    c.start("worker@1 worker@2", SLEEPER + "[Install]\nWantedBy=multi-user.target\nAlias=other@%i.service\n")
+    c.submit("tick.timer", "[Timer]\nOnActiveSec=1h\n")
+    c.submit("tick.service", SLEEPER)
+    c.start("gone.service", SLEEPER)
+    c.ctl("start tick.timer")
+    c.ctl("destroy gone")
+    n1.write("/run/systemd/system/foreign@.service", SLEEPER)
+    n1.run("systemctl start foreign@1")
+    kept = ["web", "worker@1", "worker@2", "foreign@1"]
+    runs = [c.invocation(unit) for unit in kept]
+
+    n1.run("DEBIAN_FRONTEND=noninteractive dpkg --remove argosy")
+    assert n1.exec(["systemctl", "is-active", "argosyd.service"]).status != 0
+    assert [c.invocation(unit) for unit in kept] == runs, "the removal stopped a unit"
+    n1.run("DEBIAN_FRONTEND=noninteractive dpkg --install /root/argosy.deb")
+    c.wait_online()
+    c.ctl("start web worker@1 tick.timer")
+    assert [c.invocation(unit) for unit in kept] == runs, "they are not ours any more"
+    n1.run("DEBIAN_FRONTEND=noninteractive dpkg --remove argosy")
+
+
+def purged_units_are_gone(c, n1):
+    """Argosy's programs are not there any more."""
+    n1.run("dpkg --purge argosy")
+    left = n1.run("systemctl list-units --no-legend --plain 'web*' 'worker@*' 'tick*' 'other@*' 'foreign@*'").splitlines()
+    assert [line.split()[0] for line in left] == ["foreign@1.service"], left
+    files = n1.run("find /run/systemd/system -mindepth 1 -path '*foreign*' -o -mindepth 1 -print").split()
+    assert not [path for path in files if any(name in path for name in ("web", "worker", "tick", "other", "argosy"))], files
+    assert n1.run("cat /run/systemd/system/foreign@.service") == SLEEPER
 
 
 main(nodes=1, bare=True)

@@ -153,8 +153,12 @@ void agent_cancel(Agent *a, uint64_t cancel);
 // ---- end of a membership or of the process
 
 // Before exec or exit: tells the leader what is known and says Goodbye. `shutdown` only if the machine is
-// going down (the agent does it by itself when systemd says so).
-void agent_goodbye(Agent *a, bool shutdown);
+// going down (the agent does it by itself when systemd says so); then it names what may still run.
+// `leader_level`: feature level of the leader.
+void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level);
+// Before that, if the machine is going down: asks systemd what has ended. `done` fires from the loop, also if
+// systemd cannot be asked; never if the agent is closed before.
+void agent_look_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata);
 // Removed from the cluster: stops and removes everything that is owned, then the fence, then calls `done`
 // from the loop. Afterwards the agent is as new and may meet another cluster's leader.
 void agent_clear(Agent *a, void (*done)(void *userdata), void *userdata);

@@ -20,6 +20,7 @@ enum {
         FEATURE_TOMBSTONES = 2,
         FEATURE_WELCOME_PARTS = 2, // a Welcome may come in parts
         FEATURE_MARKS = 2, // on the connections of the log: ALPN_RAFT_MARKED
+        FEATURE_GOODBYE_RUNNING = 2, // the last Goodbye of a shutdown names what may still run
         FEATURE_NEWEST = 2,
 };
 

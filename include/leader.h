@@ -77,6 +77,9 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 void leader_set_leading(Leader *l, bool leading, uint64_t term);
 // There is authority again: what waited for it goes on.
 void leader_on_authority(Leader *l);
+// Raft id of the voter to whom leadership is best handed: it answers, has caught up and is not shutting down.
+// 0: there is none, or we do not lead.
+uint32_t leader_successor(const Leader *l);
 // After each batch that was applied to the state, on followers too.
 void leader_on_applied(Leader *l, uint64_t index);
 

@@ -126,6 +126,10 @@ typedef struct Agent {
         size_t n_nodes;
         Map specs;
         Slab slab; // of AgentUnits
+        void (*looked)(void *userdata); // NULL: nobody waits for the look before the Goodbye
+        void *looked_data;
+        bool looking; // systemd's answer is awaited
+
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
         uint64_t n_reports;    // told to leaders
@@ -305,13 +309,19 @@ void agent_fence_drop(Agent *a);
 
 // agent-session.c
 int agent_session_init(Agent *a);
-void agent_say_goodbye(Agent *a, Argosy__ToVoter__Goodbye__Why why, bool stopping);
+void agent_attach(Agent *a);
 void agent_session_drain(Agent *a);
 void agent_session_on_part(Agent *a); // of a Welcome that is still to come
 void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *welcome);
 // The lease is over, and for so long, that the guard has stopped this unit or will not let it start.
 bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);
 void agent_on_beat_ack(Agent *a, const Argosy__ToHost__BeatAck *ack);
+
+// agent-goodbye.c
+void agent_say_stopping(Agent *a);
+// The look before a Goodbye: the node's state is complete, or its systemd is out of reach.
+void agent_goodbye_on_looked(AgentNode *node);
+void agent_goodbye_drain(Agent *a);
 
 // agent-report.c
 void agent_unit_report(AgentUnit *u);

@@ -93,7 +93,7 @@ static int send_attach_that_fits(Agent *a, Argosy__UnitReport **held, size_t n_h
         return r;
 }
 
-static void attach(Agent *a) {
+void agent_attach(Agent *a) {
         Argosy__UnitReport **held;
         size_t n_held;
         int r;
@@ -119,8 +119,11 @@ static bool is_ready(const Agent *a) {
 }
 
 void agent_session_drain(Agent *a) {
-        if (a->attach_wanted && is_ready(a) && clock_boot_us() >= a->attach_retry_us)
-                attach(a);
+        if (!a->attach_wanted || !is_ready(a) || clock_boot_us() < a->attach_retry_us)
+                return;
+        agent_attach(a);
+        if (a->attach_sent && agent_is_stopping(a))
+                agent_say_stopping(a); // this leader has not heard it
 }
 
 static void tell_guards(Agent *a) {
@@ -242,24 +245,3 @@ void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
         drain_mark(&a->drain);
 }
 
-void agent_say_goodbye(Agent *a, Argosy__ToVoter__Goodbye__Why why, bool stopping) {
-        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
-        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
-
-        if (a->leader == 0)
-                return;
-        agent_report_drain(a); // what is known goes first
-        goodbye.why = why;
-        goodbye.stopping = stopping;
-        message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
-        message.goodbye = &goodbye;
-        (void) a->ops.send(&message, a->userdata);
-}
-
-// By now systemd has stopped our units, if the machine is going down: they may run elsewhere at once.
-void agent_goodbye(Agent *a, bool shutdown) {
-        agent_say_goodbye(a,
-                          shutdown ? ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN
-                                   : ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART,
-                          false);
-}

@@ -369,6 +369,7 @@ static void on_synced(void *userdata) {
 
         node->synced = true;
         agent_reach_synced(node);
+        agent_goodbye_on_looked(node);
         agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
 }
@@ -377,6 +378,7 @@ static void on_disconnected(const char *why, void *userdata) {
         AgentNode *node = userdata;
 
         log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
+        agent_goodbye_on_looked(node);
         if (node != node->agent->system)
                 agent_reach_lost(node, why);
 }
@@ -394,7 +396,7 @@ static void on_stopping(void *userdata) {
         }
         (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
                             0); // matters after a soft-reboot only
-        agent_say_goodbye(a, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN, true);
+        agent_say_stopping(a);
         if (a->ops.stopping)
                 a->ops.stopping(a->userdata);
 }

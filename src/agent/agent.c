@@ -107,6 +107,7 @@ static void agent_drain(void *userdata) {
                         finish_clearing(a);
         }
         note_rested(a);
+        agent_goodbye_drain(a); // may close the agent
         if (!a->closing)
                 arm_wake(a);
 }

@@ -29,6 +29,7 @@
 #include "join-server.h"
 #include "join.h"
 #include "last-words.h"
+#include "leader.h"
 #include "local-api.h"
 #include "log.h"
 #include "managers.h"
@@ -138,11 +139,15 @@ static void on_agent_fatal(const char *why, void *userdata) {
         daemon_fail(userdata, why);
 }
 
+static void shut_down_on(Daemon *d);
+static bool hand_over(Daemon *d);
+
 static void on_agent_attached(bool attached, void *userdata) {
         Daemon *d = userdata;
 
         d->attached = attached;
         daemon_status(d);
+        shut_down_on(d);
 }
 
 static void on_agent_attaching(AgentAddress *ret, void *userdata) {
@@ -152,9 +157,12 @@ static void on_agent_attaching(AgentAddress *ret, void *userdata) {
         *ret = (AgentAddress){d->own.text, d->own.name, d->own.configured};
 }
 
+// Its units are stopped now: by then another voter is to lead, which moves them.
 static void on_agent_stopping(void *userdata) {
-        log_info("%s is shutting down.",
-                 ((Daemon *) userdata)->paths->user ? "This user's systemd" : "The machine");
+        Daemon *d = userdata;
+
+        log_info("%s is shutting down.", d->paths->user ? "This user's systemd" : "The machine");
+        (void) hand_over(d);
 }
 
 static void on_agent_rested(size_t n, void *userdata) {
@@ -173,6 +181,8 @@ static const AgentOps agent_ops = {
 // ---- end
 
 static void close_handles(Daemon *d);
+
+static void on_deadline(uv_timer_t *timer);
 
 static void on_closed(void *userdata) {
         ((Daemon *) userdata)->closing--;
@@ -218,9 +228,65 @@ static void close_all(Daemon *d) {
         daemon_log_close(d, on_log_closed);
 }
 
+// The end with the machine:
+//
+//   [lead] -> hand over, if that was not done when the shutdown began -> attached to the successor
+//   -> systemd has said what still runs -> Goodbye -> close everything
+//
+// What takes too long is left out at the deadline; the others then wait for our lease.
+static void on_handed_over(int error, void *userdata) {
+        Daemon *d = userdata;
+
+        d->handing_over = false;
+        d->handed_over = error == 0;
+        if (error < 0 && error != -ECANCELED)
+                log_info("No other voter took over leadership: %s", strerror(-error));
+        shut_down_on(d);
+}
+
+// False: there is nothing to hand over, or nobody to take it.
+static bool hand_over(Daemon *d) {
+        uint32_t successor = d->leading ? leader_successor(d->leader) : 0;
+
+        if (d->handing_over)
+                return true;
+        d->handing_over = successor && store_transfer(d->store, successor, on_handed_over, d) >= 0;
+        return d->handing_over;
+}
+
+static void say_goodbye(Daemon *d) {
+        agent_goodbye(d->agent, true, mesh_leader_level(d->mesh));
+        d->shutting_down = SHUT_DOWN_NOT;
+        close_all(d);
+        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+}
+
+static void on_looked(void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->shutting_down == SHUT_DOWN_LOOKING)
+                say_goodbye(d);
+}
+
+static void shut_down_on(Daemon *d) {
+        if (d->shutting_down != SHUT_DOWN_LEAVING || d->handing_over)
+                return;
+        if (d->leading && !d->handed_over && hand_over(d))
+                return;
+        // Who has nobody to hand over to is its own leader until the end.
+        if (d->leading ? d->handed_over : !d->attached || d->known_leader == d->peers->host)
+                return; // goes on when the agent is attached
+        d->shutting_down = SHUT_DOWN_LOOKING;
+        agent_look_before_goodbye(d->agent, on_looked, d);
+}
+
 static void on_deadline(uv_timer_t *timer) {
         Daemon *d = timer->data;
 
+        if (d->shutting_down) {
+                say_goodbye(d);
+                return;
+        }
         if (d->transferring) { // nobody took over in time
                 d->transferring = false;
                 close_all(d);
@@ -246,8 +312,14 @@ void daemon_end(Daemon *d, DaemonEnd how) {
                 return;
         d->end = how;
         (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
-        agent_goodbye(d->agent, agent_is_stopping(d->agent));
         uv_timer_start(&d->deadline, on_deadline, TRANSFER_DEADLINE_MS, 0);
+        if (agent_is_stopping(d->agent)) {
+                d->shutting_down = SHUT_DOWN_LEAVING;
+                d->handed_over = false; // by now this host may lead again
+                shut_down_on(d);
+                return;
+        }
+        agent_goodbye(d->agent, false, mesh_leader_level(d->mesh));
         d->transferring = true;
         if (!d->leading || d->peers->n_voters < 2 || store_transfer(d->store, 0, on_transferred, d) < 0)
                 on_transferred(0, d);

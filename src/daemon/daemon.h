@@ -45,6 +45,12 @@ typedef struct TlsContext TlsContext;
 typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
 
 typedef struct Daemon Daemon;
+typedef enum ShutDown { // how far our end with the machine's has come
+        SHUT_DOWN_NOT,
+        SHUT_DOWN_LEAVING, // another voter is to lead, and to know us
+        SHUT_DOWN_LOOKING, // systemd is asked what still runs
+} ShutDown;
+
 struct Daemon {
         uv_loop_t *loop;
         const Paths *paths;
@@ -102,6 +108,8 @@ struct Daemon {
         uint64_t turns_over_10ms;
         DaemonEnd end;
         bool transferring;
+        bool handing_over, handed_over; // leadership, since the machine is shutting down
+        ShutDown shutting_down;
         int closing; // objects that have not called back yet
 };
 

@@ -93,7 +93,10 @@ bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, 
                          o->node_lost == NODE_LOST_NEVER ? "never" : "keep");
                 return true;
         }
-        if (home_runs_until(l, u, e, u->node) == at)
+        if (home_runs_until(l, u, e, u->node) == at && u->node->host->down)
+                snprintf(ret, size, "its node was shut down while it may have run on; it moves in %s",
+                         in_how_long(at - now, buf));
+        else if (home_runs_until(l, u, e, u->node) == at)
                 snprintf(ret, size,
                          "its node is lost; it moves in %s, when it has certainly stopped there "
                          "(CutOff=stop)",

@@ -27,14 +27,16 @@ bool site_is_down(const Site *s) {
 // `s`: the unit's site there, if any.
 static OldHome look(const Node *n, const Site *s) {
         const Host *h = n->host;
+        bool lingers = h->down && s && s->lingers;
 
         return (OldHome){
-                .stopped = h->down || !h->recorded,
+                .stopped = (h->down && !lingers) || !h->recorded,
+                .lingers = lingers,
                 .heard = h->heard,
                 .held = s && (s->ordered || s->reported),
                 .ended = s && s->reported && s->leaving && site_is_down(s),
                 .lost = host_is_lost(h),
-                .lost_us = h->lost_us,
+                .lost_us = lingers ? h->lingers_until_us : h->lost_us,
         };
 }
 

@@ -112,6 +112,7 @@ struct Host {
         bool heard;       // attached at least once since this leader leads
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
+        uint64_t lingers_until_us; // what it said may still run there (Site.lingers) is waited for until then
         bool barrier_due; // its Attach waits for a barrier to be proposed
         bool barrier_flying;
         uint64_t attach_seq, barrier_seq;
@@ -250,6 +251,7 @@ struct Site {
         char *sub, *result, *error; // owned; NULL: empty
         bool drift, file_stale, went_along;
         bool leaving; // it is being removed, and not begun again
+        bool lingers; // its host is down, and said that the unit may still run there
         bool counted; // in its node's n_leaving
 };
 
@@ -785,6 +787,8 @@ typedef enum VotersJudgement {
         VOTERS_UNSAFE,  // ret_why: for people; `verb` is what they asked for
 } VotersJudgement;
 int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size);
+// Raft id of the voter that leadership is best handed to. 0: none can take it.
+uint32_t voters_successor(const Leader *l);
 void voters_step(Leader *l, Draft *b); // b NULL: only the steps that need no log entry
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
 void voters_on_attach(Leader *l, Host *h);

@@ -498,6 +498,10 @@ static void on_drain(void *userdata) {
 
 // ------------------------------------------------------------------------------------------------ life
 
+uint32_t leader_successor(const Leader *l) {
+        return l->leading ? voters_successor(l) : 0;
+}
+
 static void stop_leading(Leader *l) {
         l->leading = false;
         uv_timer_stop(&l->timer);

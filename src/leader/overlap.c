@@ -10,7 +10,7 @@ uint64_t overlap_until(const OldHome *home, OldGuard guard) {
                 return 0;
         if (!home->lost)
                 return OVERLAP_UNTIL_HEARD;
-        return guard.fence_us ? home->lost_us + guard.fence_us : 0;
+        return guard.fence_us || home->lingers ? home->lost_us + guard.fence_us : 0;
 }
 
 bool overlap_may_run(const OldHome *home, OldGuard guard, uint64_t now_us) {

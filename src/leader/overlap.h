@@ -6,7 +6,10 @@
 // microseconds.
 //
 //   the old home                                          the unit may begin elsewhere
-//   its host said that all its units have stopped         at once
+//   its host said that its units have stopped, but for    at once
+//     others
+//   its host said that it is switched off, but that the   when its lease would have ended, and then as
+//     unit may still run there                              for one that is lost
 //   heard in this leader's time, and does not hold it     at once
 //   seen ended there, by an agent that does not begin     at once
 //     it again
@@ -28,6 +31,7 @@
 
 typedef struct OldHome {
         bool stopped;     // its host said so, and is switched off
+        bool lingers;     // or that it may still run, and is switched off: lost_us is when its lease ends
         bool heard;       // its host has said what it holds since this leader leads
         bool held;        // by what it said, or was ordered since, it has the unit
         bool ended;       // the unit was seen down there, and is not begun again

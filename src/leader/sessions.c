@@ -161,6 +161,33 @@ void sessions_acknowledge(Leader *l) {
         }
 }
 
+static void note_lingering(Site *s) {
+        s->lingers = !s->reported || (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+                                      s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
+// What the host says may still run when it is off.
+static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
+        h->lingers_until_us = leader_now(l) + l->config.lease_ms * USEC_PER_MSEC;
+        for (size_t i = 0; i < goodbye->n_running && i < MANAGERS_PER_HOST; i++) {
+                const Argosy__ToVoter__Goodbye__Running *r = goodbye->running[i];
+                Node *n = node_find(l, r->node);
+
+                if (!n || n->host != h)
+                        continue;
+                list_foreach (k, &n->sites)
+                        if (r->all)
+                                note_lingering(CONTAINER_OF(k, Site, by_node));
+                for (size_t k = 0; k < r->n_units; k++) {
+                        Unit *u = unit_find(l, r->units[k]);
+                        Site *s = u ? site_find(u, n) : NULL;
+
+                        if (s)
+                                note_lingering(s);
+                }
+        }
+}
+
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
         if (goodbye->why == ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART)
                 return;
@@ -171,14 +198,16 @@ void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *good
         if (goodbye->stopping)
                 return;
         h->down = true;
+        note_running(l, h, goodbye);
         host_lose(l, h);
 }
 
 void session_on_link_lost(Leader *l, Host *h) {
-        bool leaving = h->leaving;
+        // One that names what may still run says so before it goes; without a word it is not known.
+        bool stopped = h->leaving && h->feature_level < FEATURE_GOODBYE_RUNNING;
 
         end_session(l, h);
-        if (l->leading && h->recorded && leaving && !host_is_lost(h))
+        if (l->leading && h->recorded && stopped && !host_is_lost(h))
                 host_lose(l, h); // its units were stopped before its daemon was
         leader_mark(l);
 }

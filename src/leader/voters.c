@@ -367,6 +367,28 @@ static bool may_take(Leader *l, View *v, const MembershipStep *s) {
         return false;
 }
 
+uint32_t voters_successor(const Leader *l) {
+        const StoreMember *best = NULL;
+        const HostEntry *hosts;
+        StoreStats stats = {};
+        size_t n;
+
+        l->ops.stats(&stats, l->userdata);
+        hosts = cluster_state_hosts(l->state, &n);
+        for (size_t i = 0; i < stats.n_members; i++) {
+                const StoreMember *m = &stats.members[i];
+                uint32_t host = 0;
+
+                for (size_t k = 0; k < n; k++)
+                        if (hosts[k].record->raft_id == m->raft_id)
+                                host = hosts[k].record->host;
+                if (m->voter && m->answers && m->caught_up && host && host != l->config.self &&
+                    !is_leaving(l, host) && (!best || m->match_index > best->match_index))
+                        best = m;
+        }
+        return best ? best->raft_id : 0;
+}
+
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
 // way, which may change the plan.
 void voters_step(Leader *l, Draft *b) {

@@ -618,6 +618,10 @@ bool systemd_manager_is_synced(const SystemdManager *m) {
         return m->synced;
 }
 
+void systemd_manager_look_again(SystemdManager *m) {
+        manager_sync(m, false);
+}
+
 bool systemd_manager_is_stopping(const SystemdManager *m) {
         return m->stopping;
 }

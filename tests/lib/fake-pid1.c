@@ -606,6 +606,11 @@ int systemd_manager_take_socket(SystemdManager *m, int fd) {
         return -EALREADY;
 }
 
+void systemd_manager_look_again(SystemdManager *m) {
+        m->synced = false;
+        drain_mark(&m->drain);
+}
+
 int systemd_manager_pid(const SystemdManager *m) {
         return -ENOTCONN; // there is no process
 }

@@ -7,7 +7,9 @@
 #include "agent-private.h"
 #include "clock.h"
 #include "fake-pid1.h"
+#include "feature-level.h"
 #include "journal.h"
+#include "message.h"
 
 static FakePid1 *pid1;
 
@@ -680,9 +682,53 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
         loop_until(report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_null(report_of("job.service")->outcome);
         assert_false(report_of("web.service")->drift);
-        agent_goodbye(w.agent, agent_is_stopping(w.agent));
+        agent_goodbye(w.agent, agent_is_stopping(w.agent), FEATURE_GOODBYE_RUNNING);
         assert_int_equal(w.goodbye->goodbye->why, ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN);
         assert_false(w.goodbye->goodbye->stopping); // none does now
+        assert_int_equal(w.goodbye->goodbye->n_running, 0);
+}
+
+static void count(void *userdata) {
+        ++*(unsigned *) userdata;
+}
+
+// A leader that does not understand what it is told would start it elsewhere: it is told nothing.
+static void a_goodbye_names_what_may_still_run(void **state) {
+        const Argosy__ToVoter__Goodbye *goodbye;
+        unsigned looked = 0;
+
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                              {.name = "late.service", .content = web2, .revision = 6, .start = 6}},
+                    2);
+        loop_until(answered("web.service", 5) && answered("late.service", 6));
+        pid1_shut_down(pid1);
+        loop_until(w.stopping && w.goodbye);
+        pid1_stop(pid1, "web.service");
+        agent_look_before_goodbye(w.agent, count, &looked);
+        loop_until(looked == 1);
+        agent_goodbye(w.agent, true, FEATURE_BASE);
+        assert_true(w.goodbye->goodbye->stopping); // the first one was the last one
+
+        agent_goodbye(w.agent, true, FEATURE_GOODBYE_RUNNING);
+        goodbye = w.goodbye->goodbye;
+        assert_false(goodbye->stopping);
+        assert_int_equal(goodbye->n_running, 1);
+        assert_false(goodbye->running[0]->all);
+        assert_int_equal(goodbye->running[0]->n_units, 1);
+        assert_string_equal(goodbye->running[0]->units[0], "late.service");
+}
+
+// It has not heard it from us, and Attach alone would bring new units here.
+static void the_next_leader_is_told_of_the_shutdown_too(void **state) {
+        meet_leader(NULL, 0);
+        pid1_shut_down(pid1);
+        loop_until(w.stopping && w.goodbye);
+        message_free(w.goodbye);
+        w.goodbye = NULL;
+        agent_on_leader(w.agent, 2, 8);
+        loop_until(w.goodbye);
+        assert_true(w.goodbye->goodbye->stopping);
 }
 
 static void a_lost_connection_to_systemd_is_looked_over(void **state) {
@@ -1158,6 +1204,8 @@ int main(void) {
                 WORLD_TEST(a_file_that_somebody_removed_is_written_again_when_it_is_needed),
                 WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
+                WORLD_TEST(a_goodbye_names_what_may_still_run),
+                WORLD_TEST(the_next_leader_is_told_of_the_shutdown_too),
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
                 WORLD_TEST(looking_at_a_unit_again_writes_nothing),
                 WORLD_TEST(a_stop_overtakes_a_start),

@@ -251,6 +251,34 @@ static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state)
         assert_int_not_equal(node_of("x.service"), node);
 }
 
+// Only that waits, as for a host that died: what is not named begins elsewhere at once.
+static void what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease(void **state) {
+        uint32_t h = start_away(SERVICE), node = node_of("x.service");
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
+                                          *list = &running;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        char *names[] = {"x.service", "nobody.service"};
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        running.node = node;
+        running.units = names;
+        running.n_units = ELEMENTSOF(names);
+        goodbye.running = &list;
+        goodbye.n_running = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        m.goodbye = &goodbye;
+        rig_host(&g, h)->up = false;
+        leader_on_message(g.leader, h, &m);
+        rig_settle(&g);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_int_not_equal(node_of("x.service"), node);
+        assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
 static void what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same(void **state) {
         uint32_t h = start_away(FENCED), node = node_of("x.service");
 
@@ -293,6 +321,7 @@ int main(void) {
                 RIG_TEST(a_fenced_unit_starts_elsewhere_when_it_has_certainly_stopped),
                 RIG_TEST(no_order_shortens_the_fence),
                 RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),
+                RIG_TEST(what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease),
                 RIG_TEST(what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same),
                 RIG_TEST(what_waits_for_the_fence_still_begins_when_its_record_changes_meanwhile),
         };

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a host takes its leave of the leader.
+//
+//   systemd is stopping -> Goodbye {stopping}: nothing new is to come here; said again to each next leader
+//   SIGTERM of argosyd  -> systemd is asked what has ended -> Goodbye {running}: the host counts as lost at
+//                          once, and what is not named begins elsewhere without waiting for its lease
+//
+// Our units are ordered after argosy.target, so by the time of SIGTERM systemd has stopped them, but for those
+// without DefaultDependencies=, and those of managers of users and containers, which end when they do. These
+// are named, and wait as for a host of which nothing is heard. A signal may be late in telling of an end,
+// hence the question; without an answer in time, what has not been seen to end is named.
+//
+// A leader that does not understand the names would let everything begin: it is told nothing, and waits for
+// the lease of a host that seems to have died.
+
+#include "agent-private.h"
+#include "feature-level.h"
+#include "log.h"
+
+enum { GOODBYE_UNITS_MAX = 1000 }; // named one by one, per node
+
+static void say(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+
+        if (a->leader == 0)
+                return;
+        agent_report_drain(a); // what is known goes first
+        message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        message.goodbye = goodbye;
+        (void) a->ops.send(&message, a->userdata);
+}
+
+void agent_say_stopping(Agent *a) {
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        goodbye.stopping = true;
+        say(a, &goodbye);
+}
+
+// ---- what may still run
+
+static bool may_run(const AgentUnit *u) {
+        const UnitRuntime *rt = &u->watch.runtime;
+
+        return u->has_held && rt->loaded && rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+               rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+}
+
+// False: nothing does. The names are borrowed; `units` is to be freed.
+static bool fill_running(AgentNode *node, Argosy__ToVoter__Goodbye__Running *ret) {
+        size_t n = 0;
+
+        argosy__to_voter__goodbye__running__init(ret);
+        ret->node = node->number;
+        agent_foreach_unit(u, node) n += may_run(u);
+        ret->units = n <= GOODBYE_UNITS_MAX ? calloc(n + 1, sizeof(*ret->units)) : NULL;
+        ret->all = !ret->units;
+        if (!ret->all)
+                agent_foreach_unit(u, node) if (may_run(u)) ret->units[ret->n_units++] = (char *) u->name;
+        return n > 0;
+}
+
+static void say_goodbye(Agent *a, uint32_t leader_level) {
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye__Running *rows = calloc(a->n_nodes + 1, sizeof(*rows));
+        Argosy__ToVoter__Goodbye__Running **list = calloc(a->n_nodes + 1, sizeof(*list));
+        size_t n = 0;
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        goodbye.running = list;
+        if (rows && list)
+                agent_foreach_node (node, a) {
+                        list[goodbye.n_running] = &rows[n];
+                        goodbye.n_running += fill_running(node, &rows[n]);
+                        n++;
+                }
+        if (!rows || !list || (goodbye.n_running > 0 && leader_level < FEATURE_GOODBYE_RUNNING))
+                agent_attach(a); // takes the first Goodbye back: from now on only the lease counts
+        else
+                say(a, &goodbye);
+        for (size_t i = 0; rows && i < n; i++)
+                free(rows[i].units);
+        free(rows);
+        free(list);
+}
+
+void agent_goodbye(Agent *a, bool shutdown, uint32_t leader_level) {
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
+        if (shutdown)
+                say_goodbye(a, leader_level);
+        else
+                say(a, &goodbye);
+}
+
+// ---- the look before
+
+void agent_look_before_goodbye(Agent *a, void (*done)(void *userdata), void *userdata) {
+        a->looked = done;
+        a->looked_data = userdata;
+        a->looking = a->system && systemd_manager_is_synced(a->system->systemd);
+        if (a->looking)
+                systemd_manager_look_again(a->system->systemd);
+        drain_mark(&a->drain);
+}
+
+void agent_goodbye_on_looked(AgentNode *node) {
+        if (node == node->agent->system)
+                node->agent->looking = false;
+        drain_mark(&node->agent->drain);
+}
+
+// After what the look has changed was reported.
+void agent_goodbye_drain(Agent *a) {
+        void (*looked)(void *userdata) = a->looked;
+
+        if (!looked || a->looking)
+                return;
+        a->looked = NULL;
+        looked(a->looked_data);
+}

@@ -13,7 +13,10 @@ typedef struct LocalApi LocalApi;
 typedef struct ApiCall ApiCall; // one request of one client, until its final response or its end
 
 enum {
-        API_CLIENTS_MAX = 256, // connections; more are closed at once
+        // Connections, and those of one user. Beyond either, the one that has been idle for longest goes for
+        // a new one; if none is idle (each waits for an answer), the new one is told so and closed.
+        API_CLIENTS_MAX = 256,
+        API_CLIENTS_PER_USER = 64,
         API_CALLS_MAX = 64,    // unanswered requests per connection; more are answered with EBUSY
         // Bytes a client may leave unread; beyond it it is cut off. More than any question is answered with at
         // once: whoever prints what it gets reads no faster than its own reader.

@@ -24,9 +24,10 @@
 typedef struct Client {
         LocalApi *api;
         Stream *stream;
-        ListNode link;
+        ListNode link; // in LocalApi.clients
         ListNode calls;
         size_t n_calls;
+        bool leaving; // made room for another one
 } Client;
 
 struct ApiCall {
@@ -40,16 +41,22 @@ struct LocalApi {
         const LocalApiOps *ops;
         void *userdata;
         Listener *listener;
-        ListNode clients;
+        ListNode clients; // who asked or was answered last stands at the end
         size_t n_clients;
         bool closing, listener_closed;
         void (*closed)(void *userdata);
         void *closed_data;
 };
 
+static void touch(Client *c) {
+        list_unlink(&c->link);
+        list_append(&c->api->clients, &c->link);
+}
+
 static void call_free(ApiCall *call) {
         list_unlink(&call->link);
         call->client->n_calls--;
+        touch(call->client);
         free(call);
 }
 
@@ -156,6 +163,7 @@ static int on_request(Client *c, const Argosy__Request *request) {
         call->id = request->id;
         list_append(&c->calls, &call->link);
         c->n_calls++;
+        touch(c);
         a->ops->request(call, request, a->userdata);
         return 0;
 }
@@ -194,14 +202,60 @@ static void on_closed(Stream *s, int error, void *userdata) {
 
 static const StreamOps client_ops = {.frame = on_frame, .closed = on_closed};
 
+static void on_turned_away(Stream *s, int error, void *userdata) {
+}
+static const StreamOps turned_away_ops = {.closed = on_turned_away};
+
+// Whether there is room for another client of that user, perhaps because the longest idle one went. Clients
+// that are closing do not count: they are gone with the next turn.
+static bool make_room(LocalApi *a, uid_t uid) {
+        Client *idlest = NULL, *idlest_of_user = NULL;
+        size_t n = 0, n_of_user = 0;
+
+        list_foreach (i, &a->clients) {
+                Client *c = CONTAINER_OF(i, Client, link);
+                bool of_user = stream_peer(c->stream)->uid == uid;
+
+                if (c->leaving)
+                        continue;
+                n++;
+                n_of_user += of_user;
+                if (c->n_calls > 0)
+                        continue;
+                idlest = idlest ?: c;
+                if (of_user && !idlest_of_user)
+                        idlest_of_user = c;
+        }
+        if (n_of_user < API_CLIENTS_PER_USER && n < API_CLIENTS_MAX)
+                return true;
+        if (n_of_user >= API_CLIENTS_PER_USER)
+                idlest = idlest_of_user;
+        if (!idlest)
+                return false;
+        idlest->leaving = true;
+        stream_close(idlest->stream, -EBUSY, false);
+        return true;
+}
+
+static void turn_away(Stream *s) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+
+        response.final = true;
+        response.status = EBUSY;
+        response.message = "too many requests of this user are under way";
+        (void) stream_send(s, &response.base);
+        stream_close(s, -EBUSY, true);
+}
+
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
         LocalApi *a = userdata;
         Client *c = NULL;
 
-        if (a->n_clients < API_CLIENTS_MAX)
+        if (make_room(a, stream_peer(s)->uid))
                 c = calloc(1, sizeof(*c));
         if (!c) {
-                stream_close(s, -EBUSY, false);
+                stream_set_owner(s, &turned_away_ops, NULL);
+                turn_away(s);
                 return;
         }
         c->api = a;

@@ -70,6 +70,9 @@ static void on_accepted(Listener *l, Stream *s, void *userdata) {
 }
 
 static void on_refused(Listener *l, const StreamPeer *peer, const char *why, void *userdata) {
+        Daemon *d = userdata;
+
+        heap_keeper_note(&d->heap, HEAP_CONNECTION);
         if (peer)
                 log_info("A connection from %s was refused: %s", peer->address, why);
         else
@@ -180,6 +183,8 @@ static void on_to_leader(uint32_t host, const Argosy__ToVoter *m, void *userdata
 static void on_host_link(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata) {
         Daemon *d = userdata;
 
+        if (!hello)
+                heap_keeper_note(&d->heap, HEAP_CONNECTION);
         if (d->leader)
                 leader_on_host_link(d->leader, host, hello);
 }

@@ -18,6 +18,7 @@
 
 enum {
         HEAP_RELEASE_AFTER = 256,         // things that are gone
+        HEAP_CONNECTION = 16,             // of which a TLS connection, with some 25 KiB, counts as so many
         HEAP_RELEASE_DELAY_MS = 2 * 1000, // with what others needed meanwhile
 };
 

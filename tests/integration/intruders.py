@@ -121,6 +121,29 @@ def test_garbage_on_the_local_socket(c: Cluster):
     assert_well(c, before)
 
 
+def test_idle_clients_do_not_keep_others_out(c: Cluster):
+    n1 = c.node("n1")
+    with intruder([], b"", 900, local_socket(n1), 60), intruder([], b"", 300, local_socket(n1), 60):
+        for _ in range(3):
+            c.ctl("list-nodes", on=n1)
+        c.start("meanwhile", on=n1)
+
+
+def private_kib(node):
+    """What argosyd has for itself."""
+    with open(f"/proc/{node.argosyd_pid_outside()}/smaps_rollup", encoding="utf-8") as rollup:
+        return next(int(line.split()[1]) for line in rollup if line.startswith("Private_Dirty"))
+
+
+def test_memory_of_half_open_connections_is_given_back(c: Cluster):
+    n1 = c.node("n1")
+    before = private_kib(n1)
+    with intruder(c.bed.from_network([]), b"\x16\x03\x01\x02\x00\x01", 900, "10.77.0.1", 60) as client:
+        most = eventually(lambda: private_kib(n1) > before + 4096 and private_kib(n1), what="they cost something")
+        assert closed(client) == 900
+    eventually(lambda: private_kib(n1) < before + (most - before) / 4, what=f"less than a quarter of {most} - {before} KiB stays")
+
+
 def test_only_root_and_its_group_may_use_the_socket(c: Cluster):
     n1 = c.node("n1")
     said = n1.exec(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "argosyctl", "list-nodes"])

@@ -102,14 +102,18 @@ static int end(void **state) {
         while (!(condition)) \
         uv_run(&w.loop, UV_RUN_ONCE)
 
-static void ask(size_t i, uint64_t id) {
+static void ask_on(Stream *s, uint64_t id) {
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
 
         q.id = id;
         q.what_case = ARGOSY__REQUEST__WHAT_VERSION;
         q.version = &version;
-        assert_int_equal(stream_send(w.peers[i].stream, &q.base), 0);
+        assert_int_equal(stream_send(s, &q.base), 0);
+}
+
+static void ask(size_t i, uint64_t id) {
+        ask_on(w.peers[i].stream, id);
 }
 
 static void cancel(size_t i, uint64_t id) {
@@ -239,6 +243,64 @@ static void an_answer_that_no_frame_holds_becomes_a_reason(void **state) {
         assert_int_equal(w.peers[0].last_status, E2BIG);
 }
 
+// ---- many clients of one user
+
+static struct Peer many[2 * API_CLIENTS_PER_USER];
+
+static void dial_many(size_t from, size_t n) {
+        for (size_t i = from; i < from + n; i++) {
+                many[i] = (struct Peer){};
+                assert_int_equal(stream_dial_unix(&w.loop, w.path, &peer_ops, &many[i], &many[i].stream), 0);
+                stream_set_frames(many[i].stream, FRAME_MAX_LOCAL);
+                ask_on(many[i].stream, 1); // answered: it has been accepted
+                RUN_UNTIL(many[i].answers == 1 || many[i].closed);
+        }
+}
+
+static void hang_up(size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (!many[i].closed)
+                        stream_close(many[i].stream, 0, false);
+        for (size_t i = 0; i < n; i++)
+                RUN_UNTIL(many[i].closed);
+}
+
+static void the_longest_idle_client_of_a_user_goes_for_a_new_one(void **state) {
+        w.answer_at_once = true;
+        ask(0, 1);
+        RUN_UNTIL(w.peers[0].answers == 1);
+        ask(1, 1);
+        RUN_UNTIL(w.peers[1].answers == 1);
+        dial_many(0, API_CLIENTS_PER_USER - CLIENTS);
+        assert_false(w.peers[0].closed || w.peers[1].closed);
+        ask(0, 2); // no longer the longest idle one
+        RUN_UNTIL(w.peers[0].answers == 2);
+        dial_many(API_CLIENTS_PER_USER - CLIENTS, 1);
+        RUN_UNTIL(w.peers[1].closed);
+        assert_int_equal(many[API_CLIENTS_PER_USER - CLIENTS].answers, 1);
+        assert_false(w.peers[0].closed);
+        hang_up(API_CLIENTS_PER_USER - CLIENTS + 1);
+}
+
+static void who_waits_for_an_answer_is_not_put_out(void **state) {
+        ask(0, 1);
+        ask(1, 1);
+        RUN_UNTIL(w.n_calls == CLIENTS);
+        for (size_t i = 0; i < API_CLIENTS_PER_USER - CLIENTS; i++) {
+                many[i] = (struct Peer){};
+                assert_int_equal(stream_dial_unix(&w.loop, w.path, &peer_ops, &many[i], &many[i].stream), 0);
+                stream_set_frames(many[i].stream, FRAME_MAX_LOCAL);
+                ask_on(many[i].stream, 1);
+                RUN_UNTIL(w.n_calls == CLIENTS + i + 1);
+        }
+        dial_many(API_CLIENTS_PER_USER, 1);
+        assert_int_equal(many[API_CLIENTS_PER_USER].last_status, EBUSY);
+        assert_int_equal(many[API_CLIENTS_PER_USER].last_id, 0);
+        assert_int_equal(w.n_cancelled, 0);
+        RUN_UNTIL(many[API_CLIENTS_PER_USER].closed);
+        hang_up(API_CLIENTS_PER_USER - CLIENTS);
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
@@ -253,6 +315,8 @@ int main(void) {
                 CASE(an_answer_in_many_pieces_arrives_whole),
                 CASE(a_client_that_does_not_read_is_cut_off),
                 CASE(an_answer_that_no_frame_holds_becomes_a_reason),
+                CASE(the_longest_idle_client_of_a_user_goes_for_a_new_one),
+                CASE(who_waits_for_an_answer_is_not_put_out),
         };
 
         log_set_level(-1);

@@ -299,6 +299,11 @@ FAULTS = [
           "",
           "daemon/last-words: everybody_who_waits_hears_why"),
 
+    Fault("busy-client-put-out", "src/api/local-api.c",
+          "if (c->n_calls > 0)",
+          "if (false)",
+          "api/local-api: who_waits_for_an_answer_is_not_put_out"),
+
     # ---- mesh: whom to believe
     Fault("older-leader-believed", "src/mesh/decide.c",
           "if (claims[i].leading && claims[i].term >= *newest_term) {",

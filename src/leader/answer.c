@@ -181,6 +181,21 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
         return admits;
 }
 
+// A node that a global unit leaves out although it might have it.
+static int add_left_out_row(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
+                            const Argosy__HostRecord *host, const Node *node, size_t *n) {
+        Argosy__Response__UnitRow *row;
+        char why[512];
+
+        if ((u && site_find(u, node)) || !unit_left_out(l, u, e, node, why, sizeof(why)))
+                return 0;
+        if (add_row(l, units, e->record->name, e, NULL, host, node->number) < 0)
+                return -ENOMEM;
+        (*n)++;
+        row = units->rows[units->n_rows - 1];
+        return fill_states(row, "-", "inactive", "dead") < 0 ? -ENOMEM : field_set(&row->error, why);
+}
+
 static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const UnitEntry *e, const Unit *u,
                               size_t *n) {
         size_t n_hosts;
@@ -191,6 +206,8 @@ static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const U
                         uint32_t number = hosts[i].record->nodes[k]->node;
                         const Node *node = node_find(l, number);
 
+                        if (node && add_left_out_row(l, units, e, u, hosts[i].record, node, n) < 0)
+                                return -ENOMEM;
                         if ((u && node && site_find(u, node)) ||
                             !wants_global(l, u, e, hosts[i].record, hosts[i].record->nodes[k]->manager,
                                           node))

@@ -189,7 +189,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         return say_later(t, r);
 }
 
-// A global unit leaves this node out, because the name belongs to somebody else there.
+// A global unit leaves this node out: the name belongs to somebody else there, or it conflicts with one.
 static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, const char *why) {
         _cleanup_response_ Argosy__Response *r = status_new(l, e->record->name, n, why);
         Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
@@ -257,7 +257,8 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
 
         map_foreach (slot, &l->nodes) {
                 Node *node = slot->value;
-                const char *why = e && e->record->global && u ? unit_exclusion(u, node->number) : NULL;
+                char left_out[512];
+                const char *why = unit_left_out(l, u, e, node, left_out, sizeof(left_out)) ? left_out : NULL;
 
                 bool silent = !e && home_is_silent(l, name, e, node) && is_remembered(l, u, name, node);
 

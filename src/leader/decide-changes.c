@@ -144,9 +144,40 @@ static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response *resp
                         (void) tombstones_fill(l, response->change->units[i], verb, home_is_silent);
 }
 
+// Global units that leave nodes to this one from now on.
+static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *result) {
+        const Unit *u = unit_find(l, result->name), *first = NULL;
+        size_t n = 0;
+
+        if (!u || !list_is_linked(&u->global) || !placer_may_conflict(l, u) || *result->message)
+                return;
+        list_foreach (i, &l->globals) {
+                const Unit *o = CONTAINER_OF(i, Unit, global);
+
+                if (o == u || strcmp(o->name, u->name) < 0 || !placer_conflict_between(l, u, o))
+                        continue;
+                first = first ?: o;
+                n++;
+        }
+        if (n > 1)
+                (void) field_printf(&result->message, "%s and %zu more units give way to it (Conflicts=)",
+                                    first->name, n - 1);
+        else if (n)
+                (void) field_printf(&result->message, "%s gives way to it (Conflicts=)", first->name);
+}
+
+static void name_who_gives_way(Leader *l, Argosy__Verb verb, Argosy__Response *response) {
+        if (verb != ARGOSY__VERB__VERB_START && verb != ARGOSY__VERB__VERB_LOAD)
+                return;
+        for (size_t i = 0; i < response->change->n_units; i++)
+                if (response->change->units[i]->status == 0)
+                        warn_of_those_who_give_way(l, response->change->units[i]);
+}
+
 static void complete(Leader *l, Ticket *t, Argosy__Response *response) {
         change_complete(l->state, response, node_name, l);
         name_the_silent(l, t->request->change->verb, response);
+        name_who_gives_way(l, t->request->change->verb, response);
 }
 
 static void on_change_committed(Leader *l, Ticket *t) {

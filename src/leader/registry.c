@@ -454,6 +454,46 @@ bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const No
         return admits;
 }
 
+// One that is placed there, or a global one whose name sorts first.
+static const char *who_has_the_node(const Leader *l, const Unit *u, const Node *n) {
+        list_foreach (i, &n->placed) {
+                const Unit *o = CONTAINER_OF(i, Unit, placed);
+
+                if (placer_conflict_between(l, u, o))
+                        return o->name;
+        }
+        list_foreach (i, &l->globals) {
+                const Unit *o = CONTAINER_OF(i, Unit, global);
+
+                if (o != u && strcmp(o->name, u->name) < 0 && placer_conflict_between(l, u, o) &&
+                    unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
+                        return o->name;
+        }
+        return NULL;
+}
+
+LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, char *ret_why,
+                      size_t size) {
+        const char *refusal = u ? unit_exclusion(u, n->number) : NULL, *other = NULL;
+        UnitOptions *options;
+        bool admits;
+
+        if (!u || !e || !e->record->global || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE ||
+            n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || (!refusal && !placer_may_conflict(l, u)))
+                return LEFT_OUT_NOT;
+        if (unit_options_of(e, &options) < 0)
+                return LEFT_OUT_NOT;
+        admits = node_admits(l, n, options);
+        unit_options_unref(options);
+        if (!admits || (!refusal && !(other = who_has_the_node(l, u, n))))
+                return LEFT_OUT_NOT;
+        if (refusal)
+                snprintf(ret_why, size, "%s", refusal);
+        else
+                snprintf(ret_why, size, "it gives way to %s, with which it conflicts", other);
+        return refusal ? LEFT_OUT_REFUSED : LEFT_OUT_GAVE_WAY;
+}
+
 static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {
         return host_is_lost(u->node->host) &&
                !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node));

@@ -132,6 +132,19 @@ static WaitVerdict judge_lost(Argosy__Verb verb, const WaitSite *s) {
         return s->silent ? silent() : s->fenced ? pending() : success("");
 }
 
+// What it was asked to be is so, but for nodes that leave it out. That it gives way is as it is to be, as long
+// as it runs somewhere.
+static WaitVerdict judge_left_out(Argosy__Verb verb, const WaitView *v, bool any) {
+        if (verb == ARGOSY__VERB__VERB_STOP || (!v->n_refused && !v->n_gave_way))
+                return success("");
+        return (WaitVerdict){.done = true,
+                             .status = v->n_refused ? EPERM : any ? 0 : ENOSPC,
+                             .message = v->n_refused ? "some nodes refuse it"
+                                        : any        ? "it gives way on some nodes"
+                                                     : "it gives way on every node",
+                             .left_out = true};
+}
+
 // Every node that is to have the unit must have got there; one that failed ends the wait.
 static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         WaitVerdict result = success("");
@@ -154,8 +167,12 @@ static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitVie
         }
         if (waits)
                 return pending();
+        if (!any && v->record->global && v->hosts_unheard && !result.silent)
+                return pending();
+        if (v->record->global && (v->n_refused || v->n_gave_way) && !result.silent)
+                return judge_left_out(verb, v, any);
         if (!any && v->record->global && !result.silent)
-                return v->hosts_unheard ? pending() : success("no node matches at present");
+                return success("no node matches at present");
         return any || result.silent ? result : pending();
 }
 

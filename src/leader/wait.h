@@ -38,6 +38,8 @@ typedef struct WaitView {
         size_t n_sites;
         bool stranded;      // placed on a lost host, and no other node takes it
         bool untried;       // it has no node or a lost one, and the next batch may find it another
+        size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name
+        size_t n_gave_way;  // and those where it gives way to another one
         bool hosts_unheard; // some host within its lease has not yet told this leader what it holds
 } WaitView;
 
@@ -48,6 +50,7 @@ typedef struct WaitVerdict {
         const char *node;    // the node that the reason is about; NULL: none
         bool blocked;        // it waits for another unit: the caller knows for which
         bool unplaced;       // no node takes it at the moment: the caller knows why
+        bool left_out;       // nodes do not have it that might: the caller knows which, and why
         bool silent;         // it may still run on nodes that are not heard: the caller knows on which
 } WaitVerdict;
 

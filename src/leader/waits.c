@@ -126,6 +126,33 @@ static void add_unheard(View *v) {
         }
 }
 
+static void count_left_out(const Leader *l, const Unit *u, const UnitEntry *e, WaitView *v) {
+        char why[REASON_MAX];
+
+        if (!e || !e->record->global || (!u->exclusions && !placer_may_conflict(l, u)))
+                return;
+        map_foreach (slot, &l->nodes) {
+                LeftOut left = unit_left_out(l, u, e, slot->value, why, sizeof(why));
+
+                v->n_refused += left == LEFT_OUT_REFUSED;
+                v->n_gave_way += left == LEFT_OUT_GAVE_WAY;
+        }
+}
+
+static int name_left_out(const Leader *l, const Unit *u, const UnitEntry *e,
+                         Argosy__Response__UnitResult *result) {
+        char why[REASON_MAX];
+
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (unit_left_out(l, u, e, n, why, sizeof(why)) &&
+                    FIELD_APPEND(result->refusals, result->n_refusals, refusal_new(n->name, why)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 // `due_us`: when time alone may change the verdict; 0: never.
 static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, const Unit *u,
                          uint64_t *due_us) {
@@ -143,14 +170,17 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                 add_unheard(&nodes);
         if (nodes.failed)
                 verdict = (WaitVerdict){.message = ""};
-        else
-                verdict = wait_judge(verb, revision,
-                                     &(WaitView){.record = e ? e->record : NULL,
-                                                 .sites = nodes.sites,
-                                                 .n_sites = nodes.n,
-                                                 .stranded = stranded,
-                                                 .untried = list_is_linked(&u->untried),
-                                                 .hosts_unheard = l->n_unheard > 0});
+        else {
+                WaitView v = {.record = e ? e->record : NULL,
+                              .sites = nodes.sites,
+                              .n_sites = nodes.n,
+                              .stranded = stranded,
+                              .untried = list_is_linked(&u->untried),
+                              .hosts_unheard = l->n_unheard > 0};
+
+                count_left_out(l, u, e, &v);
+                verdict = wait_judge(verb, revision, &v);
+        }
         *due_us = nodes.until_us;
         free(nodes.sites);
         return verdict;
@@ -188,6 +218,8 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->blocked)
                 say_what_it_waits_for(l, u, result);
+        if (v->left_out && e)
+                (void) name_left_out(l, u, e, result);
         if (v->silent)
                 say_where_it_may_run(l, result, item->wait->verb);
         if (v->unplaced && e && failing_why(l, u, e, reason, sizeof(reason)))

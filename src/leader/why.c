@@ -202,14 +202,31 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
         tell(t, l, r);
 }
 
+// A node that it leaves out although it might have it.
+static void why_left_out(const Teller *t, Leader *l, const UnitEntry *e, const Node *n, const char *why) {
+        Argosy__Response *r = why_new(e, n->name, why);
+        Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
+
+        if (row && (field_set(&row->load, "-") < 0 || field_set(&row->active, "inactive") < 0 ||
+                    field_set(&row->sub, "dead") < 0)) {
+                message_free(r);
+                r = NULL;
+        }
+        tell(t, l, r);
+}
+
 // Every node that is to have a global unit, and for the others why not.
 static void why_global(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
         size_t n = 0;
+        char why[REASON_SIZE];
 
         map_foreach (slot, &l->nodes) {
-                if (!unit_wanted_on(l, u, e, slot->value))
+                if (unit_wanted_on(l, u, e, slot->value))
+                        why_on_node(t, l, e, u, slot->value);
+                else if (unit_left_out(l, u, e, slot->value, why, sizeof(why)))
+                        why_left_out(t, l, e, slot->value, why);
+                else
                         continue;
-                why_on_node(t, l, e, u, slot->value);
                 n++;
         }
         if (!n)

@@ -45,8 +45,12 @@ def test_a_running_unit_of_somebody_else_is_left_alone(c: Cluster):
 def test_a_global_unit_leaves_out_the_node_where_its_name_is_taken(c: Cluster):
     c.node("n2").write("/etc/systemd/system/agent.service", SLEEPER)
     c.submit("agent.service", SLEEPER + "[X-Argosy]\nGlobal=yes\n")
-    c.ctl_result("start --timeout=60s agent")
+    foreign = "/etc/systemd/system/agent.service"
+    c.ctl_fails("start agent", saying=["n2", foreign])
     eventually(lambda: sorted(c.active("agent")["agent.service"]) == ["n1", "n3"])
+    [left_out] = [row for row in c.rows("agent") if row["node"] == "n2"]
+    assert (left_out["load"], left_out["active"]) == ("-", "inactive") and foreign in left_out["error"], left_out
+    assert foreign in c.ctl_result("why agent").out
     assert not c.node("n2").exec(["test", "-e", f"{UNIT_DIR}/agent.service"]).status == 0
     eventually(lambda: "/etc/systemd/system/agent.service" in c.ctl_result("status agent").out)
     c.node("n2").run("rm /etc/systemd/system/agent.service")

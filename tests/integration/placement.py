@@ -125,4 +125,15 @@ def test_a_global_unit_gives_way_to_those_it_conflicts_with(c: Cluster):
     eventually(lambda: len(c.spread("all")) == 3)
 
 
+def test_of_two_global_units_that_conflict_one_is_told_why_it_does_not_run(c: Cluster):
+    c.start("second.service", options("Global=yes", "Conflicts=first.service"))
+    c.submit("first.service", options("Global=yes"))
+    assert "second.service gives way to it" in c.ctl_result("start first").err
+    eventually(lambda: len(c.spread("first")) == 3 and not c.spread("second"))
+    words = "it gives way to first.service, with which it conflicts"
+    c.ctl_fails("start second", saying=words)
+    assert c.ctl_result("why second").out.count(words) == 3
+    assert len(c.spread("first")) == 3
+
+
 main(conf=QUICK)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Conflicts= and units that run on every node.
+#include <errno.h>
+
+#include "leader-asks.h"
 #include "leader-rig.h"
 #include "test.h"
 
@@ -103,6 +106,93 @@ static void the_next_leader_sees_it_the_same_way(void **state) {
         assert_int_equal(rig_unit_on(&g, 2, "all.service")->starts, 1);
 }
 
+// ------------------------------------------------------------------------------------------------ words
+
+// What whoever starts the unit and waits for it is told.
+static const Argosy__Response__UnitResult *start_and_wait(const char *name, const char *content) {
+        const Argosy__Response__UnitResult *change = rig_change(&g, START, name, content);
+        RigAnswer *wait;
+
+        assert_int_equal(change->status, 0);
+        wait = rig_wait(&g, START, name, change->revision);
+        assert_int_equal(rig_last(wait)->progress->n_done, 1);
+        return rig_last(wait)->progress->done[0];
+}
+
+static const char *reason_on(const char *name, const char *node) {
+        Argosy__Request__Why q = ARGOSY__REQUEST__WHY__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        const RigAnswer *a;
+
+        q.names = (char **) &name;
+        q.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_WHY;
+        request.why = &q;
+        a = rig_ask(&g, &request);
+        for (size_t i = 0; i + 1 < a->n; i++)
+                if (strcmp(a->responses[i]->status_reply->row->node, node) == 0)
+                        return a->responses[i]->status_reply->why;
+        return NULL;
+}
+
+#define GIVES_WAY_TO(other) "it gives way to " other ", with which it conflicts"
+
+static void a_node_that_is_left_to_another_one_is_named(void **state) {
+        const Argosy__Response__UnitResult *u;
+
+        rig_change(&g, START, "db.service", SERVICE);
+        u = start_and_wait("all.service", GLOBAL "Conflicts=db*\n");
+        assert_int_equal(u->status, 0); // it is as it is to be
+        assert_string_equal(u->message, "it gives way on some nodes");
+        assert_int_equal(u->n_refusals, 1);
+        assert_string_equal(u->refusals[0]->node, "n1");
+        assert_string_equal(u->refusals[0]->reason, GIVES_WAY_TO("db.service"));
+        assert_string_equal(reason_on("all.service", "n1"), GIVES_WAY_TO("db.service"));
+        assert_string_equal(reason_on("all.service", "n2"), "");
+        assert_string_equal(rig_list_units(&g), "all.service n1 - inactive dead\n"
+                                                "all.service n2 loaded active running\n"
+                                                "all.service n3 loaded active running\n"
+                                                "db.service n1 loaded active running\n");
+}
+
+static void a_global_unit_that_gives_way_everywhere_is_not_started(void **state) {
+        const Argosy__Response__UnitResult *u;
+
+        rig_change(&g, START, "a.service", GLOBAL);
+        u = start_and_wait("b.service", GLOBAL "Conflicts=a.service\n");
+        assert_int_equal(u->status, ENOSPC);
+        assert_int_equal(u->n_refusals, 3);
+        assert_string_equal(u->refusals[0]->reason, GIVES_WAY_TO("a.service"));
+        assert_string_equal(reason_on("b.service", "n3"), GIVES_WAY_TO("a.service"));
+}
+
+static void who_is_stopped_for_it_is_named(void **state) {
+        const Argosy__Response__UnitResult *u;
+
+        rig_change(&g, START, "b.service", GLOBAL "Conflicts=a.service\n");
+        u = rig_change(&g, START, "a.service", GLOBAL);
+        assert_int_equal(u->status, 0);
+        assert_string_equal(u->message, "b.service gives way to it (Conflicts=)");
+        assert_string_equal(where("b.service"), "");
+        assert_string_equal(rig_change(&g, START, "b.service", NULL)->message, "");
+}
+
+static void a_node_that_refuses_a_global_unit_fails_its_start(void **state) {
+        const Argosy__Response__UnitResult *u;
+
+        rig_host(&g, 2)->refuses = true;
+        u = start_and_wait("all.service", GLOBAL);
+        assert_string_equal(where("all.service"), "13");
+        assert_int_equal(u->status, EPERM);
+        assert_int_equal(u->n_refusals, 1);
+        assert_string_equal(u->refusals[0]->node, "n2");
+        assert_string_equal(u->refusals[0]->reason, "/etc/systemd/system has a unit of this name");
+        assert_string_equal(reason_on("all.service", "n2"), "/etc/systemd/system has a unit of this name");
+        assert_string_equal(rig_list_units(&g), "all.service n1 loaded active running\n"
+                                                "all.service n2 - inactive dead\n"
+                                                "all.service n3 loaded active running\n");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -111,6 +201,10 @@ int main(void) {
                 T(the_gap_moves_with_the_unit),
                 T(of_two_global_units_the_first_by_name_has_the_node),
                 T(the_next_leader_sees_it_the_same_way),
+                T(a_node_that_is_left_to_another_one_is_named),
+                T(a_global_unit_that_gives_way_everywhere_is_not_started),
+                T(who_is_stopped_for_it_is_named),
+                T(a_node_that_refuses_a_global_unit_fails_its_start),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

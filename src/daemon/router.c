@@ -190,14 +190,36 @@ static bool is_local(const Argosy__Request *q) {
         }
 }
 
+// What this host's agent can say of its own units, when nobody can ask the others.
+static bool is_read_of_units(const Argosy__Request *q) {
+        return q->what_case == ARGOSY__REQUEST__WHAT_STATUS ||
+               (q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL && !*q->journal->node);
+}
+
 static bool is_read(const Argosy__Request *q) {
         switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
+        case ARGOSY__REQUEST__WHAT_POOL_LIST:
         case ARGOSY__REQUEST__WHAT_LIST_UNITS:
         case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
         case ARGOSY__REQUEST__WHAT_LIST_NODES:
         case ARGOSY__REQUEST__WHAT_CAT:
         case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
         case ARGOSY__REQUEST__WHAT_WHY:
+                return true;
+        default:
+                return is_read_of_units(q);
+        }
+}
+
+// Those that are no reads, and change nothing either: they wait for others, or ask others.
+static bool is_question(const Argosy__Request *q) {
+        switch (q->what_case) {
+        case ARGOSY__REQUEST__WHAT_WAIT:
+        case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
+        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
+        case ARGOSY__REQUEST__WHAT_JOURNAL:
+        case ARGOSY__REQUEST__WHAT_TOP:
                 return true;
         default:
                 return false;
@@ -246,6 +268,19 @@ static void answer_local_units(Route *route) {
         route_respond(route, &response);
 }
 
+static void ask_agent(Route *route, AgentReply reply) {
+        int r;
+
+        route->place = ROUTE_LOCAL;
+        route->in_call = true;
+        r = agent_call(route->router->daemon->agent, 0, route->request, reply, route, &route->cancel);
+        route->in_call = false;
+        if (route->done)
+                route_free(route);
+        else if (r < 0)
+                route_fail(route, -r, "%s", strerror(-r));
+}
+
 static void answer_peers(Route *route) {
         const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
@@ -260,7 +295,6 @@ static void answer_peers(Route *route) {
 static void dispatch_local(Route *route) {
         Daemon *d = route->router->daemon;
         const Argosy__Request *q = route->request;
-        int r;
 
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_VERSION:
@@ -294,14 +328,7 @@ static void dispatch_local(Route *route) {
                         join_reset(d, "asked to leave by force", on_answer, route);
                 return;
         default:
-                route->place = ROUTE_LOCAL;
-                route->in_call = true;
-                r = agent_call(d->agent, 0, q, on_answer, route, &route->cancel);
-                route->in_call = false;
-                if (route->done)
-                        route_free(route);
-                else if (r < 0)
-                        route_fail(route, -r, "%s", strerror(-r));
+                ask_agent(route, on_answer);
         }
 }
 
@@ -375,6 +402,10 @@ static void on_stale_answer(const Argosy__Response *response, void *userdata) {
 static void answer_stale(Route *route) {
         Daemon *d = route->router->daemon;
 
+        if (is_read_of_units(route->request)) {
+                ask_agent(route, on_stale_answer);
+                return;
+        }
         if (d->leader) {
                 route->in_call = true;
                 leader_answer_stale(d->leader, route->request, on_stale_answer, route);
@@ -406,6 +437,11 @@ static void on_deadline(Route *route) {
 
         if (is_read(route->request)) {
                 answer_stale(route);
+                return;
+        }
+        if (is_question(route->request)) {
+                route_fail(route, ETIMEDOUT, "no leader can be reached for %.1f s",
+                           (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
                 return;
         }
         route_fail(route, ETIMEDOUT,

@@ -279,6 +279,23 @@ static void a_read_without_a_leader_is_answered_with_its_age(void **state) {
         w.daemon.leader = NULL;
 }
 
+static void without_a_leader_the_agent_answers_for_its_own_units(void **state) {
+        submit(ARGOSY__REQUEST__WHAT_STATUS);
+        turn();
+        assert_int_equal(w.local, 0); // a leader may come yet
+        w.now_us += 3 * USEC_PER_SEC;
+        while (w.answers == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.local, 1);
+        assert_int_equal(w.status, 0);
+        assert_true(w.no_leader);
+        submit(ARGOSY__REQUEST__WHAT_STATUS); // and nobody waits again for an election that does not come
+        turn();
+        while (w.answers == 1)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.local, 2);
+}
+
 static void a_cancelled_request_is_cancelled_where_it_is(void **state) {
         Route *route = submit(ARGOSY__REQUEST__WHAT_CHANGE);
 
@@ -375,6 +392,7 @@ int main(void) {
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(a_cancelled_request_is_cancelled_where_it_is),
+                CASE(without_a_leader_the_agent_answers_for_its_own_units),
                 CASE(local_requests_need_no_leader),
                 CASE(being_removed_answers_a_leave_whose_answer_was_lost),
                 CASE(leaving_asks_the_leader_to_remove_this_host),

@@ -304,6 +304,11 @@ FAULTS = [
           "if (false)",
           "api/local-api: who_waits_for_an_answer_is_not_put_out"),
 
+    Fault("own-units-not-known-without-a-leader", "src/daemon/router.c",
+          "if (is_read_of_units(route->request)) {",
+          "if (false) {",
+          "daemon/router: without_a_leader_the_agent_answers_for_its_own_units"),
+
     # ---- mesh: whom to believe
     Fault("older-leader-believed", "src/mesh/decide.c",
           "if (claims[i].leading && claims[i].term >= *newest_term) {",

@@ -114,7 +114,7 @@ def test_units_are_spread_over_the_nodes(c: Cluster):
 def test_one_failing_unit_holds_up_no_other(c: Cluster):
     c.submit("w@.service", SLEEPER)
     c.submit("broken.service", BROKEN)
-    failed = c.ctl_fails("start 'w@{1..3}' broken 'w@{4..6}'", saying=["broken.service", "failed"])
+    failed = c.ctl_fails("start 'w@{1..3}' broken 'w@{4..6}'", saying=["broken.service on n", "exit-code"])
     assert "w@" not in failed.err
     c.assert_once("w@*", 6)
     assert c.shown("broken") == "loaded failed failed"

@@ -56,6 +56,7 @@ typedef struct AgentOps {
         void (*attached)(bool attached, void *userdata);
         // The machine is shutting down; the leader was told. Once. May be NULL.
         void (*stopping)(void *userdata);
+        void (*resumed)(void *userdata); // that was cancelled. May be NULL
         // So many units came to rest in this turn of the loop: what was under way about them is freed. May be
         // NULL.
         void (*rested)(size_t n, void *userdata);

@@ -108,7 +108,9 @@ typedef struct SystemdOps {
         // called.
         void (*synced)(void *userdata);
         void (*disconnected)(const char *why, void *userdata); // once per loss; it reconnects by itself
-        void (*stopping)(void *userdata); // the machine (or user session) is shutting down; once
+        void (*stopping)(void *userdata); // the machine (or user session) is shutting down
+        // May be NULL. It is not, after all: somebody has cancelled that. What was stopped stays down.
+        void (*resumed)(void *userdata);
 } SystemdOps;
 
 // Of all managers on one loop, so that many that talk at once leave each other, and everybody else, their
@@ -148,7 +150,7 @@ int systemd_manager_take_socket(SystemdManager *m, int fd);
 bool systemd_manager_is_synced(const SystemdManager *m);
 // Asks for the state of all units anew; synced() follows, or disconnected().
 void systemd_manager_look_again(SystemdManager *m);
-// From the `stopping` callback on.
+// From the `stopping` callback on, until `resumed`.
 bool systemd_manager_is_stopping(const SystemdManager *m);
 
 // Both live until the unit is unwatched, or the manager is closed. The unit's state follows as unit_changed.

@@ -35,6 +35,7 @@
 
 enum {
         AGENT_GUARD_NEWS_US = 5 * 1000 * 1000, // what systemd may need to tell that a guard's units go down
+        AGENT_SHUTDOWN_NEWS_US = 2 * 1000 * 1000, // from the beginning of a shutdown until we hear of it
         AGENT_PLANS_PER_TURN =
                 512, // units planned in one turn of the loop, about 1 us each; all nodes together
         AGENT_FILES_PER_BATCH = 512,      // unit files written by one job of the pool, about 50 us each
@@ -76,6 +77,7 @@ typedef struct AgentNode {
         bool units_were_stopped;
         bool synced; // the manager's state was complete once
         bool stopping;
+        uint64_t stopping_since_us; // wall clock, as systemd stamps what happens to units
         uint64_t last_step;
         bool closing;
         unsigned n_open;   // connection, helpers and pool jobs that still use it

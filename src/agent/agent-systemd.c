@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "agent-private.h"
 #include "clock.h"
@@ -161,6 +162,12 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         step_given_up(u, text);
 }
 
+// Should the same start be wanted again, it is to be carried out again.
+static void undo_start(AgentUnit *u) {
+        u->held.target = ARGOSY__TARGET__TARGET_LOADED;
+        agent_unit_record(u);
+}
+
 static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error) {
         char text[AGENT_ERROR_MAX];
 
@@ -169,11 +176,8 @@ static void stop_ended(AgentUnit *u, SystemdJobResult result, const char *error)
                 return;
         }
         if (result == SYSTEMD_JOB_DONE) {
-                // It ended by our hand: should the same start be wanted again, it is to run again.
-                if (u->has_held && !u->held.pending && u->held.target == ARGOSY__TARGET__TARGET_LAUNCHED) {
-                        u->held.target = ARGOSY__TARGET__TARGET_LOADED;
-                        agent_unit_record(u);
-                }
+                if (u->has_held && !u->held.pending && u->held.target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                        undo_start(u); // it ended by our hand
                 agent_step_done(u, NULL);
                 return;
         }
@@ -390,6 +394,7 @@ static void on_stopping(void *userdata) {
         if (node->stopping)
                 return;
         node->stopping = true;
+        node->stopping_since_us = clock_wall_us() - AGENT_SHUTDOWN_NEWS_US;
         if (node != a->system) { // a user logs out, or a container ends: nobody else is concerned
                 log_info("Manager %s is ending.", node->manager);
                 return;
@@ -401,6 +406,53 @@ static void on_stopping(void *userdata) {
                 a->ops.stopping(a->userdata);
 }
 
+static bool is_down_or_goes_there(const UnitRuntime *rt) {
+        return rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
+               rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
+               rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING;
+}
+
+// Of a one-shot only what was cut short: one that came to its end meanwhile has an outcome.
+static bool was_stopped_by_the_shutdown(const AgentUnit *u) {
+        const AgentSpec *content = agent_unit_content(u);
+        const AgentHeld *h = &u->held;
+
+        return u->has_held && h->target == ARGOSY__TARGET__TARGET_LAUNCHED && !h->done && !h->failed &&
+               !(content && content->oneshot && !h->interrupted) &&
+               agent_unit_doing(u)->busy == PLAN_NOTHING && is_down_or_goes_there(&u->watch.runtime) &&
+               u->watch.runtime.since_us >= u->node->stopping_since_us;
+}
+
+// It ended by nobody's wish.
+static void start_again(AgentUnit *u) {
+        agent_unit_keep_order(u);
+        undo_start(u);
+        agent_unit_clear_error(u);
+}
+
+static void on_resumed(void *userdata) {
+        AgentNode *node = userdata;
+        Agent *a = node->agent;
+
+        if (!node->stopping)
+                return;
+        node->stopping = false;
+        agent_foreach_unit(u, node) {
+                if (was_stopped_by_the_shutdown(u))
+                        start_again(u);
+                agent_unit_mark(u);
+        }
+        if (node != a->system) {
+                log_info("Manager %s goes on after all.", node->manager);
+                return;
+        }
+        (void) unlink(node->shutdown_mark);
+        a->attach_wanted = true; // what the leader took from our Goodbye is not so
+        drain_mark(&a->drain);
+        if (a->ops.resumed)
+                a->ops.resumed(a->userdata);
+}
+
 const SystemdOps agent_systemd_ops = {
         .unit_changed = on_unit_changed,
         .unit_unloaded = on_unit_unloaded,
@@ -408,4 +460,5 @@ const SystemdOps agent_systemd_ops = {
         .synced = on_synced,
         .disconnected = on_disconnected,
         .stopping = on_stopping,
+        .resumed = on_resumed,
 };

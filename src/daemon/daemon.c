@@ -165,6 +165,10 @@ static void on_agent_stopping(void *userdata) {
         (void) hand_over(d);
 }
 
+static void on_agent_resumed(void *userdata) {
+        log_info("The shutdown was cancelled; units that it has stopped are started again.");
+}
+
 static void on_agent_rested(size_t n, void *userdata) {
         heap_keeper_note(&((Daemon *) userdata)->heap, n);
 }
@@ -175,6 +179,7 @@ static const AgentOps agent_ops = {
         .fatal = on_agent_fatal,
         .attached = on_agent_attached,
         .stopping = on_agent_stopping,
+        .resumed = on_agent_resumed,
         .rested = on_agent_rested,
 };
 

@@ -176,7 +176,7 @@ struct SystemdManager {
         unsigned sync_changes;   // that the listing found
         uint64_t sync_since_us;  // boot time: asked, or if just connected, the first answer
         sd_bus_message *listing; // a ListUnits reply that is being taken in
-        bool stopping, announce_stopping;
+        bool stopping, announce_stopping, announce_resumed;
         bool stopping_suspected; // a job for shutdown.target, and no answer yet
 
         uint64_t check_period_us, check_answer_us, check_due_ms;

@@ -72,6 +72,8 @@ static int on_job_removed(SystemdManager *m, sd_bus_message *message) {
 
         if (r >= 0)
                 manager_jobs_removed(m, id, unit, word);
+        if (r >= 0 && streq(unit, "shutdown.target"))
+                manager_ask_stopping(m); // cancelled, or reached
         return r;
 }
 

@@ -498,8 +498,13 @@ static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *
         r = sd_bus_message_read(reply, "v", "s", &state);
         if (r < 0)
                 manager_fail(m, r);
-        else if (streq(state, "stopping") && !m->stopping)
-                m->announce_stopping = true;
+        else if (streq(state, "stopping")) {
+                m->announce_stopping = !m->stopping;
+                m->announce_resumed = false;
+        } else {
+                m->announce_stopping = false;
+                m->announce_resumed = m->stopping;
+        }
         return 1;
 }
 
@@ -507,8 +512,6 @@ void manager_ask_stopping(SystemdManager *m) {
         sd_bus_message *call;
         int r;
 
-        if (m->stopping)
-                return;
         r = manager_new_property_call(m, NULL, SYSTEMD_MANAGER, "SystemState", &call);
         if (r >= 0)
                 r = manager_send(m, call, on_system_state, m);

@@ -416,6 +416,11 @@ static void tell_gaps(SystemdManager *m) {
                 m->stopping = true;
                 m->ops.stopping(m->userdata);
         }
+        if (m->announce_resumed && m->closing == OPEN) {
+                m->announce_resumed = m->stopping = false;
+                if (m->ops.resumed)
+                        m->ops.resumed(m->userdata);
+        }
         if (!m->announce_synced)
                 return;
         m->announce_synced = false;

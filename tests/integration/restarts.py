@@ -81,6 +81,31 @@ def test_a_machine_that_shuts_down_stops_units_first_and_they_move_at_once(c: Cl
     c.assert_once("w@*", 8)
 
 
+# Stopped before argosyd is, and that takes until the test says so.
+SLOW = "[Unit]\nAfter=argosyd.service\n[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/sh -c 'while [ ! -e /root/go ]; do sleep 0.05; done'\n"
+
+
+def test_a_shutdown_that_is_cancelled_is_over(c: Cluster):
+    c.start("w@{1..6}")
+    node = c.where("w@1")
+    mine = sorted(unit for unit, nodes in c.active("w@*").items() if nodes == [node.name])
+    c.start("by-hand", SLEEPER + "[X-Argosy]\nSameNodeAs=w@1.service\n")
+    node.run("systemctl stop by-hand")
+    eventually(lambda: c.row("by-hand")["drift"])
+    time.sleep(2)  # argosy takes what was stopped right before a shutdown for stopped by it
+    node.write("/run/systemd/system/slow.service", SLOW)
+    node.run("systemctl start slow")
+    node.exec(["systemctl", "--no-block", "poweroff"])
+    eventually(lambda: not any(node.name in nodes for nodes in c.active("w@*").values()))
+    eventually(lambda: c.node_states(c.leader())[node.name] == "leaving")
+    node.run("systemctl cancel; touch /root/go")
+    eventually(lambda: c.node_states(c.leader())[node.name] == "online")
+    eventually(lambda: len(c.active("w@*")) == 6)
+    assert sorted(unit for unit, nodes in c.active("w@*").items() if nodes == [node.name]) == mine
+    assert c.where("by-hand") is None
+    node.kill()
+
+
 def test_all_nodes_lose_their_power_at_once(c: Cluster):
     c.start("w@{1..12}")
     c.start("once", ONE_SHOT)

@@ -1003,6 +1003,11 @@ void fake_systemd_shutdown(FakeSystemd *f) {
         emit_job(f, ++f->last_job, "shutdown.target", "JobNew", NULL);
 }
 
+void fake_systemd_cancel_shutdown(FakeSystemd *f) {
+        f->stopping = false;
+        emit_job(f, f->last_job, "shutdown.target", "JobRemoved", "canceled");
+}
+
 unsigned fake_systemd_calls(FakeSystemd *f, const char *member) {
         const Count *c = map_find_str(&f->counts, member);
 

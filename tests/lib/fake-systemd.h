@@ -100,6 +100,7 @@ void fake_systemd_reload_end(FakeSystemd *f);
 void fake_systemd_reexec(FakeSystemd *f);
 // The machine begins to shut down.
 void fake_systemd_shutdown(FakeSystemd *f);
+void fake_systemd_cancel_shutdown(FakeSystemd *f);
 
 // How often that method was called, since the beginning.
 unsigned fake_systemd_calls(FakeSystemd *f, const char *member);

@@ -306,6 +306,30 @@ static void a_shutdown_is_heard(void **state) {
         assert_false(report_of("web.service")->drift);
 }
 
+static void after_a_cancelled_shutdown_units_start_again(void **state) {
+        uint64_t seq;
+
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                              {.name = "up.service", .content = web, .revision = 6, .start = 6}},
+                    2);
+        loop_until(answered("web.service", 5) && answered("up.service", 6));
+        fake_systemd_shutdown(systemd);
+        loop_until(w.stopping);
+        fake_systemd_set(systemd, "web.service", "inactive", "dead", "success");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        seq = w.attach->attach->seq;
+        fake_systemd_cancel_shutdown(systemd);
+        loop_until(w.attach->attach->seq != seq); // so the leader knows
+        assert_false(agent_is_stopping(w.agent));
+        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                              {.name = "up.service", .content = web, .revision = 6, .start = 6}},
+                    2);
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_false(report_of("web.service")->drift);
+        assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 3);
+}
+
 static void removal_leaves_nothing(void **state) {
         a_hundred_instances();
         meet_leader(NULL, 0);
@@ -340,6 +364,7 @@ int main(void) {
                 WORLD_TEST(an_order_for_a_crashing_unit_is_answered_at_once),
                 WORLD_TEST(an_active_name_that_is_not_ours_is_refused),
                 WORLD_TEST(a_shutdown_is_heard),
+                WORLD_TEST(after_a_cancelled_shutdown_units_start_again),
                 WORLD_TEST(removal_leaves_nothing),
         };
 

@@ -61,6 +61,10 @@ static void on_disconnected(const char *why, void *userdata) {
         tell("disconnected");
 }
 
+static void on_resumed(void *userdata) {
+        tell("resumed");
+}
+
 static void on_stopping(void *userdata) {
         tell("stopping");
 }
@@ -72,6 +76,7 @@ static const SystemdOps ops = {
         .synced = on_synced,
         .disconnected = on_disconnected,
         .stopping = on_stopping,
+        .resumed = on_resumed,
 };
 
 static const char *const kinds[] = {"start", "stop", "restart", "reset-failed"};
@@ -861,6 +866,18 @@ static void shutdown_is_noticed_once(void **state) {
         expect("stopping\n");
 }
 
+static void a_shutdown_may_be_cancelled_and_come_again(void **state) {
+        open_synced();
+        fake_systemd_shutdown(fake);
+        loop_until(systemd_manager_is_stopping(manager));
+        fake_systemd_cancel_shutdown(fake);
+        loop_until(!systemd_manager_is_stopping(manager));
+        fake_systemd_shutdown(fake);
+        loop_until(systemd_manager_is_stopping(manager));
+        settle_down();
+        expect("stopping\nresumed\nstopping\n");
+}
+
 static void a_manager_that_goes_down_at_once_was_stopping(void **state) {
         open_synced();
         fake_systemd_shutdown(fake);
@@ -1105,6 +1122,7 @@ int main(void) {
                 T(the_check_costs_calls_only_for_loaded_units),
                 T(cut_at_every_message),
                 T(shutdown_is_noticed_once),
+                T(a_shutdown_may_be_cancelled_and_come_again),
                 T(a_manager_that_goes_down_at_once_was_stopping),
                 T(shutdown_under_way_is_noticed_at_connect),
                 T(inspects_as_systemctl_show),

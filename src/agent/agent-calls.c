@@ -215,9 +215,10 @@ static void fill_row(const AgentUnit *u, Argosy__Response__UnitRow *row) {
 
         row->unit = (char *) u->name;
         row->node = u->node->name;
-        row->load = (char *) (loaded            ? load_state_to_string(rt->load)
-                              : u->file_present ? "loaded"
-                                                : "not-found");
+        row->load = (char *) (loaded             ? load_state_to_string(rt->load)
+                              : !u->file_present ? "not-found"
+                              : u->hidden        ? load_state_to_string(u->hidden)
+                                                 : "loaded");
         row->active = (char *) (loaded ? active_state_to_string(rt->active) : "inactive");
         row->sub = (char *) (loaded ? rt->sub : "dead");
         row->drift = u->drift;

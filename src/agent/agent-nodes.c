@@ -138,6 +138,9 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot use the unit directory %s: %s", config->unit_dir,
                                       strerror(-r));
+        r = agent_search_open(node, config->foreign_dirs);
+        if (r < 0)
+                return agent_complain(r, ret_why, "out of memory");
         r = agent_node_open_systemd(node, &config->systemd);
         if (r < 0)
                 return agent_complain(r, ret_why, "cannot make the connection to systemd: %s", strerror(-r));
@@ -161,6 +164,7 @@ static void node_free(AgentNode *node) {
         Agent *a = node->agent;
 
         agent_cgroups_done(node);
+        agent_search_done(node);
         ledger_close(node->ledger);
         unit_dir_free(node->dir);
         free(node->dir_path);
@@ -199,6 +203,7 @@ void agent_node_close(AgentNode *node) {
                 TAKE_PTR(node->detached)(-ECANCELED, node->detached_data);
         agent_reach_close(node);
         agent_writer_close(node);
+        agent_search_close(node);
         if (node->written)
                 TAKE_PTR(node->written)(-ECANCELED, NULL, node->written_data);
         agent_calls_drop_node(node);

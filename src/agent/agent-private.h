@@ -83,6 +83,11 @@ typedef struct AgentNode {
         unsigned n_open;   // connection, helpers and pool jobs that still use it
         char *cgroup_root; // NULL: not known
         int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
+        char **search_dirs;        // where systemd looks for unit files; NULL: a helper would have to look
+        struct UnitSearch *search; // watches them; NULL: it cannot
+        Map touched;               // names of files there that were touched, to be looked for
+        bool look_at_all, looking; // all units are to be looked for; the pool looks
+        size_t n_hidden;           // units with AgentUnit.hidden
         Map told;          // ToldGroup by name: control groups that are not where the rule says
         unsigned n_asking; // questions for them under way
 
@@ -348,6 +353,13 @@ int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t si
 void agent_cgroup_missed(AgentUnit *u); // it was not there: systemd is asked, once for each run of the unit
 void agent_cgroup_forget(AgentUnit *u); // its name is not used any more
 void agent_cgroups_done(AgentNode *node);
+
+// agent-search.c
+int agent_search_open(AgentNode *node, const char *const *dirs); // 0 or -ENOMEM
+void agent_search_close(AgentNode *node);
+void agent_search_done(AgentNode *node);
+void agent_search_all(AgentNode *node);   // any file may be another one now
+void agent_search_drain(AgentNode *node); // lets the pool look for what was touched
 // Where the unit's control group is, from its property. NULL: it has none, the manager's root is not known,
 // or out of memory.
 char *agent_told_cgroup(AgentNode *node, const char *control_group);

@@ -90,7 +90,8 @@ static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
 static void fill_unloaded(const AgentUnit *u, Argosy__UnitReport *r) {
         bool parsed = u->has_held && u->file_present && u->parsed;
 
-        r->load = !parsed ? ARGOSY__LOAD_STATE__LOAD_STUB : u->load ?: ARGOSY__LOAD_STATE__LOAD_LOADED;
+        r->load = !parsed ? ARGOSY__LOAD_STATE__LOAD_STUB
+                          : u->hidden ?: u->load ?: ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         r->sub = (char *) "dead";
 }

@@ -366,6 +366,7 @@ static void on_read_again(uint64_t since_us, void *userdata) {
                 if (u->links_stale && agent_unit_doing(u)->links_stale_since_us < since_us)
                         u->links_stale = false;
         }
+        agent_search_all(node);
 }
 
 static void on_synced(void *userdata) {
@@ -374,6 +375,7 @@ static void on_synced(void *userdata) {
         node->synced = true;
         agent_reach_synced(node);
         agent_goodbye_on_looked(node);
+        agent_search_all(node);
         agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
 }

@@ -146,6 +146,7 @@ static void work_free(AgentUnit *u) {
 void agent_unit_free(AgentUnit *u) {
         systemd_manager_unwatch(u->node->systemd, &u->watch);
         u->node->n_units--;
+        u->node->n_hidden -= u->hidden != 0;
         agent_cgroup_forget(u);
         list_unlink(&u->dirty);
         list_unlink(&u->report);

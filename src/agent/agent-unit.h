@@ -98,6 +98,7 @@ typedef struct AgentUnit {
         AgentHeld held;
 
         uint8_t load; // Argosy__LoadState that systemd said when it parsed the file, UNKNOWN before
+        uint8_t hidden; // MASKED or NOT_FOUND, by what is in the directories; 0: systemd finds the file
         bool has_held : 1;
         bool has_wanted : 1;        // a leader has said what it is to be
         uint8_t wanted_outcome : 2; // of the order, if there is no work

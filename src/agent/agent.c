@@ -97,6 +97,8 @@ static void agent_drain(void *userdata) {
                 return;
         agent_fence_drain(a);
         plan_nodes(a);
+        agent_foreach_node (node, a)
+                agent_search_drain(node);
         agent_session_drain(a);
         agent_node_reports_drain(a);
         agent_report_drain(a);

@@ -79,6 +79,38 @@ def test_what_somebody_stops_by_hand_stays_stopped_and_shows_as_drift(c: Cluster
     assert c.where("web").name == node.name and not c.row("web")["drift"]
 
 
+def test_what_hides_the_file_of_a_unit_that_is_not_loaded_is_shown(c: Cluster):
+    here = f"[X-Argosy]\nMachineID={c.node('n2').machine_id}\n"
+    node = c.node("n2")
+    c.start("m1 w@1 w@2", SLEEPER + here)
+    node.run("systemctl stop m1 w@1 w@2")
+    for unit in ("m1", "w@1", "w@2"):
+        eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
+    node.run("systemctl mask m1")
+    eventually(lambda: c.shown("m1") == "masked inactive dead")
+    c.ctl_fails("start m1", saying="masked")
+    node.run("systemctl unmask m1")
+    eventually(lambda: c.shown("m1") == "loaded inactive dead")
+
+    # Nobody reloads: the files alone say it. A template's file is that of its instances.
+    node.run("mkdir -p /etc/systemd/system; ln -s /dev/null /etc/systemd/system/w@.service")
+    eventually(lambda: c.shown("w@1") == c.shown("w@2") == "masked inactive dead")
+    node.run("rm /etc/systemd/system/w@.service")
+    eventually(lambda: c.shown("w@1") == c.shown("w@2") == "loaded inactive dead")
+    node.run("rm /run/systemd/system/m1.service")
+    eventually(lambda: c.shown("m1") == "not-found inactive dead")
+    assert c.shown("w@1") == "loaded inactive dead"
+    c.ctl("start m1")
+    assert c.shown("m1") == "loaded active running"
+
+    # One that runs is as systemd has it; what hides its file shows when it is down.
+    node.run("systemctl mask m1")
+    c.ctl("stop m1")
+    eventually(lambda: c.shown("m1") == "masked inactive dead")
+    node.run("systemctl unmask m1")
+    eventually(lambda: c.shown("m1") == "loaded inactive dead")
+
+
 def test_what_goes_down_with_a_unit_that_argosy_stops_is_no_drift(c: Cluster):
     here = f"[X-Argosy]\nMachineID={c.node('n2').machine_id}\n"
     c.start("base", SLEEPER + here)

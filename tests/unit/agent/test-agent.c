@@ -396,6 +396,27 @@ static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) 
         loop_until(*report_of("broken.service")->error);
 }
 
+static void a_file_that_is_hidden_or_gone_is_told_without_asking_systemd(void **state) {
+        Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+        _cleanup_free_ char *mask = str_printf("%s/web.service", w.foreign_dir),
+                            *file = str_printf("%s/web.service", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        send_order(order);
+        loop_until(answered("web.service", 5) && pid1_is_active(pid1, "web.service"));
+        order.loaded_only = true;
+        order.revision = order.stop = 6;
+        send_order(order);
+        loop_until(answered("web.service", 6) && !pid1_is_active(pid1, "web.service"));
+        assert_int_equal(report_of("web.service")->load, ARGOSY__LOAD_STATE__LOAD_LOADED);
+        assert_int_equal(symlink("/dev/null", mask), 0);
+        loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_MASKED);
+        assert_int_equal(unlink(mask), 0);
+        loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_LOADED);
+        assert_int_equal(unlink(file), 0);
+        loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND);
+}
+
 static void a_foreign_name_is_refused_and_untouched(void **state) {
         write_foreign("nginx.service");
         meet_leader(NULL, 0);
@@ -1189,6 +1210,7 @@ int main(void) {
                 WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
                 WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
                 WORLD_TEST(an_attach_that_is_too_long_says_later_what_went_wrong),
+                WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),
                 WORLD_TEST(an_older_fence_orders_nothing),
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),

@@ -111,6 +111,8 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 //                   CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
 //      tombstone clear   Those of one host's nodes up to a revision: all, or those that a guard ends within a
 //      time.
+//      cluster      A revision_floor above the counter raises it, and with it the revision of every unit; one
+//      beyond what an image may hold is skipped.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
 //      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
 //      revision.

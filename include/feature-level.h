@@ -18,6 +18,7 @@ enum {
         FEATURE_BASE = 1,
         FEATURE_ADDRESS_NAMES = 2, // hosts may be configured with a name, see HostRecord.address_name
         FEATURE_TOMBSTONES = 2,
+        FEATURE_REVISION_FLOOR = 2, // ClusterRecord.revision_floor
         FEATURE_WELCOME_PARTS = 2, // a Welcome may come in parts
         FEATURE_MARKS = 2, // on the connections of the log: ALPN_RAFT_MARKED
         FEATURE_GOODBYE_RUNNING = 2, // the last Goodbye of a shutdown names what may still run

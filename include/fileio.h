@@ -24,5 +24,8 @@ int file_replace(int dirfd, const char *path, const void *data, size_t len, mode
 // Removes everything inside a directory, not the directory. Does not follow symbolic links or leave the file
 // system.
 int dir_empty(int dirfd, const char *path);
+// Copies the regular files of one directory into another one, which must be there, and syncs them (not the
+// directory). Whatever else is in it is left out.
+int dir_copy_files(int dirfd, const char *from, const char *to);
 // fsync of a directory by path.
 int dir_sync(int dirfd, const char *path);

@@ -132,3 +132,58 @@ int dir_empty(int dirfd, const char *path) {
         closedir(d);
         return r;
 }
+
+static int copy_bytes(int in, int out) {
+        uint8_t bytes[64 * 1024];
+
+        for (;;) {
+                ssize_t n = read(in, bytes, sizeof(bytes));
+                int r;
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        return n < 0 ? -errno : fsync(out) < 0 ? -errno : 0;
+                r = write_all(out, bytes, (size_t) n);
+                if (r < 0)
+                        return r;
+        }
+}
+
+static int copy_file(int from, int to, const char *name) {
+        _cleanup_(closep) int in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), out = -1;
+        struct stat st;
+
+        if (in < 0)
+                return errno == ELOOP ? 0 : -errno;
+        if (fstat(in, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return 0;
+        out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
+        return out < 0 ? -errno : copy_bytes(in, out);
+}
+
+int dir_copy_files(int dirfd, const char *from, const char *to) {
+        _cleanup_(closep) int out = openat(dirfd, to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int in = openat(dirfd, from, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+        DIR *d;
+
+        if (in < 0 || out < 0) {
+                r = -errno;
+                if (in >= 0)
+                        close(in);
+                return r;
+        }
+        d = fdopendir(in);
+        if (!d) {
+                r = -errno;
+                close(in);
+                return r;
+        }
+        for (struct dirent *e; r == 0 && (e = readdir(d));)
+                if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
+                        r = copy_file(in, out, e->d_name);
+        closedir(d);
+        return r;
+}

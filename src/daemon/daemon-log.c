@@ -27,6 +27,9 @@
 #include "str.h"
 #include "tls-context.h"
 
+// A year of 30,000 changes a second.
+#define REVISIONS_LOST_MAX (UINT64_C(1) << 40)
+
 static void lead_if_ready(Daemon *d);
 
 // ---- what the log says about hosts, told to those who must know
@@ -358,7 +361,14 @@ static int submit_first_batch(Daemon *d) {
         return submit_batch(d, ops, 2, on_init_done);
 }
 
-// After `cluster recover`: the new generation; every other host is a spare until it is made a voter again.
+// The entries that were lost gave revisions that hosts may have obeyed, and what is compared with a revision must
+// not mistake a new one for one of them. How many were lost nobody knows; so many no cluster makes. The clock keeps
+// two recoveries apart that began from different copies of one log: a revision takes more than a microsecond.
+static uint64_t recovered_revision(const Daemon *d) {
+        return MAX_OF(cluster_state_revision(d->state) + REVISIONS_LOST_MAX, clock_wall_us());
+}
+
+// After `cluster recover`: the new generation, revisions that no host has seen; every other host is a spare until it is made a voter again.
 static int submit_recovery(Daemon *d) {
         size_t n_hosts, n = 0;
         const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);
@@ -370,6 +380,10 @@ static int submit_recovery(Daemon *d) {
         if (!ops || !pointers || !records)
                 return -ENOMEM;
         cluster.generation = d->peers->generation;
+        if (FEATURE_LEVEL >= FEATURE_REVISION_FLOOR) {
+                cluster.feature_level = MAX_OF(cluster.feature_level, (uint32_t) FEATURE_REVISION_FLOOR);
+                cluster.revision_floor = recovered_revision(d);
+        }
         argosy__log_op__init(&ops[0]);
         ops[0].op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         ops[0].cluster = &cluster;

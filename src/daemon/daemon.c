@@ -37,6 +37,7 @@
 #include "message.h"
 #include "paths.h"
 #include "port.h"
+#include "recovery.h"
 #include "renew.h"
 #include "router.h"
 #include "run.h"
@@ -517,6 +518,8 @@ static int load_state(Daemon *d, bool *ret_fresh, char **ret_why) {
                 return r;
         }
         r = state_dir_settle(d->paths->state_dir, ret_why);
+        if (r >= 0)
+                r = recovery_settle(d->paths->state_dir, ret_why);
         if (r >= 0)
                 r = port_reserve(d, ret_why);
         if (r < 0)

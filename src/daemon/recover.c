@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The quorum is lost for good: this host's copy of the log becomes the cluster. The log's configuration is
-// rewritten to this one server and the generation in the peers file is raised; at the next start the host
-// leads alone, writes the new generation into the log and makes the others voters again as they come back.
-// Their agents obey nothing of the old generation any more.
+// rewritten to this one server and the generation in the peers file is raised, both at once (recovery.h); at the
+// next start the host leads alone, writes the new generation into the log, with revisions that no lost entry can
+// have given, and makes the others voters again as they come back. Their agents obey nothing of the old generation
+// any more.
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "feature-level.h"
+#include "recovery.h"
 #include "run.h"
 #include "state-dir.h"
 #include "store.h"
@@ -37,6 +40,8 @@ int recover_run(const RunOptions *options) {
                 return fail("cannot lock %s: %s", options->paths.state_dir, strerror(-r));
         r = state_dir_settle(options->paths.state_dir, &why);
         if (r >= 0)
+                r = recovery_settle(options->paths.state_dir, &why);
+        if (r >= 0)
                 r = state_dir_load(options->paths.state_dir, &identity, &peers, &why);
         if (r < 0)
                 return fail("cannot recover: %s%s", why ?: "", why ? "" : strerror(-r));
@@ -44,9 +49,8 @@ int recover_run(const RunOptions *options) {
                 return fail(
                         "this host is not a voter and holds no copy of the log; recover on one that was%s%s",
                         "", "");
-        r = store_recover(log_dir, peers->raft_id, &why);
-        if (r < 0)
-                return fail("cannot recover %s: %s", log_dir, why ?: strerror(-r));
+        if (peers->feature_level > FEATURE_LEVEL)
+                return fail("this argosyd is too old for the log in %s%s: install the newer one again", log_dir, "");
         peers->generation++;
         while (peers->n_voters > 1) // only ourselves until the log says more
                 for (size_t i = 0; i < peers->n_voters; i++)
@@ -55,9 +59,13 @@ int recover_run(const RunOptions *options) {
                                 peers->voters[i] = peers->voters[--peers->n_voters];
                                 break;
                         }
-        r = state_dir_save_peers(options->paths.state_dir, peers);
+        r = recovery_commit(options->paths.state_dir, peers, &why);
         if (r < 0)
-                return fail("cannot write %s: %s", options->paths.state_dir, strerror(-r));
+                return fail("cannot recover %s: %s; nothing was changed", log_dir,
+                            why ?: r == -EXDEV ? "it must lie on the file system of the directory above it" : strerror(-r));
+        r = recovery_settle(options->paths.state_dir, &why);
+        if (r < 0)
+                return fail("%s%s; it will be tried again when argosyd is started", why ?: strerror(-r), "");
         printf("This host is the only voter now, cluster generation %llu. Start argosyd; the other hosts "
                "become spares and voters again by "
                "themselves. What other voters had acknowledged and this host had not received is lost.\n",

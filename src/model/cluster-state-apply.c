@@ -301,6 +301,20 @@ static int remove_host(ClusterState *s, uint32_t host) {
         return 0;
 }
 
+// What hosts know of entries that are lost was given by smaller numbers than any from here on. A unit's own
+// numbers stay: what was carried out is not to be carried out again.
+static void raise_revision(ClusterState *s, uint64_t floor) {
+        if (floor <= s->revision || floor > REVISION_MAX)
+                return;
+        s->revision = floor;
+        map_foreach (slot, &s->units) {
+                UnitEntry *u = slot->value;
+
+                mark_dirty(s, u);
+                u->record->revision = s->revision;
+        }
+}
+
 static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
         Argosy__ClusterRecord *record = message_copy(cluster);
 
@@ -308,6 +322,7 @@ static int put_cluster(ClusterState *s, const Argosy__ClusterRecord *cluster) {
                 return -ENOMEM;
         message_free(s->cluster);
         s->cluster = record;
+        raise_revision(s, record->revision_floor);
         hosts_changed(s);
         return 0;
 }

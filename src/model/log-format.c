@@ -25,6 +25,7 @@ static const struct LaterPart {
         int64_t number;         // of the field, or the value
         uint32_t level;
 } later_parts[] = {
+        {&argosy__cluster_record__descriptor, 100, FEATURE_REVISION_FLOOR}, // revision_floor
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE, FEATURE_TOMBSTONES},
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR, FEATURE_TOMBSTONES},
         {&argosy__log_op__unit_remove__descriptor, 110, FEATURE_TOMBSTONES}, // nodes

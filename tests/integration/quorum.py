@@ -87,4 +87,30 @@ def test_recover_makes_a_new_generation_that_the_old_ones_obey(c: Cluster):
     c.assert_once("w@*", 6)
 
 
+def test_after_recover_no_request_is_mistaken_for_one_that_was_lost(c: Cluster):
+    left, first, second = [*c.followers(), c.leader()]
+    c.wait_knows(left)
+    c.submit("k@.service", "[Unit]\nStartLimitIntervalSec=0\n" + SLEEPER + "[X-Argosy]\nNodeLost=keep\n")
+    c.ctl("start k@{1..3}")
+    unit = next(unit for unit in ["k@1", "k@2", "k@3"] if c.where(unit).name == first.name)
+    c.wait_knows(left)
+    left.partition()
+    eventually(lambda: c.leader_name(first) in [first.name, second.name])
+    for _ in range(20):  # what the copy of the log that will be the cluster's has never seen
+        c.ctl(f"restart {unit}", on=first)
+    second.kill()
+    first.partition()
+    left.heal()
+    left.run("systemctl stop argosyd.socket argosyd.service")
+    c.ctl("cluster recover --yes", on=left)
+    left.run("systemctl start argosyd.socket argosyd.service")
+    eventually(lambda: c.leader_name(left) == left.name)
+    before = c.invocation(unit)
+    c.ctl(f"restart {unit} --no-block", on=left)
+    first.heal()
+    eventually(lambda: c.invocation(unit) != before, what="the restart that was asked for after all those that were lost")
+    second.boot()
+    eventually(lambda: list(c.members(left).values()) == ["voter online"] * 3)
+
+
 main(nodes=3, conf=QUICK)

@@ -926,6 +926,43 @@ static void an_image_that_contradicts_itself_is_refused_and_changes_nothing(void
         assert_int_equal(cluster_state_n_units(s), 0);
 }
 
+static void after_a_recovery_no_revision_is_given_twice(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+        UnitEntry *u;
+        uint64_t start, hosts;
+
+        batch_cluster(&b, 1);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+        start = unit(s, "a.service")->start_rev;
+        hosts = cluster_state_hosts_revision(s);
+
+        batch_cluster(&b, 2);
+        b.log.ops[0]->cluster->revision_floor = 1000;
+        apply(s, &b);
+        assert_int_equal(unit(s, "a.service")->revision, 1000);
+        assert_int_equal(unit(s, "a.service")->start_rev, start);
+        assert_true(cluster_state_hosts_revision(s) > hosts);
+        u = cluster_state_next_dirty(s);
+        assert_ptr_equal(u->record, unit(s, "a.service"));
+        cluster_state_dirty_done(s, u);
+
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LAUNCHED, .start = true});
+        apply(s, &b);
+        assert_true(unit(s, "a.service")->start_rev > 1000);
+        start = unit(s, "a.service")->revision;
+
+        batch_cluster(&b, 2); // it stays in the record, and counts once
+        b.log.ops[0]->cluster->revision_floor = 1000;
+        batch_cluster(&b, 2); // and one that no counter reaches is none
+        b.log.ops[1]->cluster->revision_floor = UINT64_MAX;
+        apply(s, &b);
+        assert_int_equal(unit(s, "a.service")->revision, start);
+        assert_true(cluster_state_revision(s) < 1100);
+}
+
 static void the_first_batch_says_what_may_be_written(void **state) {
         ClusterState *s = *state;
         Batch b = {};
@@ -979,6 +1016,7 @@ int main(void) {
                 TEST(a_rollout_to_an_unknown_content_is_skipped),
                 TEST(a_nodes_turn_gets_the_revision_in_which_it_was_given),
                 TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
+                TEST(after_a_recovery_no_revision_is_given_twice),
                 TEST(the_first_batch_says_what_may_be_written),
                 TEST(an_image_holds_everything),
                 TEST(an_image_that_contradicts_itself_is_refused_and_changes_nothing),

@@ -795,6 +795,8 @@ typedef enum VotersJudgement {
         VOTERS_UNSAFE,  // ret_why: for people; `verb` is what they asked for
 } VotersJudgement;
 int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size);
+// The same for so many voters.
+int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret_why, size_t size);
 // Raft id of the voter that leadership is best handed to. 0: none can take it.
 uint32_t voters_successor(const Leader *l);
 void voters_step(Leader *l, Draft *b); // b NULL: only the steps that need no log entry

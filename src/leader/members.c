@@ -8,6 +8,7 @@
 // that dies in between leaves a host that is no voter but still a member, and the command can be given
 // again. Nothing is begun unless the log can go on at each step of the way, by what the voters answer since
 // the command came; if that changes on the way, the removal waits, and a promotion of the host calls it off.
+// The same holds for another number of voters, which the old number calls off.
 #include <ctype.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
@@ -574,11 +575,19 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
 static int plan_voters(Leader *l, Ticket *t, Draft *b) {
         uint32_t wanted = t->request->cluster_voters->wanted;
         Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
+        char why[512];
         size_t n_hosts;
         int r;
 
         if (wanted != 1 && wanted != 3 && wanted != 5)
                 return refuse(t, EINVAL, "a cluster has 1, 3 or 5 voters");
+        if (wanted != cluster.voters_wanted) {
+                r = voters_judge_wanted(l, wanted, t->asked_us, why, sizeof(why));
+                if (r == VOTERS_UNSAFE)
+                        return refuse(t, EBUSY, why);
+                if (r != VOTERS_SAFE)
+                        return r < 0 ? r : 0; // asked again when they had time to answer
+        }
         (void) cluster_state_hosts(l->state, &n_hosts);
         cluster.voters_wanted = wanted;
         r = draft_put_cluster(b, &cluster);

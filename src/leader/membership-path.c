@@ -22,6 +22,11 @@ typedef struct Path {
         MembershipView view;
 } Path;
 
+typedef struct Wish {
+        uint32_t host; // is to be no voter; 0: nobody
+        unsigned wanted;
+} Wish;
+
 static MembershipHost *path_host(const MembershipView *v, uint32_t host) {
         for (size_t i = 0; i < v->n_hosts; i++)
                 if (v->hosts[i].host == host)
@@ -178,21 +183,22 @@ static bool path_walk(Path *p) {
         return false;
 }
 
-static int way_without(const MembershipView *v, uint32_t host, Path *ret, bool *ret_safe) {
+static int way_to(const MembershipView *v, Wish wish, Path *ret, bool *ret_safe) {
         MembershipHost *h;
         int r = path_copy(ret, v);
 
         if (r < 0)
                 return r;
-        h = path_host(&ret->view, host);
+        h = path_host(&ret->view, wish.host);
         if (h)
                 h->no_promote = true;
+        ret->view.wanted = wish.wanted;
         *ret_safe = path_walk(ret);
         return 0;
 }
 
-// Takes out those that do not answer, as long as that is safe, until the host can go, too.
-static int judge_orders(const MembershipView *v, uint32_t host, MembershipVerdict *ret) {
+// Takes out those that do not answer, as long as that is safe, until the wish is, too.
+static int judge_orders(const MembershipView *v, Wish wish, MembershipVerdict *ret) {
         _cleanup_(path_done) Path now = {};
         bool safe = false;
         int r = path_copy(&now, v);
@@ -203,9 +209,9 @@ static int judge_orders(const MembershipView *v, uint32_t host, MembershipVerdic
                 _cleanup_(path_done) Path end = {};
                 Path next;
 
-                if (h->host == host || !m || !m->voter || m->live)
+                if (h->host == wish.host || !m || !m->voter || m->live)
                         continue;
-                r = way_without(&now.view, h->host, &next, &safe);
+                r = way_to(&now.view, (Wish){h->host, v->wanted}, &next, &safe);
                 if (r < 0 || !safe) {
                         path_done(&next);
                         continue;
@@ -214,20 +220,28 @@ static int judge_orders(const MembershipView *v, uint32_t host, MembershipVerdic
                 now = next;
                 now.view.members = now.members;
                 ret->first[ret->n_first++] = h->host;
-                r = way_without(&now.view, host, &end, &safe);
+                r = way_to(&now.view, wish, &end, &safe);
         }
         if (!safe)
                 ret->n_first = 0;
         return r < 0 ? r : 0;
 }
 
-int membership_judge(const MembershipView *v, uint32_t host, MembershipVerdict *ret) {
+static int judge(const MembershipView *v, Wish wish, MembershipVerdict *ret) {
         _cleanup_(path_done) Path p = {};
         int r;
 
         *ret = (MembershipVerdict){};
-        r = way_without(v, host, &p, &ret->safe);
+        r = way_to(v, wish, &p, &ret->safe);
         if (r < 0 || ret->safe)
                 return r;
-        return judge_orders(v, host, ret);
+        return judge_orders(v, wish, ret);
+}
+
+int membership_judge(const MembershipView *v, uint32_t host, MembershipVerdict *ret) {
+        return judge(v, (Wish){host, v->wanted}, ret);
+}
+
+int membership_judge_wanted(const MembershipView *v, unsigned wanted, MembershipVerdict *ret) {
+        return judge(v, (Wish){0, wanted}, ret);
 }

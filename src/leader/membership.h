@@ -86,11 +86,13 @@ bool membership_is_safe(const MembershipView *v, const MembershipStep *s);
 enum { MEMBERSHIP_FIRST_MAX = 8 };
 typedef struct MembershipVerdict {
         bool safe; // each step of the way is
-        // If not: voters that do not answer and that can be taken out one after the other before this one.
-        // None: no order works, it has to wait for one of them.
+        // If not: voters that do not answer and that can be taken out one after the other before this way is
+        // safe. None: no order works, it has to wait for one of them.
         uint32_t first[MEMBERSHIP_FIRST_MAX]; // hosts
         size_t n_first;
 } MembershipVerdict;
 
 // Whether the host can stop being a voter, by walking the whole way there as it would be planned. 0 or -ENOMEM.
 int membership_judge(const MembershipView *v, uint32_t host, MembershipVerdict *ret);
+// The same if so many voters were wanted.
+int membership_judge_wanted(const MembershipView *v, unsigned wanted, MembershipVerdict *ret);

@@ -161,24 +161,33 @@ static void say_way_out(const Leader *l, const View *v, const MembershipVerdict 
         }
 }
 
-int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size) {
+typedef struct Wish {
+        uint32_t host; // is to be no voter; 0: so many are wanted
+        unsigned wanted;
+} Wish;
+
+static int judge_view(const View *v, Wish wish, MembershipVerdict *ret) {
+        return wish.host ? membership_judge(&v->view, wish.host, ret)
+                         : membership_judge_wanted(&v->view, wish.wanted, ret);
+}
+
+static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char *ret, size_t size) {
         _cleanup_(view_done) View v = {};
         MembershipVerdict verdict;
-        char way_out[256];
         int r;
 
         r = view_make(l, &v);
         if (r < 0)
                 return r;
         view_set_live(l, &v, since_us, false);
-        r = membership_judge(&v.view, host, &verdict);
+        r = judge_view(&v, wish, &verdict);
         if (r < 0 || verdict.safe)
                 return r < 0 ? r : VOTERS_SAFE;
         if (leader_now(l) < since_us + VOTERS_PATIENCE_US) {
                 MembershipVerdict hopeful;
 
                 view_set_live(l, &v, since_us, true);
-                r = membership_judge(&v.view, host, &hopeful);
+                r = judge_view(&v, wish, &hopeful);
                 if (r < 0)
                         return r;
                 if (hopeful.safe) {
@@ -187,11 +196,30 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
                 }
                 verdict = hopeful;
         }
-        say_way_out(l, &v, &verdict, verb, way_out, sizeof(way_out));
-        snprintf(ret_why, size,
-                 "without %s no majority of the voters would answer: %s; nothing was changed",
-                 name_of(l, host), way_out);
+        say_way_out(l, &v, &verdict, verb, ret, size);
         return VOTERS_UNSAFE;
+}
+
+int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, char *ret_why, size_t size) {
+        char way_out[256];
+        int r = judge(l, (Wish){.host = host}, since_us, verb, way_out, sizeof(way_out));
+
+        if (r == VOTERS_UNSAFE)
+                snprintf(ret_why, size,
+                         "without %s no majority of the voters would answer: %s; nothing was changed",
+                         name_of(l, host), way_out);
+        return r;
+}
+
+int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret_why, size_t size) {
+        char way_out[256];
+        int r = judge(l, (Wish){.wanted = wanted}, since_us, "remove", way_out, sizeof(way_out));
+
+        if (r == VOTERS_UNSAFE)
+                snprintf(ret_why, size,
+                         "on the way to that number no majority of the voters would answer: %s; nothing was changed",
+                         way_out);
+        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ steps
@@ -333,15 +361,38 @@ static uint64_t next_since(Leader *l, const MembershipStep *s) {
         return l->voters_next_since_us;
 }
 
+// How many voters to want so that nobody has to stop being one. 0: no number helps, so few hosts may vote.
+static unsigned enough_voters(const View *v) {
+        MembershipView more = v->view;
+        size_t n = 0;
+
+        for (size_t i = 0; i < v->view.n_members; i++)
+                n += v->members[i].voter;
+        more.wanted = n > 3 ? 5 : n > 1 ? 3 : 1;
+        return membership_goal(&more) > membership_goal(&v->view) ? more.wanted : 0;
+}
+
+// What somebody wants of the host is called off by its name; that there are to be fewer voters, by a number.
+static void say_how_to_call_off(const Leader *l, const View *v, uint32_t host, char *ret, size_t size) {
+        const Argosy__HostRecord *record = cluster_state_find_host(l->state, host);
+        unsigned enough = enough_voters(v);
+
+        *ret = '\0';
+        if (record && record->no_promote)
+                snprintf(ret, size, "; to call it off: argosyctl cluster promote %s", record->name);
+        else if (record && enough)
+                snprintf(ret, size, "; to call it off: argosyctl cluster voters %u", enough);
+}
+
 static void say_blocked(Leader *l, const View *v, const MembershipStep *s) {
         uint32_t host = s->host ?: host_of_member(v, s->raft_id);
-        char names[160];
+        char names[160], call_off[160];
 
         name_silent(l, v, names, sizeof(names));
+        say_how_to_call_off(l, v, host, call_off, sizeof(call_off));
         snprintf(l->voters_notice, sizeof(l->voters_notice),
-                 "%s cannot stop being a voter until %s answer%s: no majority would%s%s", name_of(l, host),
-                 *names ? names : "the others", strchr(names, ' ') || !*names ? "" : "s",
-                 host ? "; to call it off: argosyctl cluster promote " : "", host ? name_of(l, host) : "");
+                 "%s cannot stop being a voter until %s answer%s: no majority would%s", name_of(l, host),
+                 *names ? names : "the others", strchr(names, ' ') || !*names ? "" : "s", call_off);
         if (!l->voters_blocked)
                 log_warning("%s", l->voters_notice);
         l->voters_blocked = true;

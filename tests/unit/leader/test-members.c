@@ -493,6 +493,48 @@ static void a_removal_that_has_become_unsafe_waits(void **state) {
         assert_string_equal(notice(), "");
 }
 
+static void fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way(void **state) {
+        unsigned batches;
+
+        rig_host_off(&g, 3); // n2 would be the first to go
+        batches = g.batches;
+        assert_says(cluster_voters(1), EBUSY, "first remove n3, which does not answer; nothing was changed");
+        assert_says(cluster_voters(3), 0, ""); // as it is
+        assert_int_equal(cluster_state_cluster(g.state)->voters_wanted, 3);
+        assert_in_range(g.batches, batches, batches + 1);
+        assert_int_equal(cluster_remove("n3")->responses[0]->status, 0); // the order that works
+        assert_says(cluster_voters(1), 0, "");
+        rig_pass_ms(&g, 2000);
+        assert_int_equal(g.n_members, 1);
+}
+
+// n3 dies when n2 was asked to go: what called for it is a number, and a number calls it off.
+static void a_number_calls_off_that_fewer_vote(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__ClusterVoters m = ARGOSY__REQUEST__CLUSTER_VOTERS__INIT;
+
+        m.wanted = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS;
+        request.cluster_voters = &m;
+        g.slow = true;
+        rig_ask(&g, &request);
+        rig_turns(&g, 10);
+        assert_int_equal(g.n_held, 1);
+        rig_host_off(&g, 3);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        rig_pass_ms(&g, 100);
+        assert_non_null(strstr(notice(), "n2 cannot stop being a voter until n3 answers"));
+        assert_non_null(strstr(notice(), "cluster voters 3"));
+        assert_null(strstr(notice(), "promote"));
+        assert_says(cluster_voters(3), 0, "");
+        rig_pass_ms(&g, 2000);
+        assert_string_equal(notice(), "");
+        assert_int_equal(g.n_members, 3);
+        assert_int_equal(cluster_state_find_host(g.state, 2)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+}
+
 static void a_promotion_calls_a_waiting_removal_off(void **state) {
         RigAnswer *a = remove_until_it_is_stuck();
 
@@ -527,6 +569,9 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
                 cmocka_unit_test_setup_teardown(how_many_vote_is_a_wish_in_the_log, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_number_calls_off_that_fewer_vote, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_session_knows_the_level_of_its_host, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_voter_without_whom_no_majority_answers_stays_one, setup,
                                                 teardown),

@@ -167,6 +167,7 @@ static void on_agent_stopping(void *userdata) {
 }
 
 static void on_agent_resumed(void *userdata) {
+        ((Daemon *) userdata)->handed_over = false; // the next shutdown begins anew
         log_info("The shutdown was cancelled; units that it has stopped are started again.");
 }
 

@@ -26,6 +26,7 @@ static const struct LaterPart {
         uint32_t level;
 } later_parts[] = {
         {&argosy__cluster_record__descriptor, 100, FEATURE_REVISION_FLOOR}, // revision_floor
+        {&argosy__host_record__descriptor, 130, FEATURE_ADDRESS_NAMES},     // address_name
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE, FEATURE_TOMBSTONES},
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR, FEATURE_TOMBSTONES},
         {&argosy__log_op__unit_remove__descriptor, 110, FEATURE_TOMBSTONES}, // nodes
@@ -33,11 +34,15 @@ static const struct LaterPart {
         {&argosy__state_image__descriptor, 110, FEATURE_TOMBSTONES},         // tombstones
 };
 
-static bool came_later(const void *descriptor, int64_t number, uint32_t level) {
-        for (size_t i = 0; level < FEATURE_NEWEST && i < ELEMENTSOF(later_parts); i++)
+uint32_t log_format_level(const void *descriptor, int64_t number) {
+        for (size_t i = 0; i < ELEMENTSOF(later_parts); i++)
                 if (later_parts[i].descriptor == descriptor && later_parts[i].number == number)
-                        return later_parts[i].level > level;
-        return false;
+                        return later_parts[i].level;
+        return FEATURE_BASE;
+}
+
+static bool came_later(const void *descriptor, int64_t number, uint32_t level) {
+        return level < FEATURE_NEWEST && log_format_level(descriptor, number) > level;
 }
 
 // ------------------------------------------------------------------------------------------------ the walk

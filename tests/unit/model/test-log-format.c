@@ -121,6 +121,38 @@ static void what_came_later_needs_its_level(void **state) {
         batch_done(&b);
 }
 
+// What is reachable from the log, each message once.
+typedef struct Seen {
+        const ProtobufCMessageDescriptor *messages[64];
+        size_t n;
+} Seen;
+
+static void look_at(Seen *seen, const ProtobufCMessageDescriptor *d, bool is_new) {
+        for (size_t i = 0; i < seen->n; i++)
+                if (seen->messages[i] == d)
+                        return;
+        assert_true(seen->n < ELEMENTSOF(seen->messages));
+        seen->messages[seen->n++] = d;
+        for (unsigned i = 0; i < d->n_fields; i++) {
+                const ProtobufCFieldDescriptor *f = &d->fields[i];
+                bool later = log_format_level(d, f->id) > FEATURE_BASE;
+
+                if (f->id >= 100 && !is_new && !later)
+                        fail_msg("%s.%s is in no line of the table", d->short_name, f->name);
+                if (f->type == PROTOBUF_C_TYPE_MESSAGE)
+                        look_at(seen, f->descriptor, is_new || later); // part of what is later itself
+        }
+}
+
+// The first version used numbers below 100 only.
+static void every_field_that_came_later_has_its_level(void **state) {
+        Seen seen = {};
+
+        look_at(&seen, &argosy__log_batch__descriptor, false);
+        look_at(&seen, &argosy__state_image__descriptor, false);
+        assert_true(seen.n > 15);
+}
+
 // ------------------------------------------------------------------------------------------------ the state
 
 static void expect_units(ClusterState *s, size_t n) {
@@ -208,6 +240,7 @@ int main(void) {
                 cmocka_unit_test(an_unknown_field_is_found_wherever_it_is),
                 cmocka_unit_test(an_unknown_value_is_no_other_value),
                 cmocka_unit_test(what_came_later_needs_its_level),
+                cmocka_unit_test(every_field_that_came_later_has_its_level),
                 cmocka_unit_test(a_batch_that_cannot_be_read_is_not_applied_in_part),
                 cmocka_unit_test(a_level_that_the_build_does_not_have_ends_it),
                 cmocka_unit_test(an_image_that_cannot_be_read_changes_nothing),

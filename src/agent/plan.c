@@ -248,7 +248,7 @@ static void plan_launched(const PlanInput *in, Phase phase, PlanResult *res) {
         if (in->cut_off && phase != PHASE_UP && must_start(in))
                 return;
         if (!must_start(in)) {
-                if (phase != PHASE_GOING_DOWN)
+                if (phase != PHASE_GOING_DOWN && !(is_activating(in) && !in->oneshot))
                         settle(in, res);
                 return;
         }

@@ -201,6 +201,7 @@ static void a_start_is_a_number(void **state) {
                  .step = PLAN_RESET_FAILED},
                 {"a failed unit is reported, not started again", .is = FAILED, .settled = true},
                 {"systemd restarts it by its own rules", .is = AUTO_RESTART, .settled = true},
+                {"a start that we found under way is answered at its end", .is = STARTING},
                 {"an older start number asks for nothing", .start = 6, .is = GONE, .settled = true,
                  .drift = true},
                 {"a start while it is being started is the same start", .start = 8, .is = STARTING,

@@ -16,12 +16,13 @@
 // follows later. It does not hand over for that: the next term would have to be written to this very disk, by
 // the loop, before anything else could go on here. After STORE_STUCK_MS raft-disk.c ends the process.
 //
-// The gate costs one turn of a worker for all that is written in one turn of the loop. A disk that begins to hang
-// between the worker's answer and libraft's call is not noticed; that is microseconds in an hour.
+// The gate costs one turn of a worker for all that is written in one turn of the loop, and nothing while libraft has
+// entries under way: it begins with more only when the disk has taken those, and that is as good as the worker's word.
+// A disk that begins to hang between such an answer and libraft's call is not noticed; that is microseconds in an hour.
 //
 // Messages are lost rather than kept without limit; Raft sends them again.
 //
-// Test: store/disk.
+// Tests: store/cluster, integration/slow-disks.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +37,10 @@ enum { GATE_MESSAGES_MAX = 16 };
 
 #define GATE_FILE "gate" // empty; libraft leaves names alone that it does not know
 
-typedef struct Write { // an append, or a truncation (req NULL)
+typedef struct Write { // an append, until libraft's disk code has answered it, or a truncation (req NULL)
         ListNode node;
+        RaftStore *owner;
+        struct raft_io_append ours; // what libraft's disk code answers
         struct raft_io_append *req;
         const struct raft_entry *entries; // libraft's, until `done`
         unsigned n;
@@ -78,24 +81,45 @@ static void knock(RaftStore *s) {
 
 // ---- writes
 
-static int give_write(RaftStore *s, const Write *w) {
+static void on_written(struct raft_io_append *ours, int status) {
+        Write *w = CONTAINER_OF(ours, Write, ours);
+        RaftStore *s = w->owner;
+
+        w->done(w->req, status);
+        s->gate.n_writing--; // not before: what `done` makes libraft write follows a write that got through
+        free(w);
+}
+
+// Takes the write.
+static int give_write(Write *w) {
+        RaftStore *s = w->owner;
         int r;
 
-        if (!w->req)
-                return raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
-        r = s->uv_io.append(&s->io, w->req, w->entries, w->n, w->done);
-        return raft_disk_must_work(s, r, "entries");
+        if (!w->req) {
+                r = raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
+                free(w);
+                return r;
+        }
+        s->gate.n_writing++;
+        r = raft_disk_must_work(s, s->uv_io.append(&s->io, &w->ours, w->entries, w->n, on_written),
+                                "entries");
+        if (r != 0) {
+                s->gate.n_writing--;
+                free(w);
+        }
+        return r;
 }
 
 static int queue_write(RaftStore *s, Write write) {
-        Write *w;
+        Write *w = malloc(sizeof(*w));
 
-        if (s->opening || s->raft_closing) // store_open() is to tell what fails; or it is over anyway
-                return give_write(s, &write);
-        w = malloc(sizeof(*w));
         if (!w)
                 return RAFT_NOMEM;
         *w = write;
+        w->owner = s;
+        // store_open() is to tell what fails; or it is over anyway
+        if (s->opening || s->raft_closing || (!s->gate.closed && s->gate.n_writing > 0))
+                return give_write(w);
         list_append(&s->gate.writes, &w->node);
         knock(s);
         return 0;
@@ -115,9 +139,8 @@ static void give_writes(RaftStore *s) {
                 Write *w = CONTAINER_OF(s->gate.writes.next, Write, node), write = *w;
 
                 list_unlink(&w->node);
-                free(w);
                 // Closing, libraft's disk may have ended already for other reasons; then the request is over.
-                if (give_write(s, &write) != 0 && write.req)
+                if (give_write(w) != 0 && write.req)
                         write.done(write.req, RAFT_CANCELED);
         }
 }

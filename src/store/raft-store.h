@@ -93,6 +93,7 @@ typedef struct RaftStore {
                 bool closed; // the worker is on its way to the file system
                 bool delivering;
                 ListNode writes, messages;
+                size_t n_writing; // appends that libraft's disk code has not answered
                 size_t n_messages;
         } gate;
 

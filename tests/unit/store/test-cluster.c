@@ -135,6 +135,7 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
 // ---- a disk that hangs: the worker that stands before it gets no answer
 
 static _Atomic bool disk_hangs;
+static _Atomic unsigned n_knocks;
 static char hanging_dir[sizeof(((StoreNode *) NULL)->dir)];
 
 static bool is_in_hanging_dir(int fd) {
@@ -151,6 +152,7 @@ _public_ ssize_t write(int fd, const void *data, size_t len) {
 
         if (!real)
                 real = (ssize_t (*)(int, const void *, size_t)) dlsym(RTLD_NEXT, "write");
+        n_knocks += len == 0;
         while (len == 0 && disk_hangs && is_in_hanging_dir(fd))
                 usleep(1000);
         return real(fd, data, len);
@@ -159,6 +161,40 @@ _public_ ssize_t write(int fd, const void *data, size_t len) {
 static void hang_disk(const StoreNode *n) {
         memcpy(hanging_dir, n->dir, sizeof(hanging_dir));
         disk_hangs = true;
+}
+
+enum { FLIGHT = 16, FLIGHTS = 50 };
+
+typedef struct Flight {
+        StoreNode *node;
+        unsigned submitted, done;
+} Flight;
+
+static void on_landed(StoreOutcome outcome, uint64_t index, void *userdata) {
+        Flight *f = userdata;
+
+        assert_int_equal(outcome, STORE_COMMITTED);
+        f->done++;
+        if (f->submitted == FLIGHT * FLIGHTS)
+                return;
+        f->submitted++;
+        assert_int_equal(store_submit(f->node->store, "x", 1, on_landed, f), 0);
+}
+
+static bool have_all_landed(void *userdata) {
+        return ((Flight *) userdata)->done == FLIGHT * FLIGHTS;
+}
+
+static void a_disk_that_is_at_work_is_not_tried(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        Flight f = {.node = store_cluster_leader(c)};
+        unsigned before = n_knocks;
+
+        for (; f.submitted < FLIGHT; f.submitted++)
+                assert_int_equal(store_submit(f.node->store, "x", 1, on_landed, &f), 0);
+        store_run_until(&c->loop, have_all_landed, &f, STORE_PATIENCE_MS, "all of them");
+        assert_true(n_knocks - before < FLIGHTS / 4);
+        store_cluster_free(c);
 }
 
 static bool is_sure(void *userdata) {
@@ -450,6 +486,7 @@ int main(void) {
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+                cmocka_unit_test(a_disk_that_is_at_work_is_not_tried),
                 cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
                 cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),
                 cmocka_unit_test(a_leader_is_sure_as_long_as_the_others_answer),

@@ -20,7 +20,8 @@
 // entries under way: it begins with more only when the disk has taken those, and that is as good as the worker's word.
 // A disk that begins to hang between such an answer and libraft's call is not noticed; that is microseconds in an hour.
 //
-// Messages are lost rather than kept without limit; Raft sends them again.
+// Messages are lost rather than kept without limit, and of snapshots, which may be long, all but one; Raft sends them
+// again.
 //
 // Tests: store/cluster, integration/slow-disks.
 
@@ -178,8 +179,16 @@ static void message_free(struct raft_message *m) {
         }
 }
 
+static bool has_room_for(const RaftStore *s, const struct raft_message *m) {
+        if (m->type == RAFT_INSTALL_SNAPSHOT)
+                list_foreach (i, &s->gate.messages)
+                        if (CONTAINER_OF(i, HeldMessage, node)->message.type == RAFT_INSTALL_SNAPSHOT)
+                                return false;
+        return s->gate.n_messages < GATE_MESSAGES_MAX;
+}
+
 static void hold_message(RaftStore *s, struct raft_message *m) {
-        HeldMessage *h = s->gate.n_messages < GATE_MESSAGES_MAX ? malloc(sizeof(*h)) : NULL;
+        HeldMessage *h = has_room_for(s, m) ? malloc(sizeof(*h)) : NULL;
 
         if (!h || !str_copy(h->address, sizeof(h->address), m->server_address)) {
                 free(h);

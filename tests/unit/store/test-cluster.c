@@ -163,6 +163,38 @@ static void hang_disk(const StoreNode *n) {
         disk_hangs = true;
 }
 
+static void on_closed_node(void *userdata) {
+        ((StoreNode *) userdata)->closed = true;
+}
+
+static bool is_closed_node(void *userdata) {
+        return ((StoreNode *) userdata)->closed;
+}
+
+// Snapshots are as long as the state, and come again every few seconds.
+static void one_snapshot_waits_for_a_disk_that_hangs(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        StoreNode *n = store_cluster_leader(c);
+        RaftStore *s = raft_store(n->store);
+        size_t n_held;
+
+        hang_disk(n);
+        for (unsigned i = 0; i < 3; i++) {
+                struct raft_message m = {.type = RAFT_INSTALL_SNAPSHOT, .server_id = 9, .server_address = "9"};
+
+                m.install_snapshot.data = (struct raft_buffer){raft_malloc(100), 100};
+                raft_configuration_init(&m.install_snapshot.conf);
+                (void) raft_gate_takes(s, &m);
+        }
+        n_held = s->gate.n_messages;
+        n->closed = false;
+        store_close(TAKE_PTR(n->store), on_closed_node, n);
+        disk_hangs = false;
+        store_run_until(&c->loop, is_closed_node, n, STORE_PATIENCE_MS, "close");
+        assert_int_equal(n_held, 1);
+        store_cluster_free(c);
+}
+
 enum { FLIGHT = 16, FLIGHTS = 50 };
 
 typedef struct Flight {
@@ -486,6 +518,7 @@ int main(void) {
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
+                cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
                 cmocka_unit_test(a_disk_that_is_at_work_is_not_tried),
                 cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
                 cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),

@@ -98,6 +98,7 @@ void agent_attach(Agent *a) {
         size_t n_held;
         int r;
 
+        agent_fence_drop(a); // what still waits there answers an older Attach, and all of it will come again
         a->attach_seq++;
         a->welcome_parts = 0;
         a->attach_sent_us = clock_boot_us();

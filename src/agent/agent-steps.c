@@ -403,11 +403,11 @@ static void call_systemd(AgentUnit *u) {
         else if (u->work->busy == PLAN_PIN || u->work->busy == PLAN_UNPIN)
                 r = systemd_manager_pin(m, u->work->request, u->name, u->work->busy == PLAN_PIN,
                                         agent_on_pin_done, call);
-        else {
+        else
                 r = systemd_manager_job_of(m, u->work->request, kinds[u->work->busy], u->name,
                                            agent_on_job_done, call);
-                u->node->n_jobs += r >= 0;
-        }
+        if (r >= 0 && u->work->busy != PLAN_RELOAD)
+                u->node->n_jobs++;
         if (r == -ENAMETOOLONG && u->work->busy == PLAN_PIN) {
                 free(call);
                 agent_pin_failed(u);

@@ -374,6 +374,23 @@ static void a_welcome_without_all_its_parts_removes_nothing(void **state) {
         assert_false(is_gone("a.service"));
 }
 
+// On a disk that hangs, all of a Welcome could come again and again.
+static void what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to(void **state) {
+        Order o = {.name = "a.service", .content = web, .revision = 5, .start = 5};
+        unsigned attaches;
+
+        meet_leader(NULL, 0);
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        for (unsigned i = 0; i < 3; i++)
+                send_welcome_part(&o, 1);
+        assert_int_equal(w.agent->n_batches, 3);
+        loop_until(w.n_attaches == attaches + 1);
+        assert_int_equal(w.agent->n_batches, 0);
+        send_welcome(&o, 1, 60000);
+        loop_until(w.attached && answered("a.service", 5));
+}
+
 static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) {
         Order order = {.name = "broken.service", .content = broken, .revision = 5, .start = 5};
         unsigned attaches;
@@ -1131,6 +1148,7 @@ static void a_oneshot_is_let_go_when_the_cluster_knows(void **state) {
         loop_until(!pid1_is_held(pid1, "job.service"));
         assert_null(pid1_content(pid1, "job.service"));
         assert_int_equal(pid1_runs(pid1, "job.service"), 1);
+        loop_until(agent_node_find(w.agent, NODE)->n_jobs == 0); // pins are counted, too
 }
 
 static void a_oneshot_runs_also_where_it_cannot_be_pinned(void **state) {
@@ -1209,6 +1227,7 @@ int main(void) {
                 WORLD_TEST(what_the_welcome_does_not_name_is_removed),
                 WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
                 WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
+                WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
                 WORLD_TEST(an_attach_that_is_too_long_says_later_what_went_wrong),
                 WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
                 WORLD_TEST(a_foreign_name_is_refused_and_untouched),

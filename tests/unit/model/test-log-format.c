@@ -99,9 +99,16 @@ static void what_came_later_needs_its_level(void **state) {
         Batch b = {0};
         Argosy__LogOp__TombstonePut put = ARGOSY__LOG_OP__TOMBSTONE_PUT__INIT;
         Argosy__LogOp__UnitRemove *remove;
+        Argosy__HostRecord *host;
         uint32_t node = 1;
 
         fill(&b);
+        host = batch_host(&b, 0, "n2", 2);
+        host->address_name = "n2.example.org";
+        assert_int_equal(check_batch(&b, FEATURE_BASE, what), -EPROTONOSUPPORT);
+        assert_string_equal(what, "field 130 of HostRecord");
+        assert_int_equal(check_batch(&b, FEATURE_ADDRESS_NAMES, what), 0);
+        host->address_name = (char *) protobuf_c_empty_string;
         batch_unit_remove(&b, "a.service");
         remove = b.log.ops[b.log.n_ops - 1]->unit_remove;
         remove->nodes = &node;

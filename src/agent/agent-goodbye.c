@@ -41,9 +41,12 @@ void agent_say_stopping(Agent *a) {
 
 // ---- what may still run
 
+// Of a manager that was never reached nothing is known: what is held there may run.
 static bool may_run(const AgentUnit *u) {
         const UnitRuntime *rt = &u->watch.runtime;
 
+        if (!u->node->synced)
+                return u->has_held;
         return u->has_held && rt->loaded && rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
                rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 }

@@ -161,12 +161,12 @@ void sessions_acknowledge(Leader *l) {
         }
 }
 
-static void note_lingering(Site *s) {
-        s->lingers = !s->reported || (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
-                                      s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+static void note_lingering_unless_down(Site *s) {
+        s->lingers = !s->reported || !site_is_down(s);
 }
 
-// What the host says may still run when it is off.
+// What the host says may still run when it is off. A name counts more than a report of before: also that of a
+// unit whose manager the host did not reach, and which it could not report as running.
 static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
         h->lingers_until_us = leader_now(l) + l->config.lease_ms * USEC_PER_MSEC;
         for (size_t i = 0; i < goodbye->n_running && i < MANAGERS_PER_HOST; i++) {
@@ -177,13 +177,13 @@ static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goo
                         continue;
                 list_foreach (k, &n->sites)
                         if (r->all)
-                                note_lingering(CONTAINER_OF(k, Site, by_node));
+                                note_lingering_unless_down(CONTAINER_OF(k, Site, by_node));
                 for (size_t k = 0; k < r->n_units; k++) {
                         Unit *u = unit_find(l, r->units[k]);
                         Site *s = u ? site_find(u, n) : NULL;
 
                         if (s)
-                                note_lingering(s);
+                                s->lingers = true;
                 }
         }
 }
@@ -197,6 +197,8 @@ void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *good
         leader_mark(l);
         if (goodbye->stopping)
                 return;
+        if (goodbye->n_running > 0 && !h->attached)
+                return; // what it names is not known here: it all waits, as for one that says nothing
         h->down = true;
         note_running(l, h, goodbye);
         host_lose(l, h);

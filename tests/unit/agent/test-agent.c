@@ -757,6 +757,25 @@ static void a_goodbye_names_what_may_still_run(void **state) {
         assert_string_equal(goodbye->running[0]->units[0], "late.service");
 }
 
+// That nothing is known of a unit is no sign that it has ended.
+static void a_goodbye_names_what_is_held_where_no_manager_was_reached(void **state) {
+        const Argosy__ToVoter__Goodbye *goodbye;
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        pid1_shut_down(pid1);
+        loop_until(w.stopping && w.goodbye);
+        pid1_stop(pid1, "web.service");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        w.agent->system->synced = false; // as after a restart
+        agent_goodbye(w.agent, true, FEATURE_GOODBYE_RUNNING);
+        goodbye = w.goodbye->goodbye;
+        assert_int_equal(goodbye->n_running, 1);
+        assert_int_equal(goodbye->running[0]->n_units, 1);
+        assert_string_equal(goodbye->running[0]->units[0], "web.service");
+}
+
 // It has not heard it from us, and Attach alone would bring new units here.
 static void the_next_leader_is_told_of_the_shutdown_too(void **state) {
         meet_leader(NULL, 0);
@@ -1246,6 +1265,7 @@ int main(void) {
                 WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
                 WORLD_TEST(a_goodbye_names_what_may_still_run),
+                WORLD_TEST(a_goodbye_names_what_is_held_where_no_manager_was_reached),
                 WORLD_TEST(the_next_leader_is_told_of_the_shutdown_too),
                 WORLD_TEST(a_lost_connection_to_systemd_is_looked_over),
                 WORLD_TEST(looking_at_a_unit_again_writes_nothing),

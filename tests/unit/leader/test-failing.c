@@ -251,9 +251,8 @@ static void a_node_that_said_its_units_have_stopped_needs_no_fence(void **state)
         assert_int_not_equal(node_of("x.service"), node);
 }
 
-// Only that waits, as for a host that died: what is not named begins elsewhere at once.
-static void what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease(void **state) {
-        uint32_t h = start_away(SERVICE), node = node_of("x.service");
+// The host's last words, and that x.service may still run there.
+static void say_goodbye_but_for_x(uint32_t h, uint32_t node) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
         Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
                                           *list = &running;
@@ -271,12 +270,47 @@ static void what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease(void
         rig_host(&g, h)->up = false;
         leader_on_message(g.leader, h, &m);
         rig_settle(&g);
+}
+
+// Only that waits, as for a host that died: what is not named begins elsewhere at once.
+static void what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease(void **state) {
+        uint32_t h = start_away(SERVICE), node = node_of("x.service");
+
+        say_goodbye_but_for_x(h, node);
         assert_int_equal(node_of("x.service"), node);
         rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS);
         assert_int_equal(node_of("x.service"), node);
         rig_pass_ms(&g, 2 * RIG_BEAT_MS);
         assert_int_not_equal(node_of("x.service"), node);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
+}
+
+// A new leader knows of no unit there before the host has attached.
+static void names_that_a_leader_cannot_place_let_nothing_begin(void **state) {
+        uint32_t h = start_away(SERVICE), node = node_of("x.service");
+
+        rig_host(&g, h)->up = false;
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_false(host_find(g.leader, h)->attached);
+        say_goodbye_but_for_x(h, node);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, RIG_LEASE_MS - 2 * RIG_BEAT_MS);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, 3 * RIG_BEAT_MS);
+        assert_int_not_equal(node_of("x.service"), node);
+}
+
+// A manager that was not reached is not heard of: its units were reported as not loaded, and may run.
+static void what_is_named_may_run_whatever_was_reported_before(void **state) {
+        uint32_t h = start_away(SERVICE), node = node_of("x.service");
+
+        site_find(unit_find(g.leader, "x.service"), node_find(g.leader, node))->active =
+                ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+        say_goodbye_but_for_x(h, node);
+        assert_int_equal(node_of("x.service"), node);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_not_equal(node_of("x.service"), node);
 }
 
 static void what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same(void **state) {
@@ -322,6 +356,8 @@ int main(void) {
                 RIG_TEST(no_order_shortens_the_fence),
                 RIG_TEST(a_node_that_said_its_units_have_stopped_needs_no_fence),
                 RIG_TEST(what_may_still_run_on_a_node_that_shut_down_waits_for_its_lease),
+                RIG_TEST(names_that_a_leader_cannot_place_let_nothing_begin),
+                RIG_TEST(what_is_named_may_run_whatever_was_reported_before),
                 RIG_TEST(what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same),
                 RIG_TEST(what_waits_for_the_fence_still_begins_when_its_record_changes_meanwhile),
         };

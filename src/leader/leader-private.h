@@ -609,7 +609,8 @@ int homes_removed(const char *name, DraftRemoval *ret, void *userdata);
 // tombstones.c
 void tombstones_look(Leader *l, Host *h);      // it may have let go of something
 void tombstones_on_applied(Leader *l);         // follows the log
-void tombstones_on_time(Leader *l);            // a host was lost, or a guard has ended something
+void tombstones_on_time(Leader *l);            // a guard has ended something
+void tombstones_on_lost(Leader *l, Host *h);
 void tombstones_part(Leader *l, const Site *s); // a unit that runs on all nodes is not wanted on this one
 int tombstones_part_decide(Leader *l, Draft *b); // 0 or -ENOMEM
 int tombstones_clear_decide(Leader *l, Draft *b);

@@ -81,8 +81,7 @@ void host_lose(Leader *l, Host *h) {
                 }
         }
         foreach_site(h, l, home_on_lost);
-        tombstones_on_time(l);
-        tombstones_look(l, h);
+        tombstones_on_lost(l, h);
         sessions_count_unheard(l);
         l->globals_changed = true;
         if (h->linked && h->number != l->config.self)

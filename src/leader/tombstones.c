@@ -33,9 +33,12 @@ static bool is_over(const Leader *l, const Node *n, const Tombstone *t) {
                (n->host->attached && unit_wanted_on(l, unit_find(l, t->name), e, n));
 }
 
-// A guard ends it; 0: none does.
+// A guard ends it; 0: none does. On a host that was switched off only those are left that it said may run on:
+// their guards count from the end of its lease.
 static uint64_t ends_at(const Host *h, const Tombstone *t) {
-        return host_is_lost(h) && !t->unguarded ? h->lost_us + t->fence_us : 0;
+        if (!host_is_lost(h) || t->unguarded)
+                return 0;
+        return (h->down ? h->lingers_until_us : h->lost_us) + t->fence_us;
 }
 
 void tombstones_look(Leader *l, Host *h) {
@@ -94,6 +97,12 @@ static void look_at_lost(Leader *l, Host *h, const Node *n) {
                 end(l, n, t);
                 tombstones_look(l, h);
         }
+}
+
+void tombstones_on_lost(Leader *l, Host *h) {
+        list_foreach (i, &h->nodes)
+                look_at_lost(l, h, CONTAINER_OF(i, Node, of_host));
+        tombstones_look(l, h);
 }
 
 void tombstones_on_time(Leader *l) {

@@ -285,6 +285,36 @@ static void a_guard_ends_them(void **state) {
         assert_string_equal(reason(), X ": no such unit");
 }
 
+// A host that is switched off and said that the unit may run on: as if it were lost when its lease ends.
+static void a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later(void **state) {
+        Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye__Running running = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT,
+                                          *list = &running;
+        Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
+        char *name = X;
+        RigAnswer *wait;
+
+        start_on_2(FENCED);
+        running.node = rig_host(&g, 2)->node;
+        running.units = &name;
+        running.n_units = 1;
+        goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
+        goodbye.running = &list;
+        goodbye.n_running = 1;
+        m.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
+        m.goodbye = &goodbye;
+        rig_host(&g, 2)->up = false;
+        leader_on_message(g.leader, 2, &m);
+        rig_settle(&g);
+        wait = wait_for(DESTROY, rig_change(&g, DESTROY, X, NULL));
+        rig_pass_ms(&g, FENCE_MS + RIG_LEASE_MS / 2);
+        assert_null(result_of(wait));
+        assert_int_equal(n_tombstones(), 1);
+        rig_pass_ms(&g, RIG_LEASE_MS);
+        assert_gone(wait);
+        assert_int_equal(n_tombstones(), 0);
+}
+
 // ------------------------------------------------------------------------------------------------ all nodes
 
 static void a_global_unit_is_remembered_on_silent_nodes_only(void **state) {
@@ -385,6 +415,7 @@ int main(void) {
                 TEST(a_new_start_waits_for_the_guard_under_any_leader),
                 TEST(without_a_guard_it_waits_only_until_the_host_is_lost),
                 TEST(a_guard_ends_them),
+                TEST(a_guard_that_was_alive_at_the_shutdown_ends_them_a_lease_later),
                 TEST(a_global_unit_is_remembered_on_silent_nodes_only),
                 TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
                 TEST(a_global_unit_that_is_unloaded_is_remembered),

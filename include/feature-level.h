@@ -22,6 +22,7 @@ enum {
         FEATURE_WELCOME_PARTS = 2, // a Welcome may come in parts
         FEATURE_MARKS = 2, // on the connections of the log: ALPN_RAFT_MARKED
         FEATURE_GOODBYE_RUNNING = 2, // the last Goodbye of a shutdown names what may still run
+        FEATURE_MANAGER_WAIT = 2, // the request ManagerWait
         FEATURE_NEWEST = 2,
 };
 

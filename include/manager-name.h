@@ -20,6 +20,9 @@ enum {
         MANAGERS_PER_HOST = 512, // more are refused
 };
 
+// The reason of a node whose host has yet to say whether it can be used; every other one is final for now.
+#define MANAGER_NOT_REACHED "the manager has not been reached yet"
+
 typedef enum ManagerKind { MANAGER_INVALID, MANAGER_SYSTEM, MANAGER_USER, MANAGER_CONTAINER } ManagerKind;
 
 ManagerKind manager_name_kind(const char *manager);

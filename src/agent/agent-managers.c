@@ -91,14 +91,13 @@ int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret
         node->leader = leader;
         node->leader_given = leader > 0;
         node->leader_born = leader > 0 ? leader_born(leader) : 0;
-        agent_node_set_reason(node, "it has not been reached yet");
+        agent_node_set_reason(node, MANAGER_NOT_REACHED);
         r = open_manager(node, ret_why);
         if (r < 0) {
                 agent_node_close(node);
                 return r;
         }
-        a->attach_wanted = a->leader != 0;
-        drain_mark(&a->drain);
+        agent_attach_now(a);
         return 0;
 }
 
@@ -124,7 +123,7 @@ int agent_manager_detach(Agent *a, const char *manager, bool force, void (*done)
         node->detached_data = userdata;
         node->force |= force;
         node->detaching = true;
-        agent_node_set_reason(node, "it is being detached");
+        agent_node_set_reason(node, "the manager is being detached");
         if (!node->force)
                 agent_foreach_unit(u, node) agent_unit_unwant(u);
         drain_mark(&a->drain);
@@ -162,8 +161,7 @@ static void finish_detaching(AgentNode *node) {
         log_info("Manager %s is detached.", node->manager);
         tell_detached(node, 0);
         agent_node_close(node);
-        a->attach_wanted = a->leader != 0;
-        drain_mark(&a->drain);
+        agent_attach_now(a);
 }
 
 static bool is_ready_to_go(AgentNode *node) {

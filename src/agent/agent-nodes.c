@@ -58,7 +58,7 @@ void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) 
                 node->reason_news |= node != a->system;
                 // The leader gave it a new number, so it knows nothing of what is held there.
                 if (node != a->system && node->n_units > 0 && a->attached)
-                        a->attach_wanted = true;
+                        agent_attach_now(a);
         }
 }
 

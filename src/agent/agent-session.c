@@ -115,6 +115,12 @@ void agent_attach(Agent *a) {
         a->attach_wanted = r < 0; // tried again at attach_retry_us, or with the next leader
 }
 
+void agent_attach_now(Agent *a) {
+        a->attach_wanted = a->leader != 0;
+        a->attach_retry_us = 0; // a failure before does not count
+        drain_mark(&a->drain);
+}
+
 static bool is_ready(const Agent *a) {
         return a->system->synced && a->leader != 0 && !a->clearing; // the others come when they come
 }

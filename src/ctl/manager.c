@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// manager attach, manager detach: of the host whose argosyd is asked. A detach is answered when nothing of
-// the manager is left; Ctrl-C ends only our waiting. The list is in list.c.
+// manager attach, manager detach: of the host whose argosyd is asked.
+//
+//   the host does it (of a detach: nothing of the manager is left) -> the leader's list of nodes agrees, so
+//   that whoever asks next, on any host, hears the same
+//
+// What the host has done stays so if the leader cannot be waited for, and that is said. Ctrl-C ends only our
+// waiting. The list is in list.c.
 
 #include <errno.h>
 #include <pwd.h>
@@ -50,15 +55,68 @@ static int each_name(Ctl *ctl, char **args, size_t n, int (*ask)(Ctl *ctl, char 
         return code;
 }
 
+typedef struct Told { // by the leader, of a manager
+        int status;
+        bool no_leader;
+        char message[512];
+} Told;
+
+static int on_told(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Told *t = userdata;
+
+        (void) ctl;
+        t->status = r->status;
+        t->no_leader = r->no_leader;
+        if (r->status != 0)
+                snprintf(t->message, sizeof(t->message), "%s", status_text(r->status, r->message));
+        return 0;
+}
+
+static bool may_ask_again(const Ctl *ctl, const Told *t, int error) {
+        return error < 0 ? client_is_lost(&ctl->client, error) : t->no_leader || t->status == EAGAIN;
+}
+
+// A leader of an older build does not know the question: then the host's own word is all there is.
+static int wait_for_leader(Ctl *ctl, char *manager, bool detached) {
+        Argosy__Request__ManagerWait q = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Patience patience = {};
+        Told told;
+        int r;
+
+        q.manager = manager;
+        q.detached = detached;
+        request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_WAIT;
+        request.manager_wait = &q;
+        do {
+                told = (Told){};
+                r = ctl_call(ctl, &request, CALL_PATIENT, on_told, &told);
+                if (r == 0 && (told.status == 0 || told.status == EOPNOTSUPP))
+                        return EXIT_OK;
+                if (r == -EINTR)
+                        return EXIT_DETACHED;
+        } while (may_ask_again(ctl, &told, r) && ctl_try_again(ctl, &patience, &r));
+        if (r == -ENOMEM)
+                return ctl_oom(ctl);
+        return ctl_fail(ctl, "%s is %s on this host, but the cluster %s: %s", manager,
+                        detached ? "detached" : "attached",
+                        detached ? "may still show it" : "may not show it yet",
+                        r == -ETIMEDOUT ? "timed out waiting"
+                        : r < 0         ? ctl->client.why
+                                        : told.message);
+}
+
 static int attach(Ctl *ctl, char *manager) {
         Argosy__Request__ManagerAttach q = ARGOSY__REQUEST__MANAGER_ATTACH__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
 
         q.manager = manager;
         q.leader = ctl->opt.leader;
         request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_ATTACH;
         request.manager_attach = &q;
-        return ctl_ask(ctl, &request, CALL_ONCE, NULL, NULL);
+        code = ctl_ask(ctl, &request, CALL_ONCE, NULL, NULL);
+        return code != EXIT_OK || ctl->opt.given & OPT_NO_BLOCK ? code : wait_for_leader(ctl, manager, false);
 }
 
 int verb_manager_attach(Ctl *ctl, char **args, size_t n) {
@@ -71,12 +129,14 @@ int verb_manager_attach(Ctl *ctl, char **args, size_t n) {
 static int detach(Ctl *ctl, char *manager) {
         Argosy__Request__ManagerDetach q = ARGOSY__REQUEST__MANAGER_DETACH__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
 
         q.manager = manager;
         q.force = ctl->opt.given & OPT_FORCE;
         request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_DETACH;
         request.manager_detach = &q;
-        return ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);
+        code = ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);
+        return code != EXIT_OK ? code : wait_for_leader(ctl, manager, true);
 }
 
 int verb_manager_detach(Ctl *ctl, char **args, size_t n) {

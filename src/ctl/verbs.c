@@ -58,8 +58,8 @@ const Verb verbs[] = {
 
         {"manager list", NULL, "", GROUP_NODES, OPT_LIST, 0, 0, verb_manager_list,
          "List the systemd managers that this host serves"},
-        {"manager attach", NULL, "user@USER|container@NAME...", GROUP_NODES, OPT_LEADER, 1, ARGS_MAX,
-         verb_manager_attach, "Make managers of this host's users and containers nodes too"},
+        {"manager attach", NULL, "user@USER|container@NAME...", GROUP_NODES, OPT_LEADER | OPT_NO_BLOCK, 1,
+         ARGS_MAX, verb_manager_attach, "Make managers of this host's users and containers nodes too"},
         {"manager detach", NULL, "user@USER|container@NAME...", GROUP_NODES, OPT_FORCE, 1, ARGS_MAX,
          verb_manager_detach, "Stop and remove what runs in them, and forget them"},
 

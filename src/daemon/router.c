@@ -217,6 +217,7 @@ static bool is_question(const Argosy__Request *q) {
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_WAIT:
         case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
+        case ARGOSY__REQUEST__WHAT_MANAGER_WAIT:
         case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
         case ARGOSY__REQUEST__WHAT_JOURNAL:
         case ARGOSY__REQUEST__WHAT_TOP:
@@ -555,6 +556,21 @@ static int translate_leave(Daemon *d, Route *route) {
         return remove->host ? 0 : -ENOMEM;
 }
 
+// The client knows its host only as the one that it talks to.
+static int name_host(const Daemon *d, Argosy__Request *q) {
+        char *host;
+
+        if (q->what_case != ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
+                return 0;
+        host = strdup(d->host_id_hex);
+        if (!host)
+                return -ENOMEM;
+        if (q->manager_wait->host != protobuf_c_empty_string)
+                free(q->manager_wait->host);
+        q->manager_wait->host = host;
+        return 0;
+}
+
 int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata,
                   Route **ret) {
         Route *route;
@@ -573,6 +589,8 @@ int router_submit(Router *r, const Argosy__Request *request, RouteRespond respon
         r->n_routes++;
         route->request = message_copy(request);
         k = route->request ? translate_leave(r->daemon, route) : -ENOMEM;
+        if (k >= 0)
+                k = name_host(r->daemon, route->request);
         if (k >= 0)
                 k = map_add(&r->by_id, &route->id, sizeof(route->id), route);
         if (k < 0) {

@@ -277,7 +277,7 @@ struct Ticket {
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
-        ListNode drain;      // in Leader.drains, for DrainWait
+        ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waits
         uint32_t drain_left; // as it was told last
         ListNode rollout;    // in Leader.rollout_waits, for RolloutWait
         ListNode rebalance;  // in Leader.rebalance_waits, once it is under way
@@ -342,7 +342,7 @@ struct Leader {
         size_t n_unheard; // recorded hosts within their lease that have not attached yet
 
         Map tickets_by_id, calls_by_id;
-        ListNode tickets, queue, flying, settled, talking, waits, calls, drains;
+        ListNode tickets, queue, flying, settled, talking, waits, calls, drains, manager_waits;
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
         bool batch_flying, barrier_flying;
@@ -637,6 +637,10 @@ void drains_tell(Leader *l);
 void unit_set_homeless(Leader *l, Unit *u, bool homeless);
 void site_count(Site *s);
 bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied
+
+// manager-waits.c
+int manager_wait_start(Leader *l, Ticket *t);
+void manager_waits_tell(Leader *l);
 
 // groups.c
 Group *group_find(const Leader *l, const char *name);

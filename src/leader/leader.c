@@ -221,6 +221,8 @@ static int start_ticket(Leader *l, Ticket *t) {
                 return wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
                 return drain_wait_start(l, t);
+        case ARGOSY__REQUEST__WHAT_MANAGER_WAIT:
+                return manager_wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
                 return rollout_wait_start(l, t);
         case ARGOSY__REQUEST__WHAT_STATUS:
@@ -255,6 +257,8 @@ static bool is_for_the_log(const Argosy__Request *request) {
         case ARGOSY__REQUEST__WHAT_JOURNAL:
         case ARGOSY__REQUEST__WHAT_TOP:
                 return true;
+        case ARGOSY__REQUEST__WHAT_MANAGER_WAIT:
+                return FEATURE_LEVEL >= FEATURE_MANAGER_WAIT;
         default:
                 return false;
         }
@@ -489,6 +493,7 @@ static void on_drain(void *userdata) {
         orders_flush(l);
         waits_drain(l);
         drains_tell(l);
+        manager_waits_tell(l);
         rollouts_tell(l);
         rebalance_tell(l);
         calls_drain(l);
@@ -558,6 +563,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->waits);
         list_init(&l->calls);
         list_init(&l->drains);
+        list_init(&l->manager_waits);
         list_init(&l->rollouts);
         list_init(&l->rollout_waits);
         list_init(&l->rebalance_waits);

@@ -97,7 +97,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         n->number = number;
         n->host = h;
         n->manager = strdup(manager);
-        n->reason = streq(manager, "system") ? NULL : strdup("it has not been reached yet");
+        n->reason = streq(manager, "system") ? NULL : strdup(MANAGER_NOT_REACHED);
         list_init(&n->placed);
         list_init(&n->sites);
         if (!n->manager || map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {

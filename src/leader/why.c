@@ -74,7 +74,9 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
         char next[REASON_SIZE / 2];
 
         ret[0] = 0;
-        if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
+        if (n->reason && !host_is_lost(n->host) && n->host->attached) // what it said before may not be so
+                snprintf(ret, REASON_SIZE, "%s", n->reason);
+        else if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
                 const char *brake = unit_braked(l, u);
                 const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
 

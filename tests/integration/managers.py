@@ -106,13 +106,14 @@ def attach(c, node, *managers):
     for manager in managers:
         c.ctl(f"manager attach {manager}", on=node)
         name = f"{node.name}/{manager.removeprefix('container@')}"
-        eventually(lambda: state(c, name) == "online", what=f"{name} online")
+        assert state(c, name) == "online", c.node_states()
 
 
 def detach_all(c, node):
     for row in c.json("manager list", on=node):
         if row["origin"] == "attached":
             c.ctl(f"manager detach {row['manager']}", on=node)
+            assert f"{node.name}/{row['manager'].removeprefix('container@')}" not in c.node_states()
 
 
 def shown(c, unit):
@@ -160,11 +161,52 @@ def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     c.ctl("manager detach container@web user@1001", on=node)
     assert "mine@" not in node.run("ls /run/user/1001/systemd/user")
     assert node.run("ls -A /run/argosy/managers").split() == ["user@1002"]
+    assert c.node_states().keys() == {"n1", "n2", "n1/user@1002"}
     eventually(lambda: {row["node"] for row in c.rows("mine@*")} == {"n1/user@1002"})
     assert shown(c, "plain.service").keys() <= {"n1", "n2"}
     detach_all(c, node)
-    eventually(lambda: "n1/user@1002" not in c.node_states())
     node.run("systemctl stop box")
+
+
+def test_attach_and_detach_return_when_the_whole_cluster_knows(c: Cluster):
+    node, other = c.node("n1"), c.node("n2")
+    prepare_users(node)
+    # Directly after each other, and asked elsewhere: nothing is in between.
+    for _ in range(3):
+        node.run("argosyctl manager attach user@1001 user@1002")
+        assert c.node_states(on=other) == dict.fromkeys(("n1", "n2", "n1/user@1001", "n1/user@1002"), "online")
+        c.start("mine", FOR_USERS)
+        node.run("argosyctl manager detach user@1001 user@1002")
+        assert c.node_states(on=other).keys() == {"n1", "n2"}
+        assert c.rows("mine")[0]["node"] == "-", c.rows("mine")
+        assert "n1/user@" not in c.ctl_result("status mine").out + c.ctl_result("why mine").out
+        c.ctl("destroy mine")
+    # While it is at it, everybody says the same.
+    node.run("argosyctl manager attach user@1001; rm -f /home/u1001/go; chmod 755 /home/u1001")
+    c.start("slow", FOR_USERS.replace("ExecStart=", "ExecStop=/bin/sh -c 'until test -e /home/u1001/go; do sleep 0.05; done'\nExecStart="))
+    node.run("systemd-run --quiet --unit=detach argosyctl manager detach user@1001")
+    eventually(lambda: state(c, "n1/user@1001") == "offline")
+    for verb in ("status", "why"):
+        said = c.ctl_result(f"{verb} slow").out
+        assert "the manager is being detached" in said and "deactivating" not in said, said
+    node.run("touch /home/u1001/go")
+    eventually(lambda: c.node_states().keys() == {"n1", "n2"})
+    eventually(lambda: "detach.service" not in node.run("systemctl list-units --all detach.service"))
+    c.ctl("destroy slow")
+    # One that cannot be reached is attached all the same, and the reason is said.
+    node.run("systemctl stop user@1001")
+    said = node.run("argosyctl manager attach user@1001 2>&1")
+    assert "n1/user@1001 cannot be used at present: " in said, said
+    assert state(c, "n1/user@1001") == "offline"
+    detach_all(c, node)
+    # Without a leader the host does it, and that is all that is said.
+    prepare_users(other)
+    node.kill()
+    said = other.run("argosyctl --timeout=1s manager attach user@1002 2>&1; echo $?")
+    assert "user@1002 is attached on this host, but the cluster may not show it yet: " in said and said.endswith("\n1\n"), said
+    node.boot()
+    eventually(lambda: c.node_states().get("n2/user@1002") == "online")
+    detach_all(c, other)
 
 
 def test_a_container_s_root_finds_nothing_in_whoever_connects(c: Cluster):
@@ -176,7 +218,7 @@ def test_a_container_s_root_finds_nothing_in_whoever_connects(c: Cluster):
         node.write("/root/deaf", DEAF_SOCKET)
         node.run(f"systemd-run --quiet --unit=deaf {inside} perl /root/deaf")
         eventually(lambda: node.run(f"test -e /proc/{pid}/root/run/deaf && echo deaf"))
-        c.ctl("manager attach container@web", on=node)
+        c.ctl("manager attach --no-block container@web", on=node)
         find = f"{inside} sh -c 'grep -lsz ^argosy-connector /proc/[0-9]*/cmdline; true'"
         eventually(lambda: node.run(find).split())
         # While it waits; it is another one each time that argosyd tries again.

@@ -298,6 +298,27 @@ static void attaching_and_detaching_leaves_nothing_behind(void **state) {
         assert_int_equal(agent_managers(w.agent, NULL, 0), 1);
 }
 
+// Within the turns that it takes, not when an Attach that was not answered would be repeated.
+static bool attaches_at_once(unsigned before) {
+        for (int i = 0; i < 3; i++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        return w.n_attaches > before;
+}
+
+static void the_leader_hears_at_once_of_managers_that_come_and_go(void **state) {
+        Other *o = add_other(0);
+
+        meet();
+        attach(o);
+        assert_true(attaches_at_once(w.n_attaches));
+        assert_int_equal(w.attach->attach->n_managers, 2);
+        welcome_all(NULL, 0, NULL, 0);
+        loop_until(all_online());
+        detach(o, false);
+        assert_true(attaches_at_once(w.n_attaches - (w.attach->attach->n_managers == 1)));
+        assert_int_equal(w.attach->attach->n_managers, 1);
+}
+
 static void a_restart_finds_what_managers_hold(void **state) {
         static Everywhere e;
         Other *o = add_other(0);
@@ -447,6 +468,7 @@ int main(int argc, char **argv) {
                 T(one_that_says_too_much_at_once_is_alone_with_it),
                 T(eighty_managers_run_their_units_in_one_agent),
                 T(attaching_and_detaching_leaves_nothing_behind),
+                T(the_leader_hears_at_once_of_managers_that_come_and_go),
                 T(a_restart_finds_what_managers_hold),
                 T(a_manager_that_is_away_hinders_nobody_and_says_why),
                 T(a_manager_that_comes_back_gets_its_units),

@@ -444,6 +444,56 @@ static void a_change_without_a_leader_fails(void **state) {
         assert_string_equal(o.err, "argosyctl: stop: no leader can be reached for 10 s\n");
 }
 
+static void expect_manager(FakeDaemon *d, Argosy__Request__WhatCase what) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == what);
+        done(q);
+}
+
+static void attaches_at_an_old_leaders(FakeDaemon *d) {
+        fake_accept(d);
+        expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_ATTACH);
+        reply_error(d, 0, "", false);
+        expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_WAIT);
+        reply_error(d, EOPNOTSUPP, "the leader does not know this request", false);
+        fake_expect_end(d);
+}
+
+static void attaches_only_here(FakeDaemon *d) {
+        fake_accept(d);
+        expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_ATTACH);
+        reply_error(d, 0, "", false);
+        fake_expect_end(d);
+}
+
+static void detaches_what_the_cluster_keeps(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_DETACH);
+        reply_error(d, 0, "", false);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_MANAGER_WAIT && q->manager_wait->detached);
+        assert(streq(q->manager_wait->manager, "user@1001"));
+        done(q);
+        reply_error(d, EINVAL, "it has 20000 labels", false);
+        fake_expect_end(d);
+}
+
+static void what_the_host_has_done_with_a_manager_is_said_apart(void **state) {
+        _cleanup_outcome_ Outcome a = run(attaches_at_an_old_leaders, "manager attach user@1001"),
+                                  b = run(attaches_only_here, "manager attach --no-block user@1001"),
+                                  c = run(detaches_what_the_cluster_keeps, "manager detach user@1001");
+
+        assert_int_equal(a.code, 0);
+        assert_string_equal(a.err, "");
+        assert_int_equal(b.code, 0);
+        assert_int_equal(c.code, 1);
+        assert_string_equal(c.err, "argosyctl: user@1001 is detached on this host, but the cluster may still "
+                                   "show it: it has 20000 labels\n");
+}
+
 static void wants_less(FakeDaemon *d) {
         Argosy__Request *q;
         uint8_t id[16];
@@ -1216,6 +1266,7 @@ int main(void) {
                 cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
                 cmocka_unit_test(no_block_and_submit_do_not_wait),
                 cmocka_unit_test(a_change_without_a_leader_fails),
+                cmocka_unit_test(what_the_host_has_done_with_a_manager_is_said_apart),
                 cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
                 cmocka_unit_test(the_daemons_reason_is_waited_for),
                 cmocka_unit_test(stop_local_needs_no_leader),

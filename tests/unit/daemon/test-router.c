@@ -23,7 +23,7 @@ static struct World {
         unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, resets;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
-        char removed_host[64];
+        char removed_host[64], waiting_host[64];
         bool link_down, force;
         LeaderRespond respond_here;
         void *respond_data;
@@ -59,6 +59,8 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
                 w.forwarded_what = message->forward->request->what_case;
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE)
                         strcpy(w.removed_host, message->forward->request->cluster_remove->host);
+                if (w.forwarded_what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
+                        strcpy(w.waiting_host, message->forward->request->manager_wait->host);
         } else
                 w.forward_cancelled++;
         return 0;
@@ -162,6 +164,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
         static Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
         static Argosy__Request__LocalStop local_stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
+        static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
         static Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Route *route;
@@ -178,6 +181,8 @@ static Route *submit(Argosy__Request__WhatCase what) {
                 q.local_stop = &local_stop;
         else if (what == ARGOSY__REQUEST__WHAT_VERSION)
                 q.version = &version;
+        else if (what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
+                q.manager_wait = &manager_wait;
         else
                 q.cluster_leave = &leave;
         assert_int_equal(router_submit(w.daemon.router, &q, on_answer, NULL, &route), 0);
@@ -352,6 +357,18 @@ static void leaving_asks_the_leader_to_remove_this_host(void **state) {
         assert_int_equal(w.answers, 1);
 }
 
+static void who_waits_for_a_manager_means_the_host_that_is_asked(void **state) {
+        leader_is(7);
+        submit(ARGOSY__REQUEST__WHAT_MANAGER_WAIT);
+        turn();
+        assert_int_equal(w.forwarded, 1);
+        assert_string_equal(w.waiting_host, w.daemon.host_id_hex);
+        leader_is(8); // it can be asked of any leader
+        assert_int_equal(w.forwarded, 2);
+        reply(true, 0);
+        assert_int_equal(w.answers, 1);
+}
+
 static void without_a_link_it_stays_until_there_is_one(void **state) {
         w.link_down = true;
         submit(ARGOSY__REQUEST__WHAT_CHANGE);
@@ -396,6 +413,7 @@ int main(void) {
                 CASE(local_requests_need_no_leader),
                 CASE(being_removed_answers_a_leave_whose_answer_was_lost),
                 CASE(leaving_asks_the_leader_to_remove_this_host),
+                CASE(who_waits_for_a_manager_means_the_host_that_is_asked),
                 CASE(without_a_link_it_stays_until_there_is_one),
                 CASE(at_the_end_nothing_is_left_with_the_leader),
                 CASE(a_second_leave_is_refused),

@@ -3,6 +3,7 @@
 // Several systemd managers on one host, as the leader sees them: each a node of its own.
 #include "leader-private.h"
 #include "leader-rig.h"
+#include "manager-name.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -153,6 +154,64 @@ static void what_ran_in_a_detached_manager_waits_for_another_that_fits(void **st
         assert_true(rig_record(&g, "mine.service")->node > before); // numbers are never used twice
 }
 
+static RigAnswer *wait_for_manager(const char *host, bool detached) {
+        Argosy__Request__ManagerWait wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+        RigAnswer *a;
+
+        wait.host = (char *) host;
+        wait.manager = (char *) "user@1000";
+        wait.detached = detached;
+        q.what_case = ARGOSY__REQUEST__WHAT_MANAGER_WAIT;
+        q.manager_wait = &wait;
+        a = rig_ask(&g, &q);
+        rig_settle(&g);
+        return a;
+}
+
+static void whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_used(void **state) {
+        RigAnswer *a = wait_for_manager("n2", false), *elsewhere = wait_for_manager("n1", false);
+
+        assert_false(a->final); // not in the log
+        rig_host(&g, 2)->reason = MANAGER_NOT_REACHED;
+        rig_host_set_manager(&g, 2, "user@1000");
+        assert_int_equal(list_nodes()->nodes->n_rows, 3);
+        assert_false(a->final);
+        rig_host_say_reason(&g, 2, NULL);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_string_equal(a->responses[0]->message, "");
+        assert_string_equal(list_nodes()->nodes->rows[2]->state, "online");
+        rig_host_say_reason(&g, 2, "the user is not logged in");
+        a = wait_for_manager("n2", false);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0); // it is attached all the same
+        assert_string_equal(a->responses[0]->message,
+                            "n2/user@1000 cannot be used at present: the user is not logged in");
+        assert_false(elsewhere->final);
+}
+
+static void whoever_detaches_waits_until_the_node_is_gone_from_the_log(void **state) {
+        RigAnswer *a;
+
+        rig_host_set_manager(&g, 2, "user@1000");
+        a = wait_for_manager("n2", true);
+        assert_false(a->final);
+        g.slow = true;
+        rig_host(&g, 2)->manager = NULL;
+        rig_host(&g, 2)->attached = false;
+        rig_turns(&g, 10);
+        assert_false(a->final); // the host has said so, the log has not taken it yet
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_int_equal(list_nodes()->nodes->n_rows, 2);
+        assert_true(wait_for_manager("n2", true)->final);
+        assert_int_equal(wait_for_manager("n7", true)->responses[0]->status, ENOENT);
+}
+
 static void refuse_for_want_of_space(void) {
         for (size_t i = 0; i < g.n_held; i++) {
                 struct RigHeld *held = &g.held[i];
@@ -227,6 +286,8 @@ int main(void) {
                 T(a_host_that_repeats_itself_wakes_nobody),
                 T(a_new_attach_says_anew_which_managers_are_down),
                 T(what_ran_in_a_detached_manager_waits_for_another_that_fits),
+                T(whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_used),
+                T(whoever_detaches_waits_until_the_node_is_gone_from_the_log),
                 T(a_full_disk_does_not_strand_what_ran_in_a_detached_manager),
                 T(the_units_of_a_lost_host_move_to_managers_that_fit),
                 T(a_host_cannot_invent_managers),

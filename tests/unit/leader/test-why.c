@@ -85,6 +85,16 @@ static void so_many_are_lost_that_nothing_is_moved(void **state) {
         assert_why("a.service", "n1", "");
 }
 
+// What it said of its units before may not be so any more: `status` says the same.
+static void its_manager_cannot_be_used(void **state) {
+        rig_host_set_manager(&g, 2, "user@1000");
+        rig_change(&g, START, "mine.service", SERVICE "[X-Argosy]\nManager=user@*\n");
+        rig_host_say_reason(&g, 2, "the user is not logged in");
+        assert_why("mine.service", "n2/user@1000", "the user is not logged in");
+        rig_host_say_reason(&g, 2, NULL);
+        assert_why("mine.service", "n2/user@1000", "");
+}
+
 static void it_waits_for_its_end_elsewhere(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
@@ -340,6 +350,7 @@ int main(void) {
                 RIG_TEST(nobody_takes_it),
                 RIG_TEST(its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it),
                 RIG_TEST(so_many_are_lost_that_nothing_is_moved),
+                RIG_TEST(its_manager_cannot_be_used),
                 RIG_TEST(it_waits_for_its_end_elsewhere),
                 RIG_TEST(the_node_is_at_it),
                 RIG_TEST(what_systemd_says),

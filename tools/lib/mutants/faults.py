@@ -704,6 +704,20 @@ FAULTS = [
           "enum { HELD_REVISION = 1 << 30 };",
           "leader/ordering: what_is_bound_is_down_as_long_as_the_other_one_is"),
 
+    # ---- leader, agent: who attaches and detaches a manager hears when everybody knows
+    Fault("attached-before-it-was-reached", "src/leader/manager-waits.c",
+          'else if (!q->detached && n && !streq(n->reason ?: "", MANAGER_NOT_REACHED))',
+          "else if (!q->detached && n)",
+          "leader/managers: whoever_attaches_waits_until_the_host_has_said_whether_it_can_be_used"),
+    Fault("detached-before-the-log-has-it", "src/leader/manager-waits.c",
+          "else if (q->detached && !record)",
+          "else if (q->detached)",
+          "leader/managers: whoever_detaches_waits_until_the_node_is_gone_from_the_log"),
+    Fault("managers-told-in-their-own-time", "src/agent/agent-session.c",
+          "a->attach_retry_us = 0; // a failure before does not count",
+          "",
+          "agent/managers: the_leader_hears_at_once_of_managers_that_come_and_go"),
+
     # ---- leader: rollouts, and the budget of a group that drains share with them
     Fault("rollout-beyond-budget", "src/leader/rollout.c",
           "if ((i->up ? c->down : c->on_way) >= v->max)",

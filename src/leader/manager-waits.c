@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// ManagerWait: whoever has attached or detached a manager waits until the leader's list of nodes agrees, so
+// that everybody who asks afterwards hears the same.
+//
+//   attached   in the log, with a number -> its host has said whether it can be used -> answered, with the
+//              reason if not
+//   detached   not in the log any more -> answered
+//
+// It ends early when the host is no member, or says something that its record cannot take over. A look at
+// the tables: nothing is recorded, and the next leader can be asked the same.
+#include <errno.h>
+
+#include "leader-private.h"
+#include "manager-name.h"
+#include "message.h"
+#include "response.h"
+#include "str.h"
+
+int manager_wait_start(Leader *l, Ticket *t) {
+        list_append(&l->manager_waits, &t->drain);
+        leader_mark(l);
+        return 0;
+}
+
+static const Argosy__NodeRecord *find_record(const Argosy__HostRecord *host, const char *manager) {
+        for (size_t i = 0; i < host->n_nodes; i++)
+                if (streq(host->nodes[i]->manager, manager))
+                        return host->nodes[i];
+        return NULL;
+}
+
+static Argosy__Response *attached_response(const Node *n) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+
+        if (r && n->reason &&
+            field_printf(&r->message, "%s cannot be used at present: %s", n->name, n->reason) < 0) {
+                message_free(r);
+                return NULL;
+        }
+        return r;
+}
+
+// True: the ticket is answered.
+static bool tell(Leader *l, Ticket *t) {
+        const Argosy__Request__ManagerWait *q = t->request->manager_wait;
+        const Argosy__HostRecord *host = cluster_state_resolve_host(l->state, q->host, NULL);
+        const Argosy__NodeRecord *record = host ? find_record(host, q->manager) : NULL;
+        const Node *n = record ? node_find(l, record->node) : NULL;
+        const Host *h = host ? host_find(l, host->host) : NULL;
+
+        if (!h)
+                ticket_finish(t, response_error(ENOENT, "this host is no member of the cluster any more"));
+        else if (q->detached && !record)
+                ticket_finish(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+        else if (!q->detached && n && !streq(n->reason ?: "", MANAGER_NOT_REACHED))
+                ticket_finish(t, attached_response(n));
+        else if (h->complaint && (q->detached || !n))
+                ticket_finish(t, response_error(EINVAL, "%s", h->complaint));
+        else
+                return false;
+        return true;
+}
+
+void manager_waits_tell(Leader *l) {
+        bool again;
+
+        do { // from the beginning, since whoever is told something may cancel any ticket
+                again = false;
+                list_foreach (i, &l->manager_waits) {
+                        again = tell(l, CONTAINER_OF(i, Ticket, drain));
+                        if (again)
+                                break;
+                }
+        } while (again);
+}

@@ -25,17 +25,28 @@ const FailingOptions *failing_options_of(const UnitEntry *e) {
         return spec_entry_file(e->spec, &file) == 0 ? &file->failing : &none;
 }
 
-uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
+static uint64_t moves_at_by_itself(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Node *n = u->node;
         LostView v = {.options = failing_options_of(e)};
 
-        if (!n || !host_is_lost(n->host))
-                return 0;
         v.lost_us = n->host->lost_us;
         v.runs_until_us = home_runs_until(l, u, e, n);
         v.emptying = node_is_emptying(n);
         v.deadline_over = node_deadline_is_over(l, n);
         return failing_move_at(&v);
+}
+
+uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
+        const UnitEntry *activator;
+        const Unit *a;
+        uint64_t at;
+
+        if (!u->node || !host_is_lost(u->node->host))
+                return 0;
+        at = moves_at_by_itself(l, u, e);
+        activator = follow_activator_here(l, e);
+        a = activator ? unit_find(l, activator->record->name) : NULL;
+        return a && a->node == u->node ? MAX_OF(at, moves_at_by_itself(l, a, activator)) : at;
 }
 
 bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e) {

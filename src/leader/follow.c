@@ -8,6 +8,7 @@
 //   started by an
 //     order of its own is not stopped for it. So two units never follow each other in a circle: the one that
 //     is followed is launched and the one that follows is not
+//   - and it leaves a lost node no sooner than its activator, which would find no file there when it is back
 //
 // "Now" means: as this batch has it so far, else as the log has it.
 #include <errno.h>
@@ -91,6 +92,30 @@ bool follow_is_elsewhere(Leader *l, const Draft *b, const Unit *u, const UnitEnt
                     mates_find_activator(&l->mates, u->name, is_activator_somewhere, &s);
         unit_options_unref(options);
         return elsewhere;
+}
+
+typedef struct ActivatorHere {
+        const Leader *leader;
+        uint32_t node;
+        const UnitEntry *found;
+} ActivatorHere;
+
+static bool is_launched_here(const char *name, void *userdata) {
+        ActivatorHere *s = userdata;
+        const UnitEntry *e = cluster_state_find_unit(s->leader->state, name);
+
+        if (!e || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED || e->record->node != s->node)
+                return false;
+        s->found = e;
+        return true;
+}
+
+const UnitEntry *follow_activator_here(const Leader *l, const UnitEntry *e) {
+        ActivatorHere s = {.leader = l, .node = e->record->node};
+
+        if (s.node && may_follow(e))
+                (void) mates_find_activator(&l->mates, e->record->name, is_launched_here, &s);
+        return s.found;
 }
 
 static void look_again(Leader *l, const char *name) {

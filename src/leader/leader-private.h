@@ -707,6 +707,8 @@ uint32_t follow_node(Leader *l, const Draft *b, const char *name, const char *ac
                      const UnitOptions *options);
 // Whether the unit is to move to an activator that is launched on another node.
 bool follow_is_elsewhere(Leader *l, const Draft *b, const Unit *u, const UnitEntry *e);
+// The launched activator that this unit follows and that is placed on the same node; NULL: none.
+const UnitEntry *follow_activator_here(const Leader *l, const UnitEntry *e);
 // The activator has moved: puts what it activates into Leader.moving.
 void follow_look_again(Leader *l, const char *activator);
 // 0 or -ENOMEM

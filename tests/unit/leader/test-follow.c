@@ -129,6 +129,22 @@ static void they_move_together(void **state) {
         assert_int_equal(node_of("z.service", LOADED), node_of("a.timer", LAUNCHED));
 }
 
+// The file is needed where its timer is when the node is back.
+static void what_a_kept_timer_activates_is_kept_with_it(void **state) {
+        uint32_t node;
+
+        change(START, "first.service", SERVICE, ""); // on the leader's own host
+        change(SUBMIT, "job.service", ONE_SHOT, "");
+        change(START, "job.timer", TIMER "[X-Argosy]\nNodeLost=keep\n", "");
+        node = node_of("job.timer", LAUNCHED);
+        assert_int_equal(node, rig_host(&g, 2)->node);
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_settle(&g);
+        assert_int_equal(node_of("job.timer", LAUNCHED), node);
+        assert_int_equal(node_of("job.service", LOADED), node);
+}
+
 static void a_lost_node_gives_both_to_one_node(void **state) {
         for (int i = 0; i < 12; i++) {
                 char name[32];
@@ -254,6 +270,7 @@ int main(void) {
                 T(the_service_of_another_name_follows_too),
                 T(a_timer_goes_where_its_service_must_be),
                 T(they_move_together),
+                T(what_a_kept_timer_activates_is_kept_with_it),
                 T(a_lost_node_gives_both_to_one_node),
                 T(the_service_follows_a_timer_that_moves_by_itself),
                 T(what_runs_by_its_own_order_is_not_stopped_for_a_timer),

@@ -43,18 +43,6 @@ static char *read_name(Ctl *ctl, const char *word, char buf[static MANAGER_NAME_
         }
 }
 
-static int each_name(Ctl *ctl, char **args, size_t n, int (*ask)(Ctl *ctl, char *manager)) {
-        int code = EXIT_OK;
-
-        for (size_t i = 0; i < n; i++) {
-                char buf[MANAGER_NAME_MAX], *name = read_name(ctl, args[i], buf);
-                int one = name ? ask(ctl, name) : EXIT_USAGE;
-
-                code = MAX_OF(code, one);
-        }
-        return code;
-}
-
 typedef struct Told { // by the leader, of a manager
         int status;
         bool no_leader;
@@ -106,39 +94,59 @@ static int wait_for_leader(Ctl *ctl, char *manager, bool detached) {
                                         : told.message);
 }
 
+// The leader is waited for when the host has done all of them: many are one change of the log then.
+static int each_name(Ctl *ctl, char **args, size_t n, int (*ask)(Ctl *ctl, char *manager), bool detached) {
+        _cleanup_free_ char(*names)[MANAGER_NAME_MAX] = calloc(n, sizeof(*names));
+        bool waits = !(ctl->opt.given & OPT_NO_BLOCK);
+        size_t n_done = 0;
+        int code = EXIT_OK;
+
+        if (!names)
+                return ctl_oom(ctl);
+        for (size_t i = 0; i < n; i++) {
+                char *name = read_name(ctl, args[i], names[n_done]);
+                int one = name ? ask(ctl, name) : EXIT_USAGE;
+
+                n_done += one == EXIT_OK;
+                code = MAX_OF(code, one);
+        }
+        for (size_t i = 0; waits && i < n_done; i++) {
+                int one = wait_for_leader(ctl, names[i], detached);
+
+                code = MAX_OF(code, one);
+        }
+        return code;
+}
+
 static int attach(Ctl *ctl, char *manager) {
         Argosy__Request__ManagerAttach q = ARGOSY__REQUEST__MANAGER_ATTACH__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
 
         q.manager = manager;
         q.leader = ctl->opt.leader;
         request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_ATTACH;
         request.manager_attach = &q;
-        code = ctl_ask(ctl, &request, CALL_ONCE, NULL, NULL);
-        return code != EXIT_OK || ctl->opt.given & OPT_NO_BLOCK ? code : wait_for_leader(ctl, manager, false);
+        return ctl_ask(ctl, &request, CALL_ONCE, NULL, NULL);
 }
 
 int verb_manager_attach(Ctl *ctl, char **args, size_t n) {
         if (ctl->opt.leader && n > 1) {
                 return ctl_usage(ctl, "--leader is about one container");
         }
-        return each_name(ctl, args, n, attach);
+        return each_name(ctl, args, n, attach, false);
 }
 
 static int detach(Ctl *ctl, char *manager) {
         Argosy__Request__ManagerDetach q = ARGOSY__REQUEST__MANAGER_DETACH__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        int code;
 
         q.manager = manager;
         q.force = ctl->opt.given & OPT_FORCE;
         request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_DETACH;
         request.manager_detach = &q;
-        code = ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);
-        return code != EXIT_OK ? code : wait_for_leader(ctl, manager, true);
+        return ctl_ask(ctl, &request, CALL_ONCE | CALL_PATIENT, NULL, NULL);
 }
 
 int verb_manager_detach(Ctl *ctl, char **args, size_t n) {
-        return each_name(ctl, args, n, detach);
+        return each_name(ctl, args, n, detach, true);
 }

@@ -25,6 +25,7 @@ typedef struct Call {
         uint64_t number; // key in a->calls
         Agent *agent;
         AgentNode *node;
+        bool anywhere; // asked of the host: `node` is the one that holds names[at]
         AgentReply reply;
         void *userdata;
         char **names;
@@ -184,6 +185,16 @@ static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, 
 }
 
 // ---- status
+
+static AgentNode *holder_of(Agent *a, const char *name) {
+        agent_foreach_node (node, a) {
+                const AgentUnit *u = agent_unit_find(node, name);
+
+                if (u && u->has_held)
+                        return node;
+        }
+        return NULL;
+}
 
 static void status_next(Call *c);
 
@@ -377,6 +388,8 @@ static void status_next(Call *c) {
         CallRef *ref = call_ref(c, c->at);
         int r;
 
+        if (c->anywhere)
+                c->node = holder_of(c->agent, c->names[c->at]) ?: c->agent->system;
         r = ref ? systemd_manager_inspect(c->node->systemd, c->names[c->at], on_inspected, ref) : -ENOMEM;
         if (r < 0) {
                 free(ref);
@@ -395,6 +408,7 @@ static int status_start(Agent *a, AgentNode *node, const Argosy__Request__Status
         if (r < 0)
                 return r;
         c->n_lines = MIN_OF(q->lines, (unsigned) STATUS_LINES_MAX);
+        c->anywhere = !node;
         *ret = c->number;
         status_next(c);
         if (!call_find(a, *ret))
@@ -442,11 +456,29 @@ static int refuse_journal(const AgentNode *node, const char *unit, AgentReply re
         return 0;
 }
 
+// What the journal has under that name may be about anything else.
+static int refuse_unheld(const char *unit, AgentReply reply, void *userdata, uint64_t *ret) {
+        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        _cleanup_free_ char *why = str_printf("%s: this host does not hold it", unit);
+
+        if (!why)
+                return -ENOMEM;
+        response.final = true;
+        response.status = EHOSTUNREACH;
+        response.message = why;
+        *ret = 0;
+        reply(&response, userdata);
+        return 0;
+}
+
 static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journal *q, AgentReply reply,
                          void *userdata, uint64_t *ret) {
         Call *c;
         int r;
 
+        node = node ?: holder_of(a, q->name);
+        if (!node)
+                return refuse_unheld(q->name, reply, userdata, ret);
         if (!has_journal_here(node))
                 return refuse_journal(node, q->name, reply, userdata, ret);
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
@@ -572,9 +604,9 @@ int agent_call(Agent *a, uint32_t node_number, const Argosy__Request *q, AgentRe
                 return -ENXIO;
         switch (q->what_case) {
         case ARGOSY__REQUEST__WHAT_STATUS:
-                return status_start(a, node, q->status, reply, userdata, ret_cancel);
+                return status_start(a, node_number ? node : NULL, q->status, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_JOURNAL:
-                return journal_start(a, node, q->journal, reply, userdata, ret_cancel);
+                return journal_start(a, node_number ? node : NULL, q->journal, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_TOP:
                 return agent_look_start(a, node, q->top, reply, userdata, ret_cancel);
         case ARGOSY__REQUEST__WHAT_LOCAL_STOP:

@@ -7,6 +7,7 @@
 #include <dirent.h>
 
 #include "fake-systemd.h"
+#include "message.h"
 #include "manager-helper.h"
 #include "manager-name.h"
 
@@ -347,6 +348,48 @@ static void a_restart_finds_what_managers_hold(void **state) {
         assert_int_equal(fake_systemd_calls(o->systemd, "StopUnit"), 0);
 }
 
+static Argosy__Response *answer;
+
+static void on_answer(const Argosy__Response *response, void *userdata) {
+        if (answer)
+                argosy__response__free_unpacked(answer, NULL);
+        answer = message_copy(response);
+}
+
+// What is asked of the host, since nobody leads, is about whichever of its nodes holds the unit.
+static void the_host_answers_for_the_units_of_all_its_managers(void **state) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
+        Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        char *names[] = {(char *) "web.service"};
+        uint64_t cancel;
+
+        attach(add_other(0));
+        loop_until(all_online());
+        meet();
+        order_everywhere("web.service", 5, web);
+        loop_until(answered("web.service", 5));
+        agent_on_leader(w.agent, 0, 0);
+        status.names = names;
+        status.n_names = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
+        request.status = &status;
+        assert_int_equal(agent_call(w.agent, 0, &request, on_answer, NULL, &cancel), 0);
+        loop_until(answer && answer->final);
+        assert_int_equal(answer->status, 0);
+        assert_string_equal(answer->status_reply->row->active, "active");
+
+        journal.name = (char *) "nobody.service"; // systemd may have one
+        request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
+        request.journal = &journal;
+        assert_int_equal(agent_call(w.agent, 0, &request, on_answer, NULL, &cancel), 0);
+        loop_until(answer->final);
+        assert_int_equal(answer->status, EHOSTUNREACH);
+        assert_string_equal(answer->message, "nobody.service: this host does not hold it");
+        argosy__response__free_unpacked(answer, NULL);
+        answer = NULL;
+}
+
 static void a_manager_that_is_away_hinders_nobody_and_says_why(void **state) {
         Other *away = add_other(0), *there = add_other(1);
 
@@ -470,6 +513,7 @@ int main(int argc, char **argv) {
                 T(attaching_and_detaching_leaves_nothing_behind),
                 T(the_leader_hears_at_once_of_managers_that_come_and_go),
                 T(a_restart_finds_what_managers_hold),
+                T(the_host_answers_for_the_units_of_all_its_managers),
                 T(a_manager_that_is_away_hinders_nobody_and_says_why),
                 T(a_manager_that_comes_back_gets_its_units),
                 T(a_manager_that_talks_without_end_delays_nobody),

@@ -220,7 +220,8 @@ static bool make_room(LocalApi *a, uid_t uid) {
                         continue;
                 n++;
                 n_of_user += of_user;
-                if (c->n_calls > 0)
+                // It waits, or has not read all of its answer.
+                if (c->n_calls > 0 || stream_queued(c->stream) > 0)
                         continue;
                 idlest = idlest ?: c;
                 if (of_user && !idlest_of_user)
@@ -242,7 +243,7 @@ static void turn_away(Stream *s) {
 
         response.final = true;
         response.status = EBUSY;
-        response.message = "too many requests of this user are under way";
+        response.message = "too many requests are under way";
         (void) stream_send(s, &response.base);
         stream_close(s, -EBUSY, true);
 }

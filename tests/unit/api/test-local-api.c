@@ -282,6 +282,24 @@ static void the_longest_idle_client_of_a_user_goes_for_a_new_one(void **state) {
         hang_up(API_CLIENTS_PER_USER - CLIENTS + 1);
 }
 
+static void who_reads_an_answer_is_not_put_out(void **state) {
+        ask(0, 1); // the longest idle one, if it were idle
+        RUN_UNTIL(w.n_calls == 1);
+        stream_pause(w.peers[0].stream, true);
+        respond_with(w.calls[0], API_QUEUE_MAX / 10, true);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        w.n_calls = 0;
+        w.answer_at_once = true;
+        ask(1, 1);
+        RUN_UNTIL(w.peers[1].answers == 1);
+        dial_many(0, API_CLIENTS_PER_USER - CLIENTS + 1);
+        RUN_UNTIL(w.peers[1].closed);
+        stream_pause(w.peers[0].stream, false);
+        RUN_UNTIL(w.peers[0].answers == 1 || w.peers[0].closed);
+        assert_int_equal(w.peers[0].answers, 1);
+        hang_up(API_CLIENTS_PER_USER - CLIENTS + 1);
+}
+
 static void who_waits_for_an_answer_is_not_put_out(void **state) {
         ask(0, 1);
         ask(1, 1);
@@ -316,6 +334,7 @@ int main(void) {
                 CASE(a_client_that_does_not_read_is_cut_off),
                 CASE(an_answer_that_no_frame_holds_becomes_a_reason),
                 CASE(the_longest_idle_client_of_a_user_goes_for_a_new_one),
+                CASE(who_reads_an_answer_is_not_put_out),
                 CASE(who_waits_for_an_answer_is_not_put_out),
         };
 

@@ -324,7 +324,7 @@ FAULTS = [
           "daemon/last-words: everybody_who_waits_hears_why"),
 
     Fault("busy-client-put-out", "src/api/local-api.c",
-          "if (c->n_calls > 0)",
+          "if (c->n_calls > 0 || stream_queued(c->stream) > 0)",
           "if (false)",
           "api/local-api: who_waits_for_an_answer_is_not_put_out"),
 

@@ -246,8 +246,11 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         leader_mark(l);
 }
 
-// What no entry of the log can hold is dropped, and nobody but who said it has to bear that.
-static void drop_what_flies(Leader *l, size_t bytes) {
+// What no entry of the log can hold is dropped, and nobody but who said it has to bear that. False: it is nothing
+// that somebody said.
+static bool drop_what_flies(Leader *l, size_t bytes) {
+        bool dropped = !list_is_empty(&l->flying);
+
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
@@ -255,6 +258,7 @@ static void drop_what_flies(Leader *l, size_t bytes) {
                         continue;
                 message_free(h->wish);
                 h->wish = NULL;
+                dropped = true;
                 host_complain(l, h,
                               "what it says of itself makes %zu bytes of log, more than the %d that one "
                               "entry may have; its record is as it was before",
@@ -270,6 +274,7 @@ static void drop_what_flies(Leader *l, size_t bytes) {
                                  s->unit->name, s->node->name);
                         message_free(s->outcome);
                         s->outcome = NULL;
+                        dropped = true;
                 }
         while (!list_is_empty(&l->flying))
                 ticket_settle(CONTAINER_OF(l->flying.next, Ticket, queue),
@@ -277,14 +282,15 @@ static void drop_what_flies(Leader *l, size_t bytes) {
                                              "the request makes %zu bytes of log, more than the %d that one "
                                              "entry may have: nothing was changed",
                                              bytes, STORE_BATCH_MAX));
+        return dropped;
 }
 
 // Who made the entry too long is found by deciding one thing at a time until nothing is left to decide.
 static void on_too_long(Leader *l, size_t bytes) {
         log_warning("An entry of %zu bytes is more than the log takes%s.", bytes,
                     l->one_by_one ? ": what it was about is left out" : "; deciding one thing at a time");
-        if (l->one_by_one)
-                drop_what_flies(l, bytes);
+        if (l->one_by_one && !drop_what_flies(l, bytes)) // our own doing: requests go on meanwhile
+                l->pause_us = leader_now(l) + USEC_PER_SEC;
         list_foreach (i, &l->flying) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
 

@@ -169,6 +169,8 @@ int tombstones_part_decide(Leader *l, Draft *b) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
                 int r = 0;
 
+                if (!draft_takes_more(b)) // the rest with the next entry
+                        return 0;
                 if (draft_has_unit(b, u->name))
                         continue;
                 if (e && e->record->global)

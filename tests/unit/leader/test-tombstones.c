@@ -365,6 +365,43 @@ static void a_global_unit_that_is_unloaded_is_remembered(void **state) {
         assert_may_run_on_2(wait);
 }
 
+static void start_instances(unsigned first, unsigned n) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        char **names = calloc(n, sizeof(*names));
+        uint8_t id[16] = {(uint8_t) (first >> 8), (uint8_t) first, 1};
+
+        assert_non_null(names);
+        for (unsigned i = 0; i < n; i++)
+                assert_true(asprintf(&names[i], "many@%0200u.service", first + i) > 0);
+        change.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
+        change.verb = START;
+        change.names = names;
+        change.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        (void) rig_ask(&g, &request);
+        rig_settle(&g);
+        for (unsigned i = 0; i < n; i++)
+                free(names[i]);
+        free(names);
+}
+
+// More than one entry of the log can hold.
+static void a_node_that_thousands_of_global_units_leave_is_remembered_by_all(void **state) {
+        enum { UNITS = 5400, AT_A_TIME = 1800 };
+
+        for (unsigned i = 1; i <= 3; i++)
+                (void) rig_label(&g, (const char *[]){"n1", "n2", "n3"}[i - 1], "role", "web");
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "many@.service", LABELLED)->status, 0);
+        for (unsigned i = 0; i < UNITS; i += AT_A_TIME)
+                start_instances(i, AT_A_TIME);
+        lose_2();
+        (void) rig_label(&g, "n2", "role", "db");
+        rig_settle(&g);
+        assert_int_equal(n_tombstones(), UNITS);
+}
+
 static void a_node_that_a_global_unit_has_left_is_remembered(void **state) {
         RigAnswer *wait;
         const Argosy__Response__UnitResult *change;
@@ -420,6 +457,7 @@ int main(void) {
                 TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
                 TEST(a_global_unit_that_is_unloaded_is_remembered),
                 TEST(a_node_that_a_global_unit_has_left_is_remembered),
+                TEST(a_node_that_thousands_of_global_units_leave_is_remembered_by_all),
                 cmocka_unit_test_setup_teardown(an_old_cluster_gets_true_words_and_no_tombstones, setup_old,
                                                 teardown),
         };

@@ -159,12 +159,12 @@ static void on_written(AgentUnit *u, FileItem *it) {
         work->replacing = false;
         u->content_known = u->file_present = true;
         u->enabled = it->enable;
-        u->read_again = false;
         u->stale = work->new_content && down && rt->loaded && rt->load != ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
         // A unit that is up without a file can be stopped, but systemd neither restarts it nor reads its
         // file.
         u->stale |= it->look_again && u->held.pending && rt->loaded && !down;
         work->stale_since_us = clock_boot_us();
+        u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
         agent_unit_report(u);
         agent_step_done(u, NULL);
 }
@@ -350,6 +350,7 @@ void agent_files_start(AgentNode *node) {
         }
         node->writing = true;
         node->n_open++;
+        node->files_began_us = clock_boot_us();
         if (!node->dir) {
                 int r = hand_to_helper(b);
 

@@ -71,6 +71,8 @@ typedef struct AgentNode {
         ListNode fresh;          // units that were ordered and not planned since, in that order
         ListNode held_back;      // units whose start waits for files
         bool writing;            // a batch is with the pool; it alone uses `dir`
+        uint64_t files_began_us; // boot time at which the last batch began
+        uint64_t read_again_us;  // and at which systemd last was seen to have read all files again
         uint64_t files_ended_us; // boot time at which the last batch ended, 0: none yet
         size_t n_jobs;           // given to systemd and not ended
         char *shutdown_mark;     // path: systemd stops or has stopped all units, whatever the ledger says

@@ -359,6 +359,7 @@ static void on_unit_unloaded(const char *name, void *userdata) {
 static void on_read_again(uint64_t since_us, void *userdata) {
         AgentNode *node = userdata;
 
+        node->read_again_us = clock_boot_us(); // for what the pool is writing now
         agent_foreach_unit(u, node) {
                 if (u->stale && agent_unit_doing(u)->stale_since_us < since_us)
                         u->stale = false;

@@ -109,7 +109,8 @@ static void small_batches_of_files_keep_their_distance(void **state) {
         loop_until(has_file(names[0]));
         for (int i = 1; i < N; i++) {
                 send_order((Order){.name = names[i], .content = web, .revision = 5 + i, .start = 5 + i});
-                uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own
+                uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own, in which it is taken over
+                uv_run(&test_loop, UV_RUN_NOWAIT); // and one in which it is planned
                 if (clock_boot_us() - begin_us < AGENT_FILES_PACE_US)
                         in_time = i;
         }

@@ -126,7 +126,7 @@ def test_who_votes_no_more_has_no_connection_to_the_log(c: Cluster):
     finally:
         deaf.run("systemctl kill --signal=CONT argosyd")
     eventually(lambda: deaf.journal("argosyd").count("refused us") > 0)
-    assert connections(leader, deaf) == 0
+    eventually(lambda: connections(leader, deaf) == 0, what="it knocks, is refused, and stays outside")
 
 
 def test_a_removed_host_answers_no_joiner(c: Cluster):

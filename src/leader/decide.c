@@ -167,15 +167,18 @@ static Argosy__Response *failed_response(const Leader *l, StoreOutcome outcome) 
         return r;
 }
 
-static void forget_granted_wishes(Leader *l) {
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+// The wish that was in the entry: a newer one is still to be written. True: there was one.
+static bool forget_wish_that_flew(Host *h) {
+        if (!h->wish || h->wish_due)
+                return false;
+        message_free(h->wish);
+        h->wish = NULL;
+        return true;
+}
 
-                if (!h->wish || h->wish_due)
-                        continue;
-                message_free(h->wish);
-                h->wish = NULL;
-        }
+static void forget_granted_wishes(Leader *l) {
+        map_foreach (slot, &l->hosts)
+                (void) forget_wish_that_flew(slot->value);
 }
 
 // What we decided of our own accord is still to be done.
@@ -254,10 +257,8 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
-                if (!h->wish || h->wish_due)
+                if (!forget_wish_that_flew(h))
                         continue;
-                message_free(h->wish);
-                h->wish = NULL;
                 dropped = true;
                 host_complain(l, h,
                               "what it says of itself makes %zu bytes of log, more than the %d that one "

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What daemon-log.c is surrounded by: store, leader, mesh and disk are the small fakes below, the state is a real
+// one. What they hear is a line of words, in order; assert_said() compares it and begins a new one. For one test
+// program, which links these functions instead of the rooms that they belong to.
+
+#include "test.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "batch.h"
+#include "buf.h"
+#include "cluster-state.h"
+#include "daemon.h"
+#include "feature-level.h"
+#include "fileio.h"
+#include "leader.h"
+#include "log.h"
+#include "mesh.h"
+#include "message.h"
+#include "paths.h"
+#include "port.h"
+#include "state-dir.h"
+#include "str.h"
+#include "tmpdir.h"
+
+static struct World {
+        uv_loop_t loop;
+        Daemon d;
+        Paths paths;
+        char *dir;
+        Buf said;
+        // The store.
+        StoreOps ops;
+        int open_error;
+        bool bootstrap;
+        uint32_t opened_id;
+        void (*store_closed)(void *userdata);
+        Argosy__LogBatch *batch; // that is on its way
+        StoreDone done;
+        uint64_t index, commit_index;
+        // The others.
+        void (*leader_closed)(void *userdata);
+        bool known_elsewhere; // the mesh has found the voter at another address
+        int save_error, key_error;
+        uint32_t saved_raft_id;
+        uint64_t saved_generation;
+        size_t saved_voters;
+        bool saved_empty; // the log directory was empty when the peers file was written
+        MeshPeer voters[8];
+} w;
+
+static const uint8_t later[] = {0xfa, 0x7f, 0x01, 'x'}; // a batch with a field that no version has yet
+
+static void say(const char *format, ...) _printf_(1, 2);
+static void say(const char *format, ...) {
+        char text[512];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        assert_int_equal(buf_printf(&w.said, "%s%s", w.said.len ? ", " : "", text), 0);
+}
+
+static void assert_said(const char *expected) {
+        _cleanup_free_ char *said = w.said.len ? buf_take_string(&w.said) : strdup("");
+
+        assert_string_equal(said, expected);
+}
+
+// ---- the store
+
+int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why) {
+        w.ops = *ops;
+        w.opened_id = config->raft_id;
+        w.bootstrap = config->bootstrap;
+        say("open");
+        if (w.open_error == -EPROTONOSUPPORT) { // as it reads an entry of a later version
+                *ret_why = strdup("what the store says");
+                return ops->apply(1, later, sizeof(later), userdata);
+        }
+        if (w.open_error < 0)
+                return w.open_error;
+        *ret = (Store *) &w;
+        return 0;
+}
+
+void store_close(Store *s, void (*closed)(void *userdata), void *userdata) {
+        say("close");
+        w.store_closed = closed;
+}
+
+int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *userdata) {
+        assert_null(w.batch);
+        w.batch = argosy__log_batch__unpack(NULL, len, data);
+        w.done = done;
+        say("submit %zu", w.batch->n_ops);
+        return 0;
+}
+
+int store_barrier(Store *s, StoreDone done, void *userdata) {
+        return -EAGAIN;
+}
+
+void store_recheck(Store *s) {
+        say("recheck log");
+}
+
+void store_stats(const Store *s, StoreStats *ret) {
+        *ret = (StoreStats){.applied_index = w.index, .commit_index = MAX_OF(w.commit_index, w.index)};
+}
+
+uint64_t store_authority_until(Store *s) {
+        return 0;
+}
+
+int store_member_add(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata) {
+        return -EAGAIN;
+}
+
+int store_member_remove(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata) {
+        return -EAGAIN;
+}
+
+int store_transfer(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata) {
+        return -EAGAIN;
+}
+
+// ---- the leader
+
+int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
+        *ret = (Leader *) &w;
+        return 0;
+}
+
+void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
+        w.leader_closed = closed;
+}
+
+void leader_set_leading(Leader *l, bool leading, uint64_t term) {
+        say("leader %s in %u", leading ? "leads" : "stops", (unsigned) term);
+}
+
+void leader_on_applied(Leader *l, uint64_t index) {
+}
+
+void leader_on_authority(Leader *l) {
+        say("authority");
+}
+
+// ---- the mesh
+
+bool mesh_peer_from_voter(const Argosy__Voter *voter, MeshPeer *ret) {
+        *ret = (MeshPeer){.host = voter->host, .port = (uint16_t) voter->port, .raft_id = voter->raft_id};
+        return hash_from_bytes(voter->key_pin.data, voter->key_pin.len, &ret->pin) &&
+               str_copy(ret->address, sizeof(ret->address), voter->address);
+}
+
+int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n) {
+        assert_true(n <= ELEMENTSOF(w.voters));
+        memcpy(w.voters, voters, n * sizeof(*voters));
+        say("%zu voters", n);
+        return 0;
+}
+
+void mesh_set_leading(Mesh *m, bool leading, uint64_t term, uint32_t leader_host) {
+        say("mesh: %s in %u, host %u", leading ? "we lead" : "we do not", (unsigned) term, leader_host);
+}
+
+void mesh_set_raft_id(Mesh *m, uint32_t raft_id) {
+        say("mesh: raft id %u", raft_id);
+}
+
+void mesh_set_generation(Mesh *m, uint64_t generation) {
+        say("mesh: generation %u", (unsigned) generation);
+}
+
+// Who of hosts 1 to 3 is told to stay.
+void mesh_recheck(Mesh *m, bool (*is_member)(uint32_t host, const Hash *pin, void *userdata), void *userdata) {
+        unsigned members = 0;
+
+        for (uint32_t i = 1; i <= 3; i++) {
+                const Argosy__HostRecord *h =
+                        w.d.state ? cluster_state_find_host(w.d.state, i) : NULL;
+                Hash pin = {};
+
+                if (h)
+                        (void) hash_from_bytes(h->key_pin.data, h->key_pin.len, &pin);
+                members += is_member(i, &pin, userdata);
+        }
+        say("recheck links: %u members", members);
+}
+
+bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret) {
+        if (!w.known_elsewhere)
+                return false;
+        *ret = (MeshAddress){"198.51.100.9", 7999};
+        return true;
+}
+
+int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
+        assert_int_equal(message->msg_case, ARGOSY__TO_VOTER__MSG_STORE_OPENED);
+        say("opened %u%s", message->store_opened->raft_id, *message->store_opened->error ? " in vain" : "");
+        return 0;
+}
+
+int mesh_to_host(Mesh *m, uint32_t host, const Argosy__ToHost *message) {
+        return -ENOTCONN;
+}
+
+bool mesh_host_is_full(const Mesh *m, uint32_t host) {
+        return false;
+}
+
+void mesh_drop_host(Mesh *m, uint32_t host) {
+}
+
+// ---- the daemon, and the disk
+
+int port_open_if_wanted(Daemon *d, char **ret_why) {
+        say("port");
+        return 0;
+}
+
+void daemon_fail(Daemon *d, const char *why) {
+        say("fail: %s", why);
+}
+
+void daemon_fail_for_good(Daemon *d, const char *why) {
+        say("fail for good");
+}
+
+void daemon_status(Daemon *d) {
+}
+
+void heap_keeper_note(HeapKeeper *k, size_t n) {
+}
+
+int identity_install_ca_key(Identity *i, const void *key, size_t len) {
+        if (w.key_error < 0)
+                return w.key_error;
+        say("key");
+        return buf_append(&i->ca_key, key, len);
+}
+
+int identity_save(const char *dir, const Identity *i) {
+        say(i->ca_key.len ? "identity with key" : "identity without key");
+        return 0;
+}
+
+static bool log_is_empty(void) {
+        _cleanup_free_ char *path = str_printf("%s/old", w.d.log_dir);
+
+        return access(path, F_OK) < 0;
+}
+
+int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
+        if (w.save_error < 0)
+                return w.save_error;
+        w.saved_raft_id = peers->raft_id;
+        w.saved_generation = peers->generation;
+        w.saved_voters = peers->n_voters;
+        w.saved_empty = log_is_empty();
+        say("save peers");
+        return 0;
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The log of this host alone: leading, what the log says about hosts, what cannot be read, and becoming or ceasing
+// to be a voter.
+#include "log-world.h"
+
+// ---- words for the stories
+
+static int begin(void **state) {
+        static uint8_t cluster_id[16] = {7};
+        Argosy__PeersFile peers = ARGOSY__PEERS_FILE__INIT;
+        _cleanup_free_ char *old = NULL;
+
+        log_set_level(LOG_CRIT);
+        w = (struct World){};
+        assert_int_equal(uv_loop_init(&w.loop), 0);
+        assert_int_equal(tmpdir_make((void **) &w.dir), 0);
+        peers.cluster_id = (ProtobufCBinaryData){sizeof(cluster_id), cluster_id};
+        peers.generation = peers.host = peers.raft_id = 1;
+        w.paths.state_dir = w.dir;
+        w.d = (Daemon){
+                .loop = &w.loop,
+                .paths = &w.paths,
+                .log_dir = str_printf("%s/log", w.dir),
+                .peers = message_copy(&peers),
+                .port = 7402,
+                .config = {.voters = 3, .name = (char *) "n1"},
+        };
+        strcpy(w.d.machine_id_hex, "0123456789abcdef0123456789abcdef");
+        strcpy(w.d.own.text, "192.0.2.1");
+        memset(w.d.identity.pin.bytes, 0x11, HASH_SIZE);
+        assert_int_equal(mkdir(w.d.log_dir, 0700), 0);
+        old = str_printf("%s/old", w.d.log_dir);
+        assert_int_equal(file_replace(AT_FDCWD, old, "x", 1, 0600, 0), 0);
+        return drain_init(&w.d.hosts_drain, &w.loop, daemon_log_on_hosts, &w.d);
+}
+
+static void on_log_closed(Daemon *d) {
+        say("log closed");
+}
+
+static void end_store(void) {
+        void (*store_closed)(void *) = TAKE_PTR(w.store_closed), (*leader_closed)(void *);
+
+        assert_non_null(store_closed);
+        store_closed(&w.d);
+        leader_closed = TAKE_PTR(w.leader_closed);
+        assert_non_null(leader_closed);
+        leader_closed(&w.d);
+}
+
+static int end(void **state) {
+        _cleanup_free_ char *old = str_printf("%s/old", w.d.log_dir);
+
+        if (w.d.store) {
+                daemon_log_close(&w.d, on_log_closed);
+                end_store();
+        } else if (w.d.state)
+                w.d.state = cluster_state_free(w.d.state);
+        argosy__peers_file__free_unpacked(w.d.peers, NULL);
+        if (w.batch)
+                argosy__log_batch__free_unpacked(w.batch, NULL);
+        buf_done(&w.d.identity.ca_key);
+        free(w.d.log_unreadable);
+        buf_done(&w.said);
+        (void) unlink(old);
+        assert_int_equal(rmdir(w.d.log_dir), 0);
+        free(w.d.log_dir);
+        assert_int_equal(tmpdir_drop((void **) &w.dir), 0);
+        drain_close(&w.d.hosts_drain, NULL);
+        assert_int_equal(uv_run(&w.loop, UV_RUN_DEFAULT), 0);
+        return uv_loop_close(&w.loop);
+}
+
+static void open_log(bool bootstrap) {
+        _cleanup_free_ char *why = NULL;
+
+        assert_int_equal(daemon_log_open(&w.d, bootstrap, &why), 0);
+        buf_done(&w.said);
+}
+
+static int apply(const Argosy__LogBatch *batch) {
+        uint8_t *bytes = malloc(argosy__log_batch__get_packed_size(batch) + 1);
+        size_t len = argosy__log_batch__pack(batch, bytes);
+        int r = w.ops.apply(++w.index, bytes, len, &w.d);
+
+        free(bytes);
+        return r;
+}
+
+// A batch of the test is committed.
+static void commit(Batch *b) {
+        assert_int_equal(apply(&b->log), 0);
+        batch_done(b);
+}
+
+// What was submitted ends.
+static void end_batch(StoreOutcome outcome) {
+        Argosy__LogBatch *batch = TAKE_PTR(w.batch);
+
+        assert_non_null(batch);
+        if (outcome == STORE_COMMITTED)
+                assert_int_equal(apply(batch), 0);
+        argosy__log_batch__free_unpacked(batch, NULL);
+        w.done(outcome, outcome == STORE_COMMITTED ? w.index : 0, &w.d);
+}
+
+static void become(StoreRole role, uint32_t leader_raft_id, uint64_t term) {
+        w.ops.role(role, (StoreLeader){leader_raft_id, term}, &w.d);
+}
+
+// A voter of the log, of the host number that comes next.
+static void add_voter(Batch *b, const char *name, uint32_t raft_id) {
+        Argosy__HostRecord *h = batch_host(b, 0, name, 1);
+
+        h->role = ARGOSY__HOST_ROLE__ROLE_VOTER;
+        h->raft_id = raft_id;
+        h->port = 7400 + raft_id;
+}
+
+// A cluster of three as its log says it: n1 and n2 vote, n3 does not.
+static void follow_a_cluster(void) {
+        Batch b = {};
+
+        open_log(false);
+        batch_cluster(&b, 1);
+        add_voter(&b, "n1", 1);
+        add_voter(&b, "n2", 2);
+        batch_host(&b, 0, "n3", 1);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        buf_done(&w.said);
+}
+
+// ---- beginning to lead
+
+static void a_new_cluster_leads_when_its_own_record_is_in_the_log(void **state) {
+        const Argosy__HostRecord *self;
+
+        open_log(true);
+        assert_true(w.bootstrap);
+        become(STORE_LEADER, 1, 5);
+        assert_said("submit 2");
+        become(STORE_LEADER, 1, 5);
+        assert_said(""); // one is on its way
+        assert_false(w.d.leading);
+        end_batch(STORE_COMMITTED);
+        assert_said("port, recheck log, 1 voters, save peers, mesh: generation 1, recheck links: 1 members, "
+                    "leader leads in 5, mesh: we lead in 5, host 1");
+        assert_true(w.d.leading);
+        assert_int_equal(cluster_state_cluster(w.d.state)->voters_wanted, 3);
+        assert_int_equal(cluster_state_feature_level(w.d.state), FEATURE_LEVEL);
+        self = cluster_state_find_host(w.d.state, 1);
+        assert_string_equal(self->name, "n1");
+        assert_string_equal(self->nodes[0]->manager, "system");
+        assert_int_equal(self->raft_id, 1);
+        assert_int_equal(self->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+}
+
+static void a_first_record_that_did_not_get_through_is_written_by_who_leads_next(void **state) {
+        open_log(true);
+        become(STORE_LEADER, 1, 5);
+        end_batch(STORE_NOT_LEADER);
+        assert_false(w.d.leading);
+        become(STORE_LEADER, 1, 6);
+        assert_said("submit 2, submit 2");
+        end_batch(STORE_COMMITTED);
+        assert_true(w.d.leading);
+}
+
+// What it says of others, and of revisions, is what the entries say that were not lost.
+static void a_recovered_cluster_begins_a_generation_that_nobody_has_seen(void **state) {
+        uint64_t before;
+
+        follow_a_cluster();
+        before = cluster_state_revision(w.d.state);
+        w.d.peers->generation = 2;
+        become(STORE_LEADER, 1, 9);
+        assert_said("submit 3");
+        assert_false(w.d.leading);
+        end_batch(STORE_COMMITTED);
+        assert_true(w.d.leading);
+        assert_int_equal(cluster_state_cluster(w.d.state)->generation, 2);
+        assert_true(cluster_state_revision(w.d.state) > before + (UINT64_C(1) << 39));
+        assert_int_equal(cluster_state_find_host(w.d.state, 1)->role, ARGOSY__HOST_ROLE__ROLE_VOTER);
+        assert_int_equal(cluster_state_find_host(w.d.state, 2)->role, ARGOSY__HOST_ROLE__ROLE_SPARE);
+        assert_int_equal(cluster_state_find_host(w.d.state, 2)->raft_id, 0);
+}
+
+static void the_leader_begins_before_the_mesh_says_so_and_ends_before(void **state) {
+        follow_a_cluster();
+        become(STORE_FOLLOWER, 2, 3);
+        assert_said("mesh: we do not in 3, host 2");
+        become(STORE_FOLLOWER, 77, 3); // nobody's
+        become(STORE_CANDIDATE, 0, 4);
+        assert_said("mesh: we do not in 3, host 0, mesh: we do not in 4, host 0");
+        become(STORE_LEADER, 1, 4);
+        assert_said("leader leads in 4, mesh: we lead in 4, host 1");
+        w.ops.authority(&w.d);
+        assert_said("authority");
+        become(STORE_FOLLOWER, 2, 5);
+        assert_said("leader stops in 5, mesh: we do not in 5, host 2");
+        w.ops.authority(&w.d);
+        assert_said("");
+}
+
+// ---- what the log says about hosts
+
+// A log that is replayed passes through memberships that are long over.
+static void hosts_are_told_when_all_that_is_committed_is_applied(void **state) {
+        Batch b = {};
+
+        follow_a_cluster();
+        add_voter(&b, "n4", 4);
+        w.commit_index = w.index + 2;
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_said("");
+        batch_request(&b, 1);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_said("port, recheck log, 3 voters, save peers, mesh: generation 1, recheck links: 3 members");
+        assert_int_equal(w.voters[2].host, 4);
+        assert_int_equal(w.voters[2].raft_id, 4);
+        assert_int_equal(w.voters[2].port, 7404);
+        assert_int_equal(w.saved_voters, 3);
+        batch_request(&b, 2);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_said(""); // it said nothing about hosts
+        batch_token(&b, "0123abcd", UINT64_MAX);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_said("port, recheck log, 3 voters, recheck links: 3 members"); // somebody may want to join
+}
+
+// Who was removed is told by the leader, and then let go by it.
+static void a_leader_ends_no_links_by_itself(void **state) {
+        Batch b = {};
+
+        follow_a_cluster();
+        become(STORE_LEADER, 1, 4);
+        buf_done(&w.said);
+        batch_host_remove(&b, 3);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_said("port, recheck log, 2 voters"); // and the peers file is as it was
+}
+
+static void a_peers_file_that_cannot_be_written_is_tried_with_the_next_change(void **state) {
+        Batch b = {};
+
+        follow_a_cluster();
+        w.save_error = -EROFS;
+        add_voter(&b, "n4", 4);
+        commit(&b);
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_said("port, recheck log, 3 voters, mesh: generation 1, recheck links: 3 members");
+        assert_int_equal(w.d.peers->n_voters, 3); // in memory it counts
+}
+
+static void where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key(void **state) {
+        char address[64];
+        uint16_t port;
+        Hash pin;
+
+        follow_a_cluster();
+        assert_true(w.ops.resolve(2, address, sizeof(address), &port, &pin, &w.d));
+        assert_string_equal(address, "192.0.2.1");
+        assert_int_equal(port, 7402);
+        assert_memory_equal(pin.bytes, cluster_state_find_host(w.d.state, 2)->key_pin.data, HASH_SIZE);
+        w.known_elsewhere = true;
+        assert_true(w.ops.resolve(2, address, sizeof(address), &port, &pin, &w.d));
+        assert_string_equal(address, "198.51.100.9");
+        assert_int_equal(port, 7999);
+        assert_false(w.ops.resolve(77, address, sizeof(address), &port, &pin, &w.d));
+        assert_false(w.ops.retired(2, &w.d));
+}
+
+// ---- what cannot be read
+
+static void what_is_no_batch_is_an_error(void **state) {
+        follow_a_cluster();
+        assert_int_equal(w.ops.apply(++w.index, (const uint8_t *) "\xff", 1, &w.d), -EBADMSG);
+        assert_said("");
+}
+
+static void what_a_later_version_wrote_ends_the_daemon_for_good(void **state) {
+        follow_a_cluster();
+        assert_int_equal(w.ops.apply(++w.index, later, sizeof(later), &w.d), -EPROTONOSUPPORT);
+        assert_said("fail for good");
+        assert_non_null(strstr(w.d.log_unreadable, "cannot be read"));
+}
+
+// While the log is being opened whoever opens it is told why, in the words of the state.
+static void what_a_later_version_wrote_keeps_the_log_from_being_opened(void **state) {
+        _cleanup_free_ char *why = NULL;
+
+        w.open_error = -EPROTONOSUPPORT;
+        assert_int_equal(daemon_log_open(&w.d, false, &why), -EPROTONOSUPPORT);
+        assert_non_null(strstr(why, w.d.log_dir));
+        assert_said("mesh: raft id 1, open");
+}
+
+// ---- becoming a voter, and no longer being one
+
+static void order_open(uint32_t raft_id) {
+        Argosy__ToHost__StoreOpen m = ARGOSY__TO_HOST__STORE_OPEN__INIT;
+
+        m.raft_id = raft_id;
+        m.generation = 4;
+        m.ca_key = (ProtobufCBinaryData){3, (uint8_t *) "key"};
+        daemon_log_on_store_open(&w.d, &m);
+}
+
+// The number in the peers file promises that key and an empty log are there.
+static void a_new_voter_has_the_key_and_an_empty_log_before_the_number(void **state) {
+        w.d.peers->raft_id = 0;
+        order_open(6);
+        assert_said("key, identity with key, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
+        assert_true(w.saved_empty);
+        assert_int_equal(w.saved_raft_id, 6);
+        assert_int_equal(w.saved_generation, 4);
+        assert_int_equal(w.opened_id, 6);
+        assert_false(w.bootstrap);
+        order_open(6); // the answer was lost
+        assert_said("opened 6");
+}
+
+static void who_cannot_become_a_voter_says_so_and_ends(void **state) {
+        w.d.peers->raft_id = 0;
+        w.key_error = -EKEYREJECTED;
+        order_open(6);
+        assert_said("opened 6 in vain, fail: the log of a new voter could not be opened");
+        assert_false(log_is_empty());
+        assert_int_equal(w.d.peers->raft_id, 0);
+}
+
+static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
+        follow_a_cluster();
+        order_open(6);
+        assert_said("close");
+        order_open(7); // meanwhile: the newest counts
+        assert_said("");
+        end_store();
+        assert_said("key, identity with key, save peers, mesh: generation 4, mesh: raft id 7, open, opened 7");
+}
+
+static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
+        follow_a_cluster();
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        daemon_log_on_store_close(&w.d, 9); // an older number's
+        assert_said("");
+        daemon_log_on_store_close(&w.d, 1);
+        daemon_log_on_store_close(&w.d, 1);
+        assert_said("close");
+        end_store();
+        assert_said("save peers, identity without key, mesh: raft id 0, recheck links: 0 members");
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_true(log_is_empty());
+        assert_null(w.d.store);
+        assert_null(w.d.state);
+}
+
+static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        order_open(6);
+        end_store();
+        assert_int_equal(w.d.peers->raft_id, 6);
+        assert_non_null(w.d.store);
+}
+
+static void a_leader_that_closes_stops_leading_first(void **state) {
+        follow_a_cluster();
+        become(STORE_LEADER, 1, 4);
+        buf_done(&w.said);
+        daemon_log_close(&w.d, on_log_closed);
+        assert_said("leader stops in 4, mesh: we do not in 4, host 0, close");
+        become(STORE_LEADER, 1, 4); // news from before the end
+        assert_said("");
+        end_store();
+        assert_said("log closed");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_new_cluster_leads_when_its_own_record_is_in_the_log),
+                TEST(a_first_record_that_did_not_get_through_is_written_by_who_leads_next),
+                TEST(a_recovered_cluster_begins_a_generation_that_nobody_has_seen),
+                TEST(the_leader_begins_before_the_mesh_says_so_and_ends_before),
+                TEST(hosts_are_told_when_all_that_is_committed_is_applied),
+                TEST(a_leader_ends_no_links_by_itself),
+                TEST(a_peers_file_that_cannot_be_written_is_tried_with_the_next_change),
+                TEST(where_a_member_is_the_mesh_knows_best_and_the_log_knows_its_key),
+                TEST(what_is_no_batch_is_an_error),
+                TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
+                TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),
+                TEST(a_new_voter_has_the_key_and_an_empty_log_before_the_number),
+                TEST(who_cannot_become_a_voter_says_so_and_ends),
+                TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
+                TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
+                TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
+                TEST(a_leader_that_closes_stops_leading_first),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

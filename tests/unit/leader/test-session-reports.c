@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What hosts say of themselves and of their units, and what the tables know then. Nothing else of the leader runs.
+#include "session-words.h"
+
+#include "manager-name.h"
+
+static void report_node(uint32_t host, const char *manager, const char *reason) {
+        Argosy__NodeReport r = ARGOSY__NODE_REPORT__INIT, *reports = &r;
+
+        r.manager = (char *) manager;
+        r.reason = (char *) reason;
+        session_on_node_reports(t.leader, tables_host(&t, host), &reports, 1);
+}
+
+// ---- what an Attach says
+
+static void what_a_host_holds_is_known_as_it_says_it(void **state) {
+        Argosy__UnitReport web = tables_report(&t, "web.service", 2);
+
+        put("web.service", 2);
+        attach_holding(2, web);
+        assert_true(tables_site(&t, "web.service", 2)->reported);
+        assert_int_equal(tables_site(&t, "web.service", 2)->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        attach(2); // it says everything each time: what it does not name it does not hold
+        assert_null(tables_site(&t, "web.service", 2));
+        web.gone = true;
+        attach_holding(2, web);
+        assert_null(tables_site(&t, "web.service", 2));
+}
+
+static void a_report_about_what_is_not_the_hosts_is_not_taken(void **state) {
+        put("web.service", 2);
+        attach(2);
+        report(2, tables_report(&t, "web.service", 3)); // another host's node
+        report(2, tables_report(&t, "web.service", 9)); // nobody's
+        report(2, tables_report(&t, "no unit name", 2));
+        assert_int_equal(tables_node(&t, 2)->n_sites + tables_node(&t, 3)->n_sites, 0);
+        report(3, tables_report(&t, "web.service", 3)); // it has not attached
+        assert_int_equal(tables_node(&t, 3)->n_sites, 0);
+        report(2, tables_report(&t, "stray.service", 2)); // no record: it is to go, and so must be known
+        assert_int_equal(tables_node(&t, 2)->n_sites, 1);
+}
+
+static void what_a_host_says_of_itself_becomes_a_wish_for_its_record(void **state) {
+        Argosy__ToVoter__Attach a = attach_of(2);
+        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        const Host *h = tables_host(&t, 2);
+
+        attach_with(2, a);
+        assert_false(h->wish_due); // as it is
+        label.key = (char *) "disk";
+        label.value = (char *) "ssd";
+        a.labels = &labels;
+        a.n_labels = 1;
+        a.address = (char *) "192.0.2.77";
+        a.port = 7000;
+        attach_with(2, a);
+        assert_true(h->wish_due);
+        assert_string_equal(h->wish->address, "192.0.2.77");
+        assert_int_equal(h->wish->port, 7000);
+        assert_int_equal(h->wish->n_labels, 1);
+        assert_string_equal(h->wish->labels[0]->key, "disk");
+        a.name = (char *) "n3"; // another host has that name
+        attach_with(2, a);
+        assert_string_equal(h->wish->name, "n2");
+        a.name = (char *) "n22";
+        attach_with(2, a);
+        assert_string_equal(h->wish->name, "n22");
+        attach(2); // it has changed its mind
+        assert_null(h->wish);
+        assert_false(h->wish_due);
+}
+
+static void managers_that_came_get_numbers_and_those_that_went_lose_theirs(void **state) {
+        Argosy__ToVoter__Attach a = attach_of(2);
+        char *managers[] = {"system", "user@1000", "no manager"};
+        const Host *h = tables_host(&t, 2);
+        Batch b = {};
+
+        a.managers = managers;
+        a.n_managers = ELEMENTSOF(managers);
+        attach_with(2, a);
+        assert_int_equal(h->wish->n_nodes, 2);
+        assert_string_equal(h->wish->nodes[1]->manager, "user@1000");
+        assert_int_equal(h->wish->nodes[0]->node, 2);
+        assert_int_equal(h->wish->nodes[1]->node, 0); // the log gives it
+        batch_op(&b, ARGOSY__LOG_OP__OP_HOST)->host = h->wish;
+        tables_apply(&t, &b);
+        a = attach_of(2);
+        a.managers = managers;
+        a.n_managers = ELEMENTSOF(managers);
+        attach_with(2, a);
+        assert_false(h->wish_due);
+        a.n_managers = 1;
+        attach_with(2, a);
+        assert_true(h->wish_due);
+        assert_int_equal(h->wish->n_nodes, 1);
+        assert_int_equal(h->wish->nodes[0]->node, 2);
+        a.n_managers = 0; // an Attach that names none says nothing about them
+        attach_with(2, a);
+        assert_false(h->wish_due);
+}
+
+static void what_is_not_sound_is_complained_about_until_it_is_mended(void **state) {
+        Argosy__ToVoter__Attach a = attach_of(2);
+        const Host *h = tables_host(&t, 2);
+
+        a.port = UINT16_MAX + 1;
+        attach_with(2, a);
+        assert_true(h->attached); // it serves on as its record says
+        assert_false(h->wish_due);
+        assert_non_null(strstr(h->complaint, "port"));
+        attach(2);
+        assert_null(h->complaint);
+}
+
+// ---- reports
+
+static void a_unit_that_is_gone_and_not_wanted_there_is_forgotten(void **state) {
+        Argosy__UnitReport r;
+
+        put("web.service", 2);
+        attach(2);
+        attach(3);
+        report(2, tables_report(&t, "web.service", 2));
+        r = tables_report(&t, "web.service", 2);
+        r.gone = true;
+        report(2, r); // the newest order is on its way to it
+        assert_non_null(tables_site(&t, "web.service", 2));
+        assert_false(tables_site(&t, "web.service", 2)->reported);
+        put("web.service", 3);
+        report(2, r);
+        assert_null(tables_site(&t, "web.service", 2));
+}
+
+static void gone_by_an_older_order_is_not_gone_by_the_removal(void **state) {
+        Argosy__UnitReport r;
+        Site *s;
+
+        put("web.service", 2);
+        attach(2);
+        report(2, tables_report(&t, "web.service", 2));
+        put("web.service", 3);
+        s = tables_site(&t, "web.service", 2);
+        s->remove = true;
+        s->ordered_revision = tables_entry(&t, "web.service")->record->revision;
+        r = tables_report(&t, "web.service", 2);
+        r.gone = true;
+        r.revision = s->ordered_revision - 1;
+        report(2, r);
+        assert_non_null(tables_site(&t, "web.service", 2));
+        r.revision++;
+        report(2, r);
+        assert_null(tables_site(&t, "web.service", 2));
+}
+
+static void a_refused_name_leaves_that_node_for_this_session(void **state) {
+        Argosy__UnitReport r;
+
+        put("web.service", 2);
+        attach(2);
+        r = tables_report(&t, "web.service", 2);
+        r.refused = true;
+        r.error = (char *) "/etc has it";
+        report(2, r);
+        assert_string_equal(unit_exclusion(tables_unit(&t, "web.service"), 2), "/etc has it");
+        assert_true(is_moving("web.service"));
+        attach(3);
+        assert_non_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
+        attach(2); // somebody may have made room
+        assert_null(unit_exclusion(tables_unit(&t, "web.service"), 2));
+}
+
+static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void **state) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
+        Argosy__UnitReport r;
+        Batch b = {};
+
+        put("job.service", 2);
+        attach(2);
+        r = tables_report(&t, "job.service", 2);
+        r.outcome = &outcome;
+        outcome.kind = ARGOSY__OUTCOME__KIND__DONE;
+        outcome.start_rev = tables_entry(&t, "job.service")->record->start_rev - 1;
+        report(2, r);
+        assert_true(list_is_empty(&t.leader->outcomes));
+        outcome.start_rev++;
+        report(2, r);
+        report(2, r);
+        assert_int_equal(tables_count(&t.leader->outcomes), 1);
+        assert_int_equal(tables_site(&t, "job.service", 2)->outcome->node, 2);
+        attach(2); // sites begin anew
+        batch_outcome(&b, "job.service", 2, outcome.start_rev, ARGOSY__OUTCOME__KIND__DONE);
+        tables_apply(&t, &b);
+        report(2, r); // the log has it
+        assert_true(list_is_empty(&t.leader->outcomes));
+}
+
+static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
+        Argosy__NodeReport many[MANAGERS_PER_HOST + 1], *list[MANAGERS_PER_HOST + 1];
+        const Node *n = tables_node(&t, 2);
+
+        report_node(2, "system", "not in a session");
+        assert_null(n->reason);
+        attach(2);
+        report_node(2, "system", "it is down");
+        assert_string_equal(n->reason, "it is down");
+        assert_true(node_is_dark(n));
+        report_node(2, "user@1000", "nobody's");
+        assert_string_equal(n->reason, "it is down");
+        for (size_t i = 0; i < ELEMENTSOF(many); i++) {
+                argosy__node_report__init(&many[i]);
+                many[i].manager = (char *) "system";
+                list[i] = &many[i];
+        }
+        session_on_node_reports(t.leader, tables_host(&t, 2), list, ELEMENTSOF(many));
+        assert_string_equal(n->reason, "it is down");
+        report_node(2, "system", "");
+        assert_false(node_is_dark(n));
+}
+
+static void a_host_that_cannot_be_told_says_why_until_it_links_anew(void **state) {
+        attach(2);
+        host_refuse(t.leader, tables_host(&t, 2), "its list is too long");
+        assert_string_equal(tables_node(&t, 2)->reason, "its list is too long");
+        report_node(2, "system", "");
+        assert_string_equal(tables_node(&t, 2)->reason, "its list is too long");
+        attach(2); // links: another version may be able to
+        assert_null(tables_node(&t, 2)->reason);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(what_a_host_holds_is_known_as_it_says_it),
+                TEST(a_report_about_what_is_not_the_hosts_is_not_taken),
+                TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),
+                TEST(managers_that_came_get_numbers_and_those_that_went_lose_theirs),
+                TEST(what_is_not_sound_is_complained_about_until_it_is_mended),
+                TEST(a_unit_that_is_gone_and_not_wanted_there_is_forgotten),
+                TEST(gone_by_an_older_order_is_not_gone_by_the_removal),
+                TEST(a_refused_name_leaves_that_node_for_this_session),
+                TEST(an_end_for_good_is_put_down_once_and_only_of_the_newest_start),
+                TEST(a_manager_that_cannot_be_used_makes_its_node_dark),
+                TEST(a_host_that_cannot_be_told_says_why_until_it_links_anew),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A host's session from its Attach to its end: barriers, beats and leases, farewells. Nothing else of the leader
+// runs.
+#include "session-words.h"
+
+static void beat(uint32_t host, uint64_t seq) {
+        Argosy__ToVoter__Beat b = ARGOSY__TO_VOTER__BEAT__INIT;
+
+        b.seq = seq;
+        session_on_beat(t.leader, tables_host(&t, host), &b);
+}
+
+// seq of the acknowledgement that was sent last to this host; 0: none since.
+static uint64_t acknowledged(uint32_t host) {
+        uint64_t seq = 0;
+
+        for (size_t i = 0; i < t.n_told; i++)
+                if (t.told[i].host == host && t.told[i].message->msg_case == ARGOSY__TO_HOST__MSG_BEAT_ACK)
+                        seq = t.told[i].message->beat_ack->seq;
+        tables_forget_told(&t);
+        return seq;
+}
+
+static void pass_ms(unsigned ms) {
+        t.now_us += ms * USEC_PER_MSEC;
+        sessions_on_time(t.leader, t.now_us);
+}
+
+// ---- attach and barrier
+
+static void a_host_is_welcomed_after_a_barrier_that_began_after_its_attach(void **state) {
+        const Host *h = tables_host(&t, 2);
+
+        attach(2);
+        assert_true(h->attached && h->heard);
+        sessions_start_barrier(t.leader);
+        assert_int_equal(t.n_barriers, 1);
+        assert_false(h->welcoming);
+        attach(2); // anew, while that barrier is on its way: it proves nothing about this one
+        sessions_start_barrier(t.leader);
+        assert_int_equal(t.n_barriers, 1);
+        tables_end_barrier(&t, STORE_COMMITTED);
+        assert_false(h->welcoming);
+        sessions_start_barrier(t.leader);
+        assert_int_equal(t.n_barriers, 2);
+        tables_end_barrier(&t, STORE_COMMITTED);
+        assert_true(h->welcoming);
+        sessions_start_barrier(t.leader);
+        assert_int_equal(t.n_barriers, 2);
+}
+
+static void one_barrier_is_for_all_who_attached_before_it(void **state) {
+        attach(1);
+        attach(2);
+        sessions_start_barrier(t.leader);
+        attach(3);
+        tables_end_barrier(&t, STORE_COMMITTED);
+        assert_true(tables_host(&t, 1)->welcoming && tables_host(&t, 2)->welcoming);
+        assert_false(tables_host(&t, 3)->welcoming);
+        sessions_start_barrier(t.leader);
+        tables_end_barrier(&t, STORE_COMMITTED);
+        assert_true(tables_host(&t, 3)->welcoming);
+        assert_int_equal(t.n_barriers, 2);
+}
+
+// A full disk passes; an end of leadership does not.
+static void a_barrier_that_failed_is_proposed_again_unless_somebody_else_leads(void **state) {
+        static const struct {
+                StoreOutcome outcome;
+                bool unsure;
+                unsigned again;
+        } ends[] = {
+                {STORE_NO_SPACE, false, 1},
+                {STORE_COMMITTED, true, 1}, // somebody else may have been elected meanwhile
+                {STORE_NOT_LEADER, false, 0},
+                {STORE_UNKNOWN, false, 0},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(ends); i++) {
+                unsigned before;
+
+                attach(2);
+                sessions_start_barrier(t.leader);
+                before = t.n_barriers;
+                t.unsure = ends[i].unsure;
+                tables_end_barrier(&t, ends[i].outcome);
+                t.unsure = false;
+                assert_false(tables_host(&t, 2)->welcoming);
+                sessions_start_barrier(t.leader);
+                assert_int_equal(t.n_barriers, before + ends[i].again);
+                if (ends[i].again)
+                        tables_end_barrier(&t, STORE_UNKNOWN);
+        }
+}
+
+static void who_has_not_attached_yet_is_counted(void **state) {
+        attach(1);
+        assert_int_equal(t.leader->n_unheard, 2);
+        attach(2);
+        assert_int_equal(t.leader->n_unheard, 1);
+        pass_ms(TABLES_LEASE_MS); // the third is lost: nobody waits to hear it
+        assert_int_equal(t.leader->n_unheard, 0);
+}
+
+// ---- beats and leases
+
+static void a_beat_is_acknowledged_in_a_session_with_authority(void **state) {
+        beat(2, 1); // it has not attached
+        assert_int_equal(acknowledged(2), 0);
+        attach(2);
+        beat(2, 2);
+        assert_int_equal(acknowledged(2), 2);
+        t.unsure = true;
+        beat(2, 3);
+        beat(2, 4);
+        assert_int_equal(acknowledged(2), 0);
+        t.unsure = false;
+        sessions_acknowledge(t.leader);
+        assert_int_equal(acknowledged(2), 4); // the newest stands for all
+        sessions_acknowledge(t.leader);
+        assert_int_equal(acknowledged(2), 0);
+        assert_int_equal(leader_n_acknowledged(t.leader), 2);
+}
+
+// What was kept for a session dies with it.
+static void no_beat_of_an_earlier_session_is_acknowledged(void **state) {
+        attach(2);
+        t.unsure = true;
+        beat(2, 3);
+        attach(2);
+        t.unsure = false;
+        sessions_acknowledge(t.leader);
+        assert_int_equal(acknowledged(2), 0);
+}
+
+static void silence_makes_a_host_suspect_and_then_lost(void **state) {
+        Host *h = tables_host(&t, 2);
+
+        attach(1);
+        attach(2);
+        pass_ms(TABLES_LEASE_MS / 2);
+        assert_int_equal(h->lease.state, LEASE_SUSPECT);
+        beat(2, 1);
+        assert_int_equal(h->lease.state, LEASE_ONLINE);
+        pass_ms(TABLES_LEASE_MS / 2);
+        assert_false(host_is_lost(h));
+        pass_ms(TABLES_LEASE_MS / 2);
+        assert_true(host_is_lost(h));
+        assert_false(h->attached || h->welcomed);
+        assert_int_equal(t.dropped, 2);
+        assert_int_equal(t.n_dropped, 1); // the one that never came has no link that could be dropped
+        assert_false(host_is_lost(tables_host(&t, 1))); // our own: it lives and dies with us
+        beat(2, 2); // a lost host has to attach
+        assert_true(host_is_lost(h));
+        attach(2);
+        assert_false(host_is_lost(h));
+}
+
+static void units_of_a_lost_host_move_unless_they_are_done(void **state) {
+        Batch b = {};
+
+        attach(2);
+        put("web.service", 2);
+        put("done.service", 2);
+        put("other.service", 3);
+        batch_outcome(&b, "done.service", 2, tables_entry(&t, "done.service")->record->start_rev,
+                      ARGOSY__OUTCOME__KIND__DONE);
+        tables_apply(&t, &b);
+        host_lose(t.leader, tables_host(&t, 2));
+        assert_true(is_moving("web.service"));
+        assert_false(is_moving("done.service") || is_moving("other.service"));
+        assert_int_equal(tables_host(&t, 2)->lost_us, t.now_us);
+}
+
+// ---- farewells
+
+static void goodbye(uint32_t host, bool stopping, const char *unit, uint32_t node) {
+        Argosy__ToVoter__Goodbye g = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Argosy__ToVoter__Goodbye__Running r = ARGOSY__TO_VOTER__GOODBYE__RUNNING__INIT, *running = &r;
+
+        g.stopping = stopping;
+        r.node = node;
+        r.units = (char **) &unit;
+        r.n_units = 1;
+        g.running = &running;
+        g.n_running = unit != NULL;
+        session_on_goodbye(t.leader, tables_host(&t, host), &g);
+}
+
+static void a_shutdown_is_told_twice_a_restart_means_nothing(void **state) {
+        Argosy__ToVoter__Goodbye restart = ARGOSY__TO_VOTER__GOODBYE__INIT;
+        Host *h = tables_host(&t, 2);
+
+        attach(2);
+        restart.why = ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART;
+        session_on_goodbye(t.leader, h, &restart);
+        assert_false(h->leaving || h->down);
+        goodbye(2, true, NULL, 0);
+        assert_true(h->leaving);
+        assert_false(h->down || host_is_lost(h));
+        goodbye(2, false, NULL, 0);
+        assert_true(h->down && host_is_lost(h));
+        attach(2); // the machine is up again
+        assert_false(h->leaving || h->down || host_is_lost(h));
+}
+
+static void only_what_a_goodbye_names_may_still_run(void **state) {
+        put("web.service", 2);
+        put("slow.service", 2);
+        put("theirs.service", 3);
+        attach(2);
+        attach_holding(3, tables_report(&t, "theirs.service", 3));
+        report(2, tables_report(&t, "web.service", 2));
+        report(2, tables_report(&t, "slow.service", 2));
+        goodbye(2, false, "slow.service", 2);
+        assert_true(tables_site(&t, "slow.service", 2)->lingers);
+        assert_false(tables_site(&t, "web.service", 2)->lingers);
+        assert_int_equal(tables_host(&t, 2)->lingers_until_us, t.now_us + TABLES_LEASE_MS * USEC_PER_MSEC);
+        attach(2);
+        goodbye(2, false, "theirs.service", 3); // not one of its nodes
+        assert_false(tables_site(&t, "theirs.service", 3)->lingers);
+}
+
+// What it names is not known to a leader that it has not attached to.
+static void a_goodbye_with_names_counts_only_in_a_session(void **state) {
+        put("slow.service", 2);
+        tables_link(&t, 2);
+        goodbye(2, false, "slow.service", 2);
+        assert_false(tables_host(&t, 2)->down || host_is_lost(tables_host(&t, 2)));
+}
+
+static void an_older_host_that_was_leaving_is_down_when_its_link_is(void **state) {
+        Host *h = tables_host(&t, 2);
+
+        for (uint32_t level = FEATURE_BASE; level <= FEATURE_GOODBYE_RUNNING; level++) {
+                attach(2);
+                h->feature_level = level;
+                goodbye(2, true, NULL, 0);
+                session_on_link_lost(t.leader, h);
+                assert_int_equal(host_is_lost(h), level < FEATURE_GOODBYE_RUNNING);
+                assert_false(h->attached);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_host_is_welcomed_after_a_barrier_that_began_after_its_attach),
+                TEST(one_barrier_is_for_all_who_attached_before_it),
+                TEST(a_barrier_that_failed_is_proposed_again_unless_somebody_else_leads),
+                TEST(who_has_not_attached_yet_is_counted),
+                TEST(a_beat_is_acknowledged_in_a_session_with_authority),
+                TEST(no_beat_of_an_earlier_session_is_acknowledged),
+                TEST(silence_makes_a_host_suspect_and_then_lost),
+                TEST(units_of_a_lost_host_move_unless_they_are_done),
+                TEST(a_shutdown_is_told_twice_a_restart_means_nothing),
+                TEST(only_what_a_goodbye_names_may_still_run),
+                TEST(a_goodbye_with_names_counts_only_in_a_session),
+                TEST(an_older_host_that_was_leaving_is_down_when_its_link_is),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""rooms - what each room of the house may include and call, and whether it does
+
+A room is a directory of src/; a folder of it is a directory in there, and what lies beside them is the room's top folder. Each may
+include, and call, what stands before it in plan.py and its own; siblings (in the same row) never meet. A header in include/ belongs
+to the folder that has the .c file of the same name (or one in several parts, NAME-*.c).
+
+Inside a folder no circle may be larger than CIRCLE_MAX files. A file is NAME.c with NAME.h; the facets of one object count as one
+file (plan.py). Calls are read from the objects of a build: a circle of functions needs no include. Without a build only includes
+are looked at. What is worse than that is listed in plan.py, and the list may only get shorter.
+
+Prints for each folder: files, lines, its largest circle, its longest header, and whom it uses. Exit status 1: something is against
+the plan, or a known exception is not needed any more.
+
+    plan.py       the order of rooms and folders, facets, known exceptions
+    source.py     files, whose they are, and what they include
+    objects.py    which file calls which
+    graph.py      circles
+    __main__.py   the command line, the checks and the report
+"""

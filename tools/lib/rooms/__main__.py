@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The command line of tools/rooms, the checks and the report."""
+
+import argparse
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import rooms
+
+from . import plan
+from .graph import circles
+from .objects import calls
+from .source import SOURCE, House, is_upward, may_use
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tools/rooms", description=rooms.__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", nargs="?", metavar="BUILD", help="a directory in which all was built, for the calls "
+                        "($ARGOSY_BUILD, or build/ if it is there)")
+    parser.add_argument("--circles", action="store_true", help="name the files of each circle")
+    args = parser.parse_args()
+    name = args.build or os.environ.get("ARGOSY_BUILD")
+    args.build = Path(name) if name else SOURCE / "build"
+    if not (args.build / "meson-info").is_dir():
+        if name:
+            parser.error(f"{name} is no build directory")
+        args.build = None
+    return args
+
+
+def edges_of(house, build):
+    """{(unit, unit)} of who includes or calls whom; a unit is a (folder, file), see House.unit()"""
+    edges = set()
+    for path, _, folder, header, owner in house.includes():
+        edges.add((house.unit(folder, path.name), house.unit(owner, header)))
+    for folder, file, owner, other in calls(build) if build else []:
+        edges.add((house.unit(folder, file), house.unit(owner, other)))
+    return {(one, other) for one, other in edges if one != other}
+
+
+def complain_of_files(house):
+    for name in house.strangers():
+        yield f"src/{name}: not in the plan of the house (tools/lib/rooms/plan.py)"
+    for path in house.shared:
+        if house.owners[path.name] is None:
+            yield f"include/{path.name}: no folder has a .c file of that name, and OWNERS in plan.py does not name one"
+
+
+def complain_of_order(house, edges):
+    for path, line, folder, header, owner in house.includes():
+        if not may_use(folder, owner) and not is_upward(folder, owner):
+            yield f"{path.relative_to(SOURCE)}:{line}: {folder} may not include {header} of {owner}"
+    for (folder, one), (owner, other) in sorted(edges):
+        if not may_use(folder, owner) and not is_upward(folder, owner):
+            yield f"src/{folder}: {one} may not use {other} of {owner}"
+
+
+def complain_of_upward(edges, exact):
+    found = defaultdict(list)
+    for (folder, one), (owner, other) in sorted(edges):
+        if is_upward(folder, owner):
+            found[folder, owner].append(f"{one} -> {other}")
+    for pair in sorted(found.keys() | plan.UPWARD.keys()):
+        n, known = len(found[pair]), plan.UPWARD.get(pair, 0)
+        if n > known:
+            yield f"src/{pair[0]} uses {pair[1]} above it {n} times, known are {known}: {', '.join(found[pair])}"
+        elif n < known and exact:
+            yield f"src/{pair[0]} uses {pair[1]} above it only {n} times: write that into UPWARD in plan.py instead of {known}"
+
+
+def complain_of_circles(found, exact):
+    for folder in sorted(found.keys() | plan.CIRCLES.keys()):
+        sizes = sorted((len(circle) for circle in found.get(folder, []) if len(circle) > plan.CIRCLE_MAX), reverse=True)
+        known = plan.CIRCLES.get(folder, [])
+        if len(sizes) > len(known) or any(size > allowed for size, allowed in zip(sizes, known)):
+            yield f"src/{folder} has circles of {sizes} files, known are {known}; tools/rooms --circles names them"
+        elif exact and sizes != known:
+            yield f"src/{folder} has circles of {sizes} files only: write that into CIRCLES in plan.py instead of {known}"
+
+
+def lines(path):
+    return path.read_bytes().count(b"\n")
+
+
+def report(house, edges, found):
+    print(f"{'':<18}files  lines  circle  longest header                    uses")
+    for folder in house.folders:
+        files = house.own(folder)
+        longest = max(house.headers(folder), key=lines, default=None)
+        used = {owner.split("/")[-1] for (one, _), (owner, _) in edges if one == folder and owner != folder}
+        print(f"{folder:<18}{len(files):>5}{sum(map(lines, files)):>7}{max(map(len, found.get(folder, [])), default=1):>8}  "
+              f"{f'{lines(longest)} {longest.name}' if longest else '-':<34}"
+              f"{' '.join(name for other in house.folders if (name := other.split('/')[-1]) in used) or '-'}")
+
+
+def main():
+    args, house = parse(), House()
+    edges = edges_of(house, args.build)
+    inside = defaultdict(lambda: defaultdict(set))
+    for (folder, one), (owner, other) in edges:
+        if folder == owner:
+            inside[folder][one].add(other)
+    found = {folder: circles(graph) for folder, graph in inside.items()}
+
+    report(house, edges, found)
+    for folder, circle in [(folder, circle) for folder in found for circle in found[folder] if args.circles]:
+        print(f"{folder}: {len(circle)}: {' '.join(sorted(circle))}")
+    complaints = [*complain_of_files(house), *complain_of_order(house, edges), *complain_of_upward(edges, args.build),
+                  *complain_of_circles(found, args.build)]
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

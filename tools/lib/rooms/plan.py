@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The plan of the house: what stands before what, and what is still against it."""
+
+ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], ["agent", "leader"], ["api"], ["daemon"]]
+# Rooms beside that order, and what they may use.
+ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
+
+# The folders of a room, in their order; the room's top folder comes after them.
+FOLDERS = {}
+
+# Headers of include/ without a .c file of their own. The generated messages are part of the model.
+OWNERS = {"argosy.pb-c.h": "model", "macro.h": "base", "list.h": "base"}
+
+CIRCLE_MAX = 3  # files that may use each other
+
+# Facets: NAME.c and NAME-*.c of a folder are one object in several files behind one private header.
+FACETS = {
+    "model": ["cluster-state"],  # what the log has come to: entries, image, look-ups
+    "wire": ["stream"],          # one connection: plain, with TLS, being looked up, writing
+    "store": ["raft"],           # one member of the log
+    "sysd": ["systemd-manager",  # one connection to one systemd
+             "unit-dir"],        # one directory of unit files
+    "leader": ["placement",      # the engine that places
+               "placer",         # what keeps the Placement up to date
+               "request",        # one function that says what a request means, by kind of option
+               "rollout"],       # one controller: its steps, its requests, what it shows
+}
+
+# Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
+CIRCLES = {
+    "model": [7],
+    "sysd": [5, 4],
+    "mesh": [7],
+    "agent": [22],
+    "leader": [35],
+    "daemon": [12],
+    "ctl": [19],
+}
+# (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
+UPWARD = {}

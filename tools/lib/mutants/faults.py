@@ -847,7 +847,7 @@ FAULTS = [
           "if (u->n_waiting + u->n_running >= USAGE_READS_MAX)",
           "if (false)",
           "sysd/cgroup-usage: too_many_readings_are_refused"),
-    Fault("usage-rate-over-a-restart", "src/ctl/top-view.c",
+    Fault("usage-rate-over-a-restart", "src/ctl/view/top-view.c",
           "if (!before || before->run != row->run || row->at_us <= before->at_us)",
           "if (!before || row->at_us <= before->at_us)",
           "ctl/top-view: another_run_has_no_rate_yet"),

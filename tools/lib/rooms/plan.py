@@ -6,7 +6,9 @@ ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], 
 ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
 # The folders of a room, in their order; the room's top folder comes after them.
-FOLDERS = {}
+FOLDERS = {
+    "ctl": ["term", "view", "line", "client", "verbs"],
+}
 
 # Headers of include/ without a .c file of their own. The generated messages are part of the model.
 OWNERS = {"argosy.pb-c.h": "model", "macro.h": "base", "list.h": "base"}
@@ -34,7 +36,11 @@ CIRCLES = {
     "agent": [22],
     "leader": [35],
     "daemon": [12],
-    "ctl": [19],
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
-UPWARD = {}
+UPWARD = {
+    ("ctl/term", "ctl/client"): 1,
+    ("ctl/view", "ctl/client"): 1,
+    ("ctl/line", "ctl/client"): 1,
+    ("ctl/line", "ctl/verbs"): 14,
+}

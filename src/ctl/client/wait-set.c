@@ -86,7 +86,7 @@ Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n) 
         return pointers;
 }
 
-WaitStep wait_next(const WaitSet *w, bool lost, int error, int status, bool no_leader) {
+WaitStep wait_set_next(const WaitSet *w, bool lost, int error, int status, bool no_leader) {
         if (wait_set_open(w) == 0) // also if the last word was cut off
                 return WAIT_FINISHED;
         if (error < 0)

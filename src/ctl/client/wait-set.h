@@ -46,4 +46,4 @@ typedef enum WaitStep {
         WAIT_ASK_AGAIN, // the daemon found no leader; the units are none the worse for it
         WAIT_GIVE_UP,
 } WaitStep;
-WaitStep wait_next(const WaitSet *w, bool lost, int error, int status, bool no_leader);
+WaitStep wait_set_next(const WaitSet *w, bool lost, int error, int status, bool no_leader);

@@ -323,7 +323,7 @@ static int wait_all(Change *c) {
                 progress_clear(ctl, &c->progress);
                 if (c->waiting.n_done > before)
                         lost = leaderless = (Patience){};
-                switch (wait_next(&c->waiting, client_is_lost(&ctl->client, r), r, c->status,
+                switch (wait_set_next(&c->waiting, client_is_lost(&ctl->client, r), r, c->status,
                                   c->no_leader)) {
                 case WAIT_FINISHED:
                         return EXIT_OK;

@@ -39,19 +39,19 @@ static void an_end_is_judged_by_what_is_open(void **state) {
 
         assert_int_equal(wait_set_add(&w, "a.service", 1), 0);
         // daemon gone, daemon without a leader, an answer that says no, Ctrl-C
-        assert_int_equal(wait_next(&w, true, -ECONNRESET, 0, false), WAIT_REDIAL);
-        assert_int_equal(wait_next(&w, false, 0, ETIMEDOUT, false), WAIT_ASK_AGAIN);
-        assert_int_equal(wait_next(&w, false, 0, EAGAIN, false), WAIT_ASK_AGAIN);
-        assert_int_equal(wait_next(&w, false, 0, EIO, true), WAIT_ASK_AGAIN);
-        assert_int_equal(wait_next(&w, false, 0, EINVAL, false), WAIT_GIVE_UP);
-        assert_int_equal(wait_next(&w, false, -EINTR, 0, false), WAIT_GIVE_UP);
-        assert_int_equal(wait_next(&w, false, -ETIMEDOUT, 0, false), WAIT_GIVE_UP); // ours, not the daemon's
+        assert_int_equal(wait_set_next(&w, true, -ECONNRESET, 0, false), WAIT_REDIAL);
+        assert_int_equal(wait_set_next(&w, false, 0, ETIMEDOUT, false), WAIT_ASK_AGAIN);
+        assert_int_equal(wait_set_next(&w, false, 0, EAGAIN, false), WAIT_ASK_AGAIN);
+        assert_int_equal(wait_set_next(&w, false, 0, EIO, true), WAIT_ASK_AGAIN);
+        assert_int_equal(wait_set_next(&w, false, 0, EINVAL, false), WAIT_GIVE_UP);
+        assert_int_equal(wait_set_next(&w, false, -EINTR, 0, false), WAIT_GIVE_UP);
+        assert_int_equal(wait_set_next(&w, false, -ETIMEDOUT, 0, false), WAIT_GIVE_UP); // ours, not the daemon's
         // said to be the end, and a unit without a result
-        assert_int_equal(wait_next(&w, false, 0, 0, false), WAIT_GIVE_UP);
+        assert_int_equal(wait_set_next(&w, false, 0, 0, false), WAIT_GIVE_UP);
 
         wait_set_finish(&w, "a.service", true);
-        assert_int_equal(wait_next(&w, false, 0, 0, false), WAIT_FINISHED);
-        assert_int_equal(wait_next(&w, true, -ECONNRESET, 0, false), WAIT_FINISHED);
+        assert_int_equal(wait_set_next(&w, false, 0, 0, false), WAIT_FINISHED);
+        assert_int_equal(wait_set_next(&w, true, -ECONNRESET, 0, false), WAIT_FINISHED);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The rules of src/leader/placement.h, read off the page: every question looks at everything. Numbers are
+// The rules of include/placement.h, read off the page: every question looks at everything. Numbers are
 // those of the Placement that it is compared with. Specs, names and labels are borrowed. Allocations that
 // fail abort.
 

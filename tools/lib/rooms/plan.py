@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The plan of the house: what stands before what, and what is still against it."""
 
-ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], ["agent", "leader"], ["api"], ["daemon"]]
+ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], ["placement"], ["agent", "leader"], ["api"], ["daemon"]]
 # Rooms beside that order, and what they may use.
 ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
@@ -22,8 +22,8 @@ FACETS = {
     "store": ["raft"],           # one member of the log
     "sysd": ["systemd-manager",  # one connection to one systemd
              "unit-dir"],        # one directory of unit files
-    "leader": ["placement",      # the engine that places
-               "placer",         # what keeps the Placement up to date
+    "placement": ["placement"],  # one Placement: the tables that it shares
+    "leader": ["placer",         # what keeps the Placement up to date
                "request",        # one function that says what a request means, by kind of option
                "rollout"],       # one controller: its steps, its requests, what it shows
 }

@@ -36,6 +36,15 @@ static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode
         return rig_ask_and_settle(g, &request);
 }
 
+// The same of the node of a host, nN.
+static inline RigAnswer *rig_set_host_mode(Rig *g, uint32_t host, Argosy__NodeMode mode,
+                                           unsigned deadline_sec) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%u", host);
+        return rig_set_mode(g, name, mode, deadline_sec, "");
+}
+
 // value NULL: takes the label away.
 static inline RigAnswer *rig_label(Rig *g, const char *node, const char *key, const char *value) {
         Argosy__Label set = ARGOSY__LABEL__INIT, *sets = &set;

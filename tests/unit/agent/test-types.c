@@ -2,27 +2,9 @@
 //
 // The agent and units that are more than services: [Install], and units that need each other's files.
 // Against a PID 1 in memory.
-#include "agent-rig.h"
+#include "agent-world.h"
 
 #include <dirent.h>
-
-#include "fake-pid1.h"
-
-static FakePid1 *pid1;
-
-static int world_up(void **state) {
-        rig_up();
-        pid1 = pid1_new(w.unit_dir);
-        agent_up();
-        return 0;
-}
-
-static int world_down(void **state) {
-        if (w.agent)
-                agent_down();
-        pid1 = pid1_free(pid1);
-        return rig_down();
-}
 
 static const char app[] = "[Unit]\nDescription=App\n",
                   wanted[] =
@@ -211,8 +193,6 @@ static void what_a_timer_runs_is_left_alone(void **state) {
                 assert_false(report_of("job.service")->drift);
         }
 }
-
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

@@ -2,7 +2,7 @@
 //
 // Units that do not leave a lost node at once, or not at all.
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -37,20 +37,6 @@ static void lose(uint32_t host) {
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
 }
 
-static void set_mode(uint32_t host, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        char name[16];
-
-        snprintf(name, sizeof(name), "n%u", host);
-        change.node = name;
-        change.mode = mode;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        (void) rig_ask(&g, &request);
-        rig_settle(&g);
-}
-
 static const char *reason_of(const char *unit) {
         Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -64,9 +50,9 @@ static const char *reason_of(const char *unit) {
 
 // Puts x.service on a host that is not the leader's, and says which.
 static uint32_t start_away(const char *content) {
-        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         assert_int_equal(rig_change(&g, START, "x.service", content)->status, 0);
-        set_mode(1, ARGOSY__NODE_MODE__MODE_OPEN);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         for (uint32_t h = 2; h <= 3; h++)
                 if (rig_host(&g, h)->node == node_of("x.service"))
                         return h;
@@ -195,14 +181,14 @@ static void a_drain_of_the_lost_node_moves_what_is_kept_or_delayed(void **state)
         uint32_t h = start_away(KEPT), node = node_of("x.service");
 
         lose(h);
-        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_not_equal(node_of("x.service"), node);
 }
 
 static void what_never_moves_is_stuck_in_a_drain(void **state) {
         uint32_t h = start_away(NEVER), node = node_of("x.service");
 
-        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(node_of("x.service"), node);
         assert_non_null(strstr(reason_of("x.service"), "is to be emptied, and NodeLost=never"));
         lose(h);
@@ -227,7 +213,7 @@ static void no_order_shortens_the_fence(void **state) {
         lose(h);
         rig_change(&g, START, "x.service", NULL);
         assert_int_equal(node_of("x.service"), node);
-        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(node_of("x.service"), node);
         rig_depose(&g);
         rig_elect(&g);
@@ -317,7 +303,7 @@ static void what_left_a_node_that_is_cut_off_meanwhile_waits_all_the_same(void *
         uint32_t h = start_away(FENCED), node = node_of("x.service");
 
         rig_host(&g, h)->deaf = true; // the order to remove it does not arrive
-        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_not_equal(node_of("x.service"), node);
         lose(h);
         rig_pass_ms(&g, FENCE_MS - 2 * RIG_BEAT_MS);
@@ -330,7 +316,7 @@ static void what_waits_for_the_fence_still_begins_when_its_record_changes_meanwh
         uint32_t h = start_away(FENCED);
 
         rig_host(&g, h)->deaf = true;
-        set_mode(h, ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_host_mode(&g, h, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         lose(h);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, "x.service", NULL)->status, 0);
         assert_int_equal(rig_count_running(&g, "x.service"), 0);

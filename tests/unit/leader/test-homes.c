@@ -3,7 +3,7 @@
 // A unit that leaves a node begins elsewhere when it has ended there, whatever happens to links, hosts and
 // leaders meanwhile.
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -27,21 +27,6 @@ static int setup(void **state) {
 static int teardown(void **state) {
         rig_stop(&g);
         return 0;
-}
-
-static void set_mode(uint32_t host, Argosy__NodeMode mode, unsigned deadline_sec) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        char name[16];
-
-        snprintf(name, sizeof(name), "n%u", host);
-        change.node = name;
-        change.mode = mode;
-        change.deadline_sec = deadline_sec;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        (void) rig_ask(&g, &request);
-        rig_settle(&g);
 }
 
 static const char *reason_of(const char *unit) {
@@ -74,7 +59,7 @@ static void change_leader(void) {
 
 // x.service on host 2, so that it can only go to 3.
 static void start_on_2(const char *content) {
-        set_mode(1, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 1, CORDONED, 0);
         assert_int_equal(rig_change(&g, START, X, content)->status, 0);
         assert_non_null(rig_unit_on(&g, 2, X));
 }
@@ -120,7 +105,7 @@ static void say(uint32_t host, uint32_t node, Argosy__ActiveState active, bool l
 static void a_link_that_is_down_for_a_moment_ends_no_unit(void **state) {
         start_on_2(SERVICE);
         cut(2);
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         assert_waits();
         assert_string_equal(reason_of(X),
                             "it waits until it has ended on n2, which is not heard at present");
@@ -133,7 +118,7 @@ static void a_link_that_is_down_for_a_moment_ends_no_unit(void **state) {
 static void a_link_that_breaks_during_a_drain_ends_no_unit(void **state) {
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true;
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         cut(2);
         assert_waits();
         heal(2);
@@ -143,7 +128,7 @@ static void a_link_that_breaks_during_a_drain_ends_no_unit(void **state) {
 static void nobody_waits_longer_than_the_lease(void **state) {
         start_on_2(SERVICE);
         cut(2);
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_true(runs_on(3));
         heal(2);
@@ -151,12 +136,12 @@ static void nobody_waits_longer_than_the_lease(void **state) {
 }
 
 static void what_was_ordered_and_not_answered_may_run(void **state) {
-        set_mode(1, CORDONED, 0);
-        set_mode(3, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 1, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, CORDONED, 0);
         rig_host(&g, 2)->deaf = true;
         assert_int_equal(rig_change(&g, START, X, SERVICE)->status, 0);
-        set_mode(3, OPEN, 0);
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 3, OPEN, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         assert_waits();
         heal(2);
         assert_moved();
@@ -165,7 +150,7 @@ static void what_was_ordered_and_not_answered_may_run(void **state) {
 static void what_has_stopped_and_is_not_begun_again_is_not_waited_for(void **state) {
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true; // its file is still to be removed
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING, true);
         assert_waits();
         say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
@@ -175,7 +160,7 @@ static void what_has_stopped_and_is_not_begun_again_is_not_waited_for(void **sta
 static void what_was_down_before_it_heard_that_it_is_to_go_may_be_starting(void **state) {
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true;
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         say(2, 2, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, false);
         assert_waits();
         heal(2);
@@ -191,7 +176,7 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
         assert_int_equal(there, rig_host(&g, 2)->manager_node);
         rig_host_set_manager(&g, 3, "user@1000");
         rig_host(&g, 2)->deaf = true;
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->manager_node);
         rig_host_say_reason(&g, 2, "the user is not logged in");
         say(2, there, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, true);
@@ -208,7 +193,7 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
 static void a_new_leader_knows_where_a_unit_may_still_run(void **state) {
         start_on_2(SERVICE);
         cut(2);
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         change_leader();
         assert_waits();
         rig_pass_ms(&g, RIG_LEASE_MS - 2 * RIG_BEAT_MS);
@@ -220,7 +205,7 @@ static void a_new_leader_knows_where_a_unit_may_still_run(void **state) {
 static void a_new_leader_waits_for_a_silent_host_as_long_as_a_lease(void **state) {
         start_on_2(SERVICE);
         cut(2);
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         change_leader();
         rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
         assert_true(runs_on(3));
@@ -229,7 +214,7 @@ static void a_new_leader_waits_for_a_silent_host_as_long_as_a_lease(void **state
 static void a_new_leader_fences_what_it_has_never_seen(void **state) {
         start_on_2(FENCED);
         rig_host(&g, 2)->deaf = true;
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         cut(2);
         change_leader();
         rig_pass_ms(&g, RIG_LEASE_MS + FENCE_MS - RIG_BEAT_MS);
@@ -244,7 +229,7 @@ static void what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_le
         cut(2);
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_UNLOAD, X, NULL)->status, 0);
         change_leader();
-        set_mode(2, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 2, CORDONED, 0);
         assert_int_equal(rig_change(&g, START, X, NULL)->status, 0);
         assert_waits();
         heal(2);
@@ -253,15 +238,15 @@ static void what_was_unloaded_from_a_silent_host_is_not_forgotten_by_the_next_le
 
 static void what_lost_its_node_at_a_deadline_is_fenced_too(void **state) {
         start_on_2(FENCED);
-        set_mode(3, CORDONED, 0);
+        (void) rig_set_host_mode(&g, 3, CORDONED, 0);
         rig_host(&g, 2)->deaf = true;
-        set_mode(2, DRAINING, 2);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 2);
         g.wall_us += 3 * USEC_PER_SEC;
         rig_pass_ms(&g, 3000);
         assert_int_equal(rig_record(&g, X)->node, 0);
         cut(2);
         rig_pass_ms(&g, RIG_LEASE_MS);
-        set_mode(3, OPEN, 0);
+        (void) rig_set_host_mode(&g, 3, OPEN, 0);
         assert_waits();
         rig_pass_ms(&g, FENCE_MS);
         assert_true(runs_on(3));
@@ -278,7 +263,7 @@ static void a_silent_host_delays_nothing_that_was_never_there(void **state) {
 static void a_record_forgets_the_nodes_that_have_let_go(void **state) {
         start_on_2(SERVICE);
         rig_host(&g, 2)->deaf = true;
-        set_mode(2, DRAINING, 0);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
         assert_int_equal(rig_record(&g, X)->n_left, 1);
         assert_int_equal(rig_record(&g, X)->left[0], rig_host(&g, 2)->node);
         heal(2);

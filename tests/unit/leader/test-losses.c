@@ -2,7 +2,7 @@
 //
 // Many hosts are lost at once: nothing is moved until enough are back, are drained or removed.
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -92,17 +92,9 @@ static void a_new_leader_counts_no_hosts_whose_units_were_moved_long_ago(void **
 }
 
 static void draining_a_lost_host_moves_its_units_nevertheless(void **state) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
         lose(3, 6);
         assert_int_equal(units_on(1) + units_on(2), 10);
-        change.node = "n5";
-        change.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        (void) rig_ask(&g, &request);
-        rig_settle(&g);
+        (void) rig_set_host_mode(&g, 5, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(units_on(1) + units_on(2), 15);
 }
 

@@ -2,7 +2,7 @@
 //
 // Cordon, drain, maintenance and labels, as the leader's neighbours see them.
 #include "host-record.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -29,23 +29,6 @@ static int teardown(void **state) {
 static const Argosy__Response *last(const RigAnswer *a) {
         assert_true(a->n > 0);
         return a->responses[a->n - 1];
-}
-
-static RigAnswer *set_mode(const char *node, Argosy__NodeMode mode, unsigned deadline_sec) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        RigAnswer *a;
-
-        change.node = (char *) node;
-        change.mode = mode;
-        change.deadline_sec = deadline_sec;
-        change.reason = "new disks";
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        assert_true(a->final);
-        return a;
 }
 
 static RigAnswer *wait_for_drain(const char *node) {
@@ -174,7 +157,7 @@ static void lists_of_managers_that_nobody_uses_any_more_are_forgotten(void **sta
 
 static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) {
         start_many(3);
-        assert_int_equal(last(set_mode("n1", CORDONED, 0))->status, 0);
+        assert_int_equal(last(rig_set_mode(&g, "n1", CORDONED, 0, "new disks"))->status, 0);
         assert_int_equal(units_on(1), 1);
         for (unsigned i = 10; i < 14; i++) {
                 char name[32];
@@ -184,7 +167,7 @@ static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) 
         }
         assert_int_equal(units_on(1), 1);
         assert_int_equal(units_on(2) + units_on(3), 6);
-        set_mode("n1", OPEN, 0);
+        rig_set_mode(&g, "n1", OPEN, 0, "new disks");
         rig_change(&g, START, "new.service", SERVICE);
         assert_int_equal(units_on(1), 2);
 }
@@ -192,15 +175,15 @@ static void a_cordoned_node_keeps_its_units_and_takes_no_new_ones(void **state) 
 static void a_refusal_names_the_mode_and_the_owners_reason(void **state) {
         const Argosy__Response__UnitResult *r;
 
-        set_mode("n1", CORDONED, 0);
-        set_mode("n2", DRAINING, 0);
-        set_mode("n3", MAINTENANCE, 0);
+        rig_set_mode(&g, "n1", CORDONED, 0, "new disks");
+        rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
+        rig_set_mode(&g, "n3", MAINTENANCE, 0, "new disks");
         r = rig_change(&g, START, "web.service", SERVICE);
         assert_int_equal(r->n_refusals, 3);
         assert_string_equal(r->refusals[0]->reason, "the node is cordoned: new disks");
         assert_string_equal(r->refusals[1]->reason, "the node is being drained: new disks");
         assert_string_equal(r->refusals[2]->reason, "the node is in maintenance: new disks");
-        set_mode("n2", OPEN, 0);
+        rig_set_mode(&g, "n2", OPEN, 0, "new disks");
         assert_int_equal(rig_count_running(&g, "web.service"), 1); // it waited
         assert_int_equal(units_on(2), 1);
 }
@@ -210,7 +193,7 @@ static void a_drained_nodes_units_run_elsewhere_and_it_stays_closed(void **state
 
         start_many(9);
         rig_change(&g, START, "all.service", GLOBAL);
-        set_mode("n2", DRAINING, 0);
+        rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         a = wait_for_drain("n2");
         assert_true(a->final);
         assert_int_equal(last(a)->status, 0);
@@ -225,7 +208,7 @@ static void a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one(void **s
 
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true; // its stop takes time
-        set_mode("n1", DRAINING, 0);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_false(a->final);
         assert_int_equal(last(a)->progress->remaining, 1);
@@ -240,7 +223,7 @@ static void a_unit_ends_on_the_old_node_before_it_begins_on_the_new_one(void **s
 static void a_welcome_begins_nothing_that_has_not_ended_elsewhere(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
-        set_mode("n1", DRAINING, 0);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         assert_int_equal(units_on(2) + units_on(3), 0);
         rig_host_off(&g, 2);
         rig_host_off(&g, 3);
@@ -255,11 +238,11 @@ static void a_welcome_begins_nothing_that_has_not_ended_elsewhere(void **state) 
 }
 
 static void nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies(void **state) {
-        set_mode("n1", CORDONED, 0);
+        rig_set_mode(&g, "n1", CORDONED, 0, "new disks");
         rig_change(&g, START, "web.service", SERVICE);
         assert_int_equal(units_on(2), 1);
         rig_host(&g, 2)->deaf = true;
-        set_mode("n2", DRAINING, 0);
+        rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         assert_int_equal(units_on(3), 0);
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
@@ -273,7 +256,7 @@ static void a_unit_that_nobody_else_takes_stays_and_is_named(void **state) {
         start_many(3);
         rig_change(&g, START, "fast.service", ON_SSD);
         assert_int_equal(units_on(1), 2);
-        set_mode("n1", DRAINING, 0);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_true(a->final);
         assert_int_equal(last(a)->status, EBUSY);
@@ -292,7 +275,7 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
 
         label("n1", "disk", "ssd");
         rig_change(&g, START, "fast.service", ON_SSD);
-        set_mode("n1", DRAINING, 60);
+        rig_set_mode(&g, "n1", DRAINING, 60, "new disks");
         a = wait_for_drain("n1");
         assert_false(a->final);
         rig_pass_ms(&g, 59000);
@@ -303,7 +286,7 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         assert_true(a->final);
         assert_int_equal(last(a)->status, 0);
         assert_int_equal(rig_record(&g, "fast.service")->node, 0);
-        set_mode("n1", OPEN, 0); // it waited for a node
+        rig_set_mode(&g, "n1", OPEN, 0, "new disks"); // it waited for a node
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
 }
 
@@ -315,7 +298,7 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         assert_int_equal(units_on(2), 1);
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
-        set_mode("n2", DRAINING, 60);
+        rig_set_mode(&g, "n2", DRAINING, 60, "new disks");
         a = wait_for_drain("n2");
         assert_false(a->final); // it may still end then
         g.wall_us += 60 * UINT64_C(1000000);
@@ -329,7 +312,7 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
 static void a_new_leader_goes_on_with_a_drain(void **state) {
         start_many(6);
         rig_host(&g, 2)->deaf = true;
-        set_mode("n2", DRAINING, 0);
+        rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         rig_depose(&g);
         rig_host(&g, 2)->deaf = false;
         rig_elect(&g);
@@ -343,10 +326,10 @@ static void an_uncordon_ends_the_wait_for_a_drain(void **state) {
 
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
-        set_mode("n1", DRAINING, 0);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_false(a->final);
-        set_mode("n1", OPEN, 0);
+        rig_set_mode(&g, "n1", OPEN, 0, "new disks");
         assert_true(a->final);
         assert_int_equal(last(a)->status, ECANCELED);
 }
@@ -357,12 +340,12 @@ static void maintenance_stops_global_units_too(void **state) {
         start_many(3);
         rig_change(&g, START, "all.service", GLOBAL);
         assert_int_equal(rig_count_running(&g, "all.service"), 3);
-        set_mode("n3", MAINTENANCE, 0);
+        rig_set_mode(&g, "n3", MAINTENANCE, 0, "new disks");
         a = wait_for_drain("n3");
         assert_true(a->final);
         assert_int_equal(units_on(3), 0);
         assert_int_equal(rig_count_running(&g, "all.service"), 2);
-        set_mode("n3", OPEN, 0);
+        rig_set_mode(&g, "n3", OPEN, 0, "new disks");
         assert_int_equal(rig_count_running(&g, "all.service"), 3);
 }
 
@@ -374,7 +357,7 @@ static void what_has_finished_for_good_holds_up_no_drain(void **state) {
         rig_host_report(&g, h, rig_unit_on(&g, 1, "job.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
                         ARGOSY__OUTCOME__KIND__DONE);
         rig_settle(&g);
-        set_mode("n1", DRAINING, 0);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
         a = wait_for_drain("n1");
         assert_true(a->final);
         assert_int_equal(last(a)->status, 0);
@@ -384,8 +367,8 @@ static void what_has_finished_for_good_holds_up_no_drain(void **state) {
 static void nonsense_is_refused_and_changes_nothing(void **state) {
         unsigned before = g.batches;
 
-        assert_int_equal(last(set_mode("nowhere", CORDONED, 0))->status, ENOENT);
-        assert_int_equal(last(set_mode("n1", 77, 0))->status, EINVAL);
+        assert_int_equal(last(rig_set_mode(&g, "nowhere", CORDONED, 0, "new disks"))->status, ENOENT);
+        assert_int_equal(last(rig_set_mode(&g, "n1", 77, 0, "new disks"))->status, EINVAL);
         assert_int_equal(last(label("n1", "no spaces", "x"))->status, EINVAL);
         assert_int_equal(last(label("n1", "key", "no/../ok=?"))->status, EINVAL);
         assert_int_equal(last(wait_for_drain("nowhere"))->status, ENOENT);
@@ -438,10 +421,10 @@ static void a_restart_happens_where_the_unit_is_whatever_it_asks_for_by_now(void
         assert_int_equal(rig_record(&g, "web.service")->node, 2);
         assert_int_equal(u->restarts, 1);
         // Nor does it wait for a drain that it cannot follow.
-        set_mode("n2", DRAINING, 0);
+        rig_set_mode(&g, "n2", DRAINING, 0, "new disks");
         assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, "web.service", NULL)->status, 0);
         assert_int_equal(u->restarts, 2);
-        set_mode("n2", OPEN, 0);
+        rig_set_mode(&g, "n2", OPEN, 0, "new disks");
         // With another content, or when it was stopped, it is placed anew.
         rig_change(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL);
         rig_settle(&g);

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define ON(host) "[X-Argosy]\nMachineMetadata=on=" host "\n"
@@ -503,17 +503,9 @@ static void both_keep_their_order_when_their_node_is_emptied(void **state) {
 }
 
 static void who_is_bound_ends_before_the_other_one_moves(void **state) {
-        Argosy__Request__NodeChange drain = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
         start_bound_pair();
         g.stop_ms = 1000;
-        drain.node = (char *) "n2";
-        drain.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &drain;
-        rig_ask(&g, &request);
-        rig_settle(&g);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
         assert_int_equal(on(1, "a.service"), DEACTIVATING);
         assert_true(is_up(2, "b.service"));
         rig_pass_ms(&g, 1250);

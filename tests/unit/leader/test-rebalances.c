@@ -2,7 +2,7 @@
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -30,21 +30,9 @@ static const Argosy__Response *last(const RigAnswer *a) {
         return a->responses[a->n - 1];
 }
 
-static void set_mode(const char *node, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        change.node = (char *) node;
-        change.mode = mode;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        rig_ask(&g, &request);
-        rig_settle(&g);
-}
-
 // N instances on n1 and n2 only, then n3 opens.
 static void start_on_two(unsigned n, const char *content) {
-        set_mode("n3", ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
         for (unsigned i = 1; i <= n; i++) {
                 char name[32];
@@ -52,7 +40,7 @@ static void start_on_two(unsigned n, const char *content) {
                 snprintf(name, sizeof(name), "web@%u.service", i);
                 assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
         }
-        set_mode("n3", ARGOSY__NODE_MODE__MODE_OPEN);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
 }
 
 typedef struct Wish {

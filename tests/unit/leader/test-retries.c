@@ -3,7 +3,7 @@
 // RestartElsewhere= in a leader with everything around it: units that fail are started again where they
 // are, then elsewhere, and in the end left alone.
 #include "leader-private.h"
-#include "leader-rig.h"
+#include "leader-asks.h"
 #include "test.h"
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -68,20 +68,6 @@ static void assert_says(const char *unit, const char *text) {
 
         if (!strstr(why, text))
                 fail_msg("why %s says \"%s\", not \"%s\"", unit, why, text);
-}
-
-static void set_mode(uint32_t host, Argosy__NodeMode mode) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        char name[16];
-
-        snprintf(name, sizeof(name), "n%u", host);
-        change.node = name;
-        change.mode = mode;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        (void) rig_ask(&g, &request);
-        rig_settle(&g);
 }
 
 static void without_the_option_a_failed_unit_stays_as_it_is(void **state) {
@@ -170,13 +156,13 @@ static void in_some_hours_it_is_started_rarely(void **state) {
 }
 
 static void a_node_that_comes_is_tried_at_once(void **state) {
-        set_mode(3, ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(ONCE);
         start("x.service", ONCE);
         rig_pass_ms(&g, 10000);
         assert_says("x.service", "no other node takes it");
         rig_host(&g, 3)->sound = true;
-        set_mode(3, ARGOSY__NODE_MODE__MODE_OPEN);
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         assert_int_equal(host_of("x.service"), 3);
         assert_int_equal(rig_count_running(&g, "x.service"), 1);
 }
@@ -244,7 +230,7 @@ static void a_session_that_begins_anew_counts_nothing_twice(void **state) {
 static void a_lost_node_is_left_to_node_lost(void **state) {
         uint32_t host;
 
-        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(KEPT);
         start("x.service", KEPT);
         host = host_of("x.service");
@@ -258,14 +244,14 @@ static void a_lost_node_is_left_to_node_lost(void **state) {
 }
 
 static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
-        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(PICKY);
         rig_host(&g, 1)->sound = rig_host(&g, 3)->sound = true;
         start("x.service", PICKY);
         assert_int_equal(host_of("x.service"), 2); // and fails there
         rig_pass_ms(&g, 1100);
         assert_int_equal(host_of("x.service"), 3);
-        set_mode(1, ARGOSY__NODE_MODE__MODE_OPEN);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_OPEN, 0);
         for (int i = 0; i < 30; i++) { // so that it would be chosen last
                 char name[32];
 
@@ -278,7 +264,7 @@ static void a_unit_whose_node_is_lost_avoids_where_it_failed(void **state) {
 }
 
 static void better_where_it_failed_than_nowhere(void **state) {
-        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(ONCE);
         rig_host(&g, 3)->sound = true;
         start("x.service", ONCE);
@@ -294,7 +280,7 @@ static void better_where_it_failed_than_nowhere(void **state) {
 static void the_node_is_chosen_less_for_a_while(void **state) {
         uint32_t failed;
 
-        set_mode(1, ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_host_mode(&g, 1, ARGOSY__NODE_MODE__MODE_CORDONED, 0);
         break_content(ONCE);
         start("x.service", ONCE);
         failed = host_of("x.service");

@@ -432,24 +432,11 @@ static void a_global_unit_that_is_destroyed_ends_its_rollout(void **state) {
 
 // ------------------------------------------------------------------------------------------------ drains
 
-static void drain(const char *node, unsigned deadline_sec) {
-        Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        change.node = (char *) node;
-        change.mode = ARGOSY__NODE_MODE__MODE_DRAINING;
-        change.deadline_sec = deadline_sec;
-        request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
-        request.node_change = &change;
-        rig_ask(&g, &request);
-        rig_settle(&g);
-}
-
 static void a_drain_keeps_to_the_budget_of_a_template(void **state) {
         unsigned most = 0;
 
         start_instances(N_UNITS, OLD ONE_DOWN);
-        drain("n2", 0);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         for (unsigned i = 0; i < 40; i++) {
                 most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN));
                 rig_pass_ms(&g, 250);
@@ -464,7 +451,7 @@ static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
         unsigned most = 0;
 
         start_instances(N_UNITS, OLD ONE_DOWN);
-        drain("n2", 0);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         for (unsigned i = 0; i < 40; i++) {
                 rig_depose(&g);
                 rig_elect(&g);
@@ -483,7 +470,7 @@ static void a_node_that_opens_for_a_drain_takes_them_one_by_one(void **state) {
         rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         start_instances(N_UNITS, OLD ONE_DOWN);
-        drain("n1", 0);
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         rig_pass_ms(&g, 5000);
         assert_int_equal(rig_host(&g, 1)->units.count, N_UNITS);
         rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
@@ -500,7 +487,7 @@ static void a_host_that_is_lost_while_it_is_drained_holds_nothing_back(void **st
         rig_host_off(&g, 2);
         rig_host(&g, 2)->linked = false;
         rig_settle(&g);
-        drain("n2", 0);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         rig_pass_ms(&g, 3 * RIG_LEASE_MS);
         for (unsigned i = 1; i <= N_UNITS; i++) {
                 char name[32];
@@ -518,7 +505,7 @@ static void what_failed_uses_up_a_drains_budget_until_its_deadline(void **state)
         rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                         ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
-        drain("n2", 60);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         rig_pass_ms(&g, 10000);
         assert_int_equal(rig_host(&g, 2)->units.count, 2);
         assert_string_equal(why_of("web@2.service"),
@@ -536,10 +523,10 @@ static void a_deadline_is_not_missed_because_another_one_is_set(void **state) {
         rig_host_report(&g, rig_host(&g, 1), rig_unit_on(&g, 1, "web@1.service"),
                         ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, ARGOSY__OUTCOME__KIND__NONE);
         rig_settle(&g);
-        drain("n2", 60);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 60, "");
         assert_int_equal(rig_host(&g, 2)->units.count, 2);
         g.wall_us += 61 * UINT64_C(1000000);
-        drain("n3", 3600);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_DRAINING, 3600, "");
         rig_pass_ms(&g, 1000);
         assert_int_equal(rig_host(&g, 2)->units.count, 0);
 }
@@ -550,7 +537,7 @@ static void a_drain_and_an_update_together_keep_to_one_budget(void **state) {
 
         start_instances(N_UNITS, OLD ONE_DOWN);
         a = begin((Wish){UPDATE, "web@.service", NEW ONE_DOWN});
-        drain("n2", 0);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         for (unsigned i = 0; i < 400 && !(a->final && !rig_host(&g, 2)->units.count); i++) {
                 most = MAX_OF(most, N_UNITS - count_running(OLD ONE_DOWN) - count_running(NEW ONE_DOWN));
                 rig_pass_ms(&g, 250);

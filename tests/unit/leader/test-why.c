@@ -28,10 +28,6 @@ static void assert_why(const char *unit, const char *node, const char *reason) {
         assert_string_equal(s->why, reason);
 }
 
-static void set_mode(const char *node, Argosy__NodeMode mode) {
-        (void) rig_set_mode(&g, node, mode, 0, "");
-}
-
 static void as_wanted(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         assert_why("web.service", "n1", "");
@@ -62,9 +58,9 @@ static void its_node_is_lost_or_to_be_emptied_and_nobody_else_takes_it(void **st
         rig_host_set_labels(&g, 2, "disk", "ssd");
         rig_settle(&g);
         rig_change(&g, START, "fast.service", ON_SSD);
-        set_mode("n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         assert_why("fast.service", "n2", "n2 is to be emptied, and no other node takes it");
-        set_mode("n2", ARGOSY__NODE_MODE__MODE_OPEN);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
         assert_why("fast.service", "n2", "");
         rig_host_off(&g, 2);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
@@ -98,7 +94,7 @@ static void its_manager_cannot_be_used(void **state) {
 static void it_waits_for_its_end_elsewhere(void **state) {
         rig_change(&g, START, "web.service", SERVICE);
         rig_host(&g, 1)->deaf = true;
-        set_mode("n1", ARGOSY__NODE_MODE__MODE_DRAINING);
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
         assert_why("web.service", "n2", "it waits until it has ended on n1");
 }
 
@@ -228,9 +224,9 @@ static void end_argosyd(uint32_t host) {
 }
 
 static void each_state_of_a_node(void **state) {
-        set_mode("n1", ARGOSY__NODE_MODE__MODE_CORDONED);
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
         (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "new disks");
-        set_mode("n3", ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0, "");
         rig_change(&g, START, "web.service", SERVICE);
         assert_refusal("web.service", "n1", "the node is cordoned");
         assert_refusal("web.service", "n2", "the node is being drained: new disks");

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The agent and unit files: new content, names of others, files that are hidden, removed or cannot be written.
+#include "agent-world.h"
+
+#include "agent-private.h"
+#include "clock.h"
+
+// Ten units ordered one by one, as units of a big destroy end one by one: the first has its file at once,
+// the others share the directory's next change.
+static void small_batches_of_files_keep_their_distance(void **state) {
+        enum { N = 10 };
+        char names[N][32];
+        int in_time =
+                0; // how many orders certainly came before the second batch, however slow this machine is
+        uint64_t begin_us;
+
+        meet_leader(NULL, 0);
+        for (int i = 0; i < N; i++)
+                snprintf(names[i], sizeof(names[i]), "web-%i.service", i);
+        begin_us = clock_boot_us();
+        send_order((Order){.name = names[0], .content = web, .revision = 5, .start = 5});
+        loop_until(has_file(names[0]));
+        for (int i = 1; i < N; i++) {
+                send_order((Order){.name = names[i], .content = web, .revision = 5 + i, .start = 5 + i});
+                uv_run(&test_loop, UV_RUN_NOWAIT); // a turn of its own, in which it is taken over
+                uv_run(&test_loop, UV_RUN_NOWAIT); // and one in which it is planned
+                if (clock_boot_us() - begin_us < AGENT_FILES_PACE_US)
+                        in_time = i;
+        }
+        loop_until(has_file(names[1]));
+        assert_true(clock_boot_us() - begin_us > AGENT_FILES_PACE_US);
+        loop_until(answered(names[1], 6)); // the pool is done with the batch
+        for (int i = 1; i <= in_time; i++)
+                assert_true(has_file(names[i]));
+        for (int i = 0; i < N; i++)
+                loop_until(answered(names[i], 5 + i));
+}
+
+static void a_file_that_is_hidden_or_gone_is_told_without_asking_systemd(void **state) {
+        Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+        _cleanup_free_ char *mask = str_printf("%s/web.service", w.foreign_dir),
+                            *file = str_printf("%s/web.service", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        send_order(order);
+        loop_until(answered("web.service", 5) && pid1_is_active(pid1, "web.service"));
+        order.loaded_only = true;
+        order.revision = order.stop = 6;
+        send_order(order);
+        loop_until(answered("web.service", 6) && !pid1_is_active(pid1, "web.service"));
+        assert_int_equal(report_of("web.service")->load, ARGOSY__LOAD_STATE__LOAD_LOADED);
+        assert_int_equal(symlink("/dev/null", mask), 0);
+        loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_MASKED);
+        assert_int_equal(unlink(mask), 0);
+        loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_LOADED);
+        assert_int_equal(unlink(file), 0);
+        loop_until(report_of("web.service")->load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND);
+}
+
+static void a_foreign_name_is_refused_and_untouched(void **state) {
+        write_foreign("nginx.service");
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "nginx.service", .content = web, .revision = 5, .start = 5},
+                              {.name = "web.service", .content = web, .revision = 6, .start = 6}},
+                    2);
+        loop_until(answered("nginx.service", 5) && answered("web.service", 6));
+        assert_true(report_of("nginx.service")->refused);
+        assert_non_null(strstr(report_of("nginx.service")->error, "/etc/nginx.service"));
+        assert_false(has_file("nginx.service"));
+        assert_int_equal(pid1_runs(pid1, "nginx.service"), 0);
+        send_order((Order){.name = "nginx.service", .remove = true, .revision = 7});
+        loop_until(is_gone("nginx.service"));
+}
+
+static void new_content_replaces_a_running_unit(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
+        loop_until(answered("web.service", 6));
+        assert_string_equal(pid1_content(pid1, "web.service"), web2);
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
+        assert_int_equal(pid1_n_reloads(pid1), 0);
+        assert_false(report_of("web.service")->file_stale);
+}
+
+static void a_pinned_unit_gets_its_new_content_by_one_reload(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        pid1_pin(pid1, "web.service");
+        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 5});
+        loop_until(answered("web.service", 6));
+        assert_string_equal(pid1_content(pid1, "web.service"), web2);
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_int_equal(pid1_n_reloads(pid1), 1);
+}
+
+static void what_is_pinned_cannot_be_started_after_its_removal(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        pid1_pin(pid1, "web.service");
+        send_order((Order){.name = "web.service", .remove = true, .revision = 6});
+        loop_until(is_gone("web.service"));
+        assert_int_equal(pid1_n_reloads(pid1), 1);
+        assert_null(pid1_content(pid1, "web.service"));
+}
+
+static void a_file_that_somebody_removed_is_written_again_when_it_is_needed(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/web.service", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        pid1_stop(pid1, "web.service");
+        assert_int_equal(unlink(path), 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6));
+        assert_string_equal(report_of("web.service")->error, "");
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_true(has_file("web.service"));
+}
+
+// Somebody takes the name over in /etc, so that new content cannot be written; then nobody wants the unit.
+static void what_could_not_be_replaced_is_removed(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        write_foreign("web.service");
+        send_order((Order){.name = "web.service", .content = web2, .revision = 6, .start = 6});
+        loop_until(answered("web.service", 6));
+        assert_non_null(strstr(report_of("web.service")->error, "somebody else"));
+        send_order((Order){.name = "web.service", .remove = true, .revision = 7});
+        loop_until(is_gone("web.service"));
+        assert_false(has_file("web.service"));
+        assert_false(has_file("web.service.d"));
+}
+
+static void two_revisions_of_a_template_live_side_by_side(void **state) {
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "web@1.service",
+                               .content = web,
+                               .from_template = true,
+                               .revision = 5,
+                               .start = 5},
+                              {.name = "web@2.service",
+                               .content = web,
+                               .from_template = true,
+                               .revision = 6,
+                               .start = 6}},
+                    2);
+        loop_until(answered("web@1.service", 5) && answered("web@2.service", 6));
+        send_order((Order){
+                .name = "web@1.service", .content = web2, .from_template = true, .revision = 7, .start = 5});
+        loop_until(answered("web@1.service", 7));
+        assert_string_equal(pid1_content(pid1, "web@1.service"), web2);
+        assert_int_equal(pid1_runs(pid1, "web@2.service"), 1);
+        // The old one restarts by itself, or after a reload, with its own content.
+        pid1_stop(pid1, "web@2.service");
+        pid1_start(pid1, "web@2.service");
+        assert_string_equal(pid1_content(pid1, "web@2.service"), web);
+}
+
+static void a_file_that_cannot_be_written_is_reported_and_tried_again(void **state) {
+        _cleanup_free_ char *in_the_way = str_printf("%s/web.service.d", w.unit_dir);
+
+        meet_leader(NULL, 0);
+        assert_int_equal(file_replace(AT_FDCWD, in_the_way, "", 0, 0644, 0), 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        assert_non_null(strstr(report_of("web.service")->error, "cannot write its file"));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 0);
+        assert_int_equal(unlink(in_the_way), 0);
+        loop_until(!*report_of("web.service")->error);
+        loop_until(pid1_is_active(pid1, "web.service"));
+}
+
+// The slice of ours that an instance was put into, -1 for none.
+static int slice_of(const char *name) {
+        _cleanup_free_ char *path = str_printf("%s/%s.d/50-argosy.conf", w.unit_dir, name);
+        _cleanup_buf_ Buf text = {};
+        const char *slice;
+
+        if (file_read(AT_FDCWD, path, 4096, &text) < 0)
+                return -1;
+        assert_int_equal(buf_append(&text, "", 1), 0);
+        slice = strstr((char *) text.data, "Slice=argosy-");
+        return slice ? atoi(slice + strlen("Slice=argosy-")) : -1;
+}
+
+static void beyond_200_units_new_ones_get_slices(void **state) {
+        enum { N = 310 };
+        static char names[N][32];
+        static Order orders[N];
+        unsigned n_plain = 0, n_in[2] = {0};
+
+        for (int i = 0; i < N; i++) {
+                snprintf(names[i], sizeof(names[i]), "web@%i.service", i);
+                orders[i] = (Order){
+                        .name = names[i], .content = web, .from_template = true, .revision = 5, .start = 5};
+        }
+        meet_leader(NULL, 0);
+        send_orders(orders, N);
+        for (int i = 0; i < N; i++) {
+                int slice;
+
+                loop_until(answered(names[i], 5));
+                slice = slice_of(names[i]);
+                assert_true(slice <= 1);
+                if (slice < 0)
+                        n_plain++;
+                else
+                        n_in[slice]++;
+        }
+        assert_int_equal(n_plain, 200);
+        assert_int_equal(n_in[0], 100);
+        assert_int_equal(n_in[1], 10);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                WORLD_TEST(small_batches_of_files_keep_their_distance),
+                WORLD_TEST(a_file_that_is_hidden_or_gone_is_told_without_asking_systemd),
+                WORLD_TEST(a_foreign_name_is_refused_and_untouched),
+                WORLD_TEST(new_content_replaces_a_running_unit),
+                WORLD_TEST(a_pinned_unit_gets_its_new_content_by_one_reload),
+                WORLD_TEST(what_is_pinned_cannot_be_started_after_its_removal),
+                WORLD_TEST(what_could_not_be_replaced_is_removed),
+                WORLD_TEST(a_file_that_somebody_removed_is_written_again_when_it_is_needed),
+                WORLD_TEST(two_revisions_of_a_template_live_side_by_side),
+                WORLD_TEST(a_file_that_cannot_be_written_is_reported_and_tried_again),
+                WORLD_TEST(beyond_200_units_new_ones_get_slices),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The agent and its leaders: sessions and their Welcome, the lease, the fence, and the end of a membership.
+#include "agent-world.h"
+
+#include "agent-private.h"
+
+static void losing_the_leader_stops_nothing(void **state) {
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        w.cut = true;
+        agent_on_leader(w.agent, 0, 0);
+        assert_false(w.attached);
+        pid1_stop(pid1, "web.service");
+        pid1_start(pid1, "web.service");
+        w.cut = false;
+        w.term = 2;
+        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        assert_int_equal(w.attach->attach->held[0]->revision, 5);
+        assert_int_equal(pid1_n_jobs(pid1), 1);
+        assert_true(pid1_is_active(pid1, "web.service"));
+}
+
+static void the_lease_runs_out_and_comes_back(void **state) {
+        unsigned attaches;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        send_welcome(NULL, 0, 100);
+        loop_until(w.attached && w.n_beats > 0);
+        attaches = w.n_attaches;
+        loop_until(!w.attached); // nobody acknowledged
+        loop_until(w.n_attaches > attaches);
+        send_welcome(NULL, 0, 60000);
+        loop_until(w.attached);
+}
+
+static void ack_beat(uint64_t seq) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
+
+        ack.seq = seq;
+        m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
+        m.beat_ack = &ack;
+        agent_on_message(w.agent, &m);
+}
+
+// The leader's lease runs from when it heard the beat, so ours must not run from later than its sending:
+// however late and however often an old beat is acknowledged.
+static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
+        uint64_t first;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        send_welcome(NULL, 0, 200);
+        loop_until(w.attached && w.n_beats > 0);
+        first = w.last_beat;
+        loop_until((ack_beat(first), !w.attached));
+        assert_true(w.last_beat < first + 30); // a beat of 20 ms, a lease of 200 ms
+        // Acknowledged beats hold it up.
+        loop_until(w.n_attaches == 2);
+        send_welcome(NULL, 0, 200);
+        loop_until(w.attached);
+        first = w.last_beat;
+        loop_until((ack_beat(w.last_beat),
+                    w.last_beat > first + 30)); // 30 beats of 20 ms: three times the lease
+        assert_true(w.attached);
+}
+
+static void a_welcome_to_an_older_attach_is_ignored(void **state) {
+        Fence fence;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        w.attach->attach->seq--;
+        send_welcome((Order[]){{.name = "old.service", .content = web, .revision = 5, .start = 5}}, 1,
+                     60000);
+        w.attach->attach->seq++;
+        loop_until(fence_load(w.dir, &fence) == 0 && fence.index == w.index - 1);
+        uv_run(&test_loop, UV_RUN_ONCE);
+        assert_false(w.attached);
+        send_welcome((Order[]){{.name = "web.service", .content = web, .revision = 6, .start = 6}}, 1,
+                     60000);
+        loop_until(answered("web.service", 6));
+        assert_null(report_of("old.service"));
+        assert_int_equal(agent_n_units(w.agent), 1);
+}
+
+// The leader takes what the Attach says for all that is here: a start that was on its way is somewhere
+// else's.
+static void what_was_ordered_before_an_attach_is_not_obeyed_after_it(void **state) {
+        Fence fence;
+
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 1);
+        send_welcome(NULL, 0, 100);
+        loop_until(w.n_attaches == 2); // the lease is over
+        send_order((Order){.name = "old.service", .content = web, .revision = 5, .start = 5});
+        loop_until(fence_load(w.dir, &fence) == 0 && fence.index == w.index - 1);
+        uv_run(&test_loop, UV_RUN_ONCE);
+        assert_int_equal(agent_n_units(w.agent), 0);
+        send_welcome(NULL, 0, 60000);
+        loop_until(w.attached);
+        send_order((Order){.name = "new.service", .content = web, .revision = 7, .start = 7});
+        loop_until(answered("new.service", 7));
+}
+
+// The log of a recovered cluster may be shorter than what this host has obeyed.
+static void numbers_begin_again_after_a_recovery(void **state) {
+        Order o = {.name = "web.service", .content = web, .revision = 90, .start = 90, .restart = 80};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("web.service", 90));
+        agent_on_leader(w.agent, 0, 0);
+        w.generation = 2;
+        w.term = 1;
+        w.index = 3;
+        o.revision = o.start = 40;
+        o.restart = 30;
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 2);
+        send_welcome(&o, 1, 60000);
+        o.revision = o.restart = 50; // on the heels of it
+        send_order(o);
+        loop_until(answered("web.service", 50));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
+}
+
+static void what_the_welcome_does_not_name_is_removed(void **state) {
+        Order orders[] = {{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                          {.name = "old.service", .content = web2, .revision = 6, .start = 6}};
+
+        meet_leader(NULL, 0);
+        send_orders(orders, 2);
+        loop_until(answered("web.service", 5) && answered("old.service", 6));
+        w.term++;
+        meet_leader(orders, 1);
+        loop_until(is_gone("old.service"));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        assert_false(pid1_is_active(pid1, "old.service"));
+        assert_false(has_file("old.service"));
+}
+
+static void a_welcome_in_parts_removes_only_when_all_have_come(void **state) {
+        Order orders[] = {{.name = "a.service", .content = web, .revision = 5, .start = 5},
+                          {.name = "b.service", .content = web2, .revision = 6, .start = 6},
+                          {.name = "old.service", .content = web, .revision = 7, .start = 7}};
+        unsigned attaches, beats;
+
+        meet_leader(NULL, 0);
+        send_orders(&orders[1], 2);
+        loop_until(answered("b.service", 6) && answered("old.service", 7));
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches > attaches);
+        beats = w.n_beats;
+        send_welcome_part(&orders[0], 1);
+        loop_until(pid1_is_active(pid1, "a.service")); // at once
+        assert_true(w.n_beats > beats);                // the rest may take longer than a lease
+        assert_true(has_file("old.service"));
+        assert_false(w.attached);
+        send_wanted(&orders[1], 1, 60000, false, 1);
+        loop_until(w.attached && is_gone("old.service"));
+        assert_true(pid1_is_active(pid1, "a.service"));
+        assert_true(pid1_is_active(pid1, "b.service"));
+}
+
+static void a_welcome_without_all_its_parts_removes_nothing(void **state) {
+        Order orders[] = {{.name = "a.service", .content = web, .revision = 5, .start = 5},
+                          {.name = "b.service", .content = web2, .revision = 6, .start = 6}};
+        unsigned attaches;
+
+        meet_leader(NULL, 0);
+        send_orders(orders, 2);
+        loop_until(answered("a.service", 5) && answered("b.service", 6));
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == attaches + 1);
+        send_wanted(&orders[1], 1, 60000, false, 1);
+        loop_until(w.n_attaches == attaches + 2);
+        assert_true(pid1_is_active(pid1, "a.service"));
+        assert_true(has_file("a.service"));
+        send_welcome(orders, 2, 60000);
+        loop_until(w.attached);
+        assert_false(is_gone("a.service"));
+}
+
+// On a disk that hangs, all of a Welcome could come again and again.
+static void what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to(void **state) {
+        Order o = {.name = "a.service", .content = web, .revision = 5, .start = 5};
+        unsigned attaches;
+
+        meet_leader(NULL, 0);
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        for (unsigned i = 0; i < 3; i++)
+                send_welcome_part(&o, 1);
+        assert_int_equal(w.agent->n_batches, 3);
+        loop_until(w.n_attaches == attaches + 1);
+        assert_int_equal(w.agent->n_batches, 0);
+        send_welcome(&o, 1, 60000);
+        loop_until(w.attached && answered("a.service", 5));
+}
+
+static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) {
+        Order order = {.name = "broken.service", .content = broken, .revision = 5, .start = 5};
+        unsigned attaches;
+
+        meet_leader(NULL, 0);
+        send_order(order);
+        loop_until(answered("broken.service", 5));
+        assert_string_not_equal(report_of("broken.service")->error, "");
+        attaches = w.n_attaches;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == attaches + 1);
+        w.frame_max = argosy__to_voter__get_packed_size(w.attach) - 1;
+        agent_on_leader(w.agent, 1, ++w.term);
+        loop_until(w.n_attaches == attaches + 2);
+        assert_int_equal(w.attach->attach->n_held, 1);
+        assert_string_equal(w.attach->attach->held[0]->error, "");
+        w.frame_max = 0;
+        note_report(w.attach->attach->held[0]);
+        send_welcome(&order, 1, 60000);
+        loop_until(*report_of("broken.service")->error);
+}
+
+static void an_older_fence_orders_nothing(void **state) {
+        Fence fence;
+
+        w.term = 5;
+        w.index = 100;
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 50, .start = 50});
+        loop_until(answered("web.service", 50));
+        assert_int_equal(fence_load(w.dir, &fence), 0);
+        assert_int_equal(fence.term, 5);
+        assert_int_equal(fence.index, 101);
+        // The leader of term 4 wakes up.
+        w.term = 4;
+        w.index = 900;
+        send_order((Order){.name = "web.service", .remove = true, .revision = 51});
+        // An old message of the present leader.
+        w.term = 5;
+        w.index = 90;
+        send_order((Order){.name = "web.service", .remove = true, .revision = 40});
+        // Somebody from before `cluster recover`.
+        w.generation = 0;
+        w.term = 99;
+        send_order((Order){.name = "web.service", .remove = true, .revision = 60});
+        // A proof that all of these were read.
+        w.generation = 1;
+        w.term = 5;
+        w.index = 102;
+        send_order((Order){.name = "last.service", .content = web, .revision = 61, .start = 61});
+        loop_until(answered("last.service", 61));
+        assert_true(pid1_is_active(pid1, "web.service"));
+        // Not even after a restart.
+        agent_down();
+        agent_up();
+        w.term = 4;
+        agent_on_leader(w.agent, 1, w.term);
+        loop_until(w.n_attaches == 2);
+        send_welcome(NULL, 0, 1000);
+        uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_false(w.attached);
+        assert_true(pid1_is_active(pid1, "web.service"));
+}
+
+static void the_fence_is_on_the_disk_before_anything_is_done(void **state) {
+        meet_leader(NULL, 0);
+        assert_int_equal(fence_remove(w.dir), 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        while (pid1_n_jobs(pid1) == 0) {
+                Fence fence;
+                bool acted = has_file("web.service");
+
+                assert_int_equal(fence_load(w.dir, &fence), 0);
+                assert_true(!acted || fence.index == w.index - 1);
+                uv_run(&test_loop, UV_RUN_ONCE);
+        }
+        loop_until(answered("web.service", 5));
+}
+
+static void nothing_is_obeyed_while_the_fence_cannot_be_written(void **state) {
+        _cleanup_free_ char *path = str_printf("%s/fence", w.dir);
+        unsigned beats;
+
+        log_set_level(LOG_CRIT); // it complains, rightly
+        meet_leader(NULL, 0);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0700), 0); // no file can take its place
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        beats = w.n_beats;
+        loop_until(w.n_beats >= beats + 10);
+        assert_false(has_file("web.service"));
+        assert_false(answered("web.service", 5));
+        assert_int_equal(rmdir(path), 0);
+        loop_until(answered("web.service", 5));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+}
+
+static void content_that_was_not_sent_is_asked_for(void **state) {
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+        Argosy__ToHost__Orders o = ARGOSY__TO_HOST__ORDERS__INIT;
+        Parcel *p = calloc(1, sizeof(*p));
+        Order order = {.name = "web.service", .content = web, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        pack_order(p, 0, &order);
+        o.generation = w.generation;
+        o.term = w.term;
+        o.index = w.index++;
+        o.orders = p->order_list;
+        o.n_orders = 1;
+        m.msg_case = ARGOSY__TO_HOST__MSG_ORDERS;
+        m.orders = &o;
+        agent_on_message(w.agent, &m);
+        free(p);
+        loop_until(w.n_attaches == 2);
+        send_welcome(&order, 1, 60000);
+        loop_until(answered("web.service", 5));
+}
+
+static void on_cleared(void *userdata) {
+        w.cleared = true;
+}
+
+static void leaving_the_cluster_leaves_no_trace(void **state) {
+        Fence fence;
+
+        meet_leader(NULL, 0);
+        send_orders((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
+                              {.name = "bad.service", .content = bad, .revision = 6, .start = 6}},
+                    2);
+        loop_until(answered("web.service", 5) && answered("bad.service", 6));
+        agent_clear(w.agent, on_cleared, NULL);
+        loop_until(w.cleared);
+        assert_int_equal(agent_n_units(w.agent), 0);
+        assert_false(pid1_is_active(pid1, "web.service"));
+        assert_false(has_file("web.service") || has_file("bad.service") || has_file("web.service.d"));
+        assert_int_equal(fence_load(w.dir, &fence), 0);
+        assert_int_equal(fence.term, 0);
+        // And it can join another one, whose terms begin again.
+        w.term = 1;
+        w.index = 1;
+        agent_on_leader(w.agent, 0, 0);
+        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
+        loop_until(pid1_runs(pid1, "web.service") == 2);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                WORLD_TEST(losing_the_leader_stops_nothing),
+                WORLD_TEST(the_lease_runs_out_and_comes_back),
+                WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
+                WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
+                WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),
+                WORLD_TEST(numbers_begin_again_after_a_recovery),
+                WORLD_TEST(what_the_welcome_does_not_name_is_removed),
+                WORLD_TEST(a_welcome_in_parts_removes_only_when_all_have_come),
+                WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
+                WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
+                WORLD_TEST(an_attach_that_is_too_long_says_later_what_went_wrong),
+                WORLD_TEST(an_older_fence_orders_nothing),
+                WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),
+                WORLD_TEST(nothing_is_obeyed_while_the_fence_cannot_be_written),
+                WORLD_TEST(content_that_was_not_sent_is_asked_for),
+                WORLD_TEST(leaving_the_cluster_leaves_no_trace),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Whole commands against a daemon that plays a script: run() says how a command line ended and what it printed;
+// the rest is what scripts say.
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "test.h"
+
+#include "ctl.h"
+#include "fake-daemon.h"
+#include "str.h"
+
+enum { WORDS_MAX = 16 };
+
+typedef struct Outcome {
+        int code;
+        char *out, *err;
+} Outcome;
+
+static inline void outcome_done(Outcome *o) {
+        free(o->out);
+        free(o->err);
+}
+
+#define _cleanup_outcome_ _cleanup_(outcome_done)
+
+static inline Outcome run_at(const char *path, const char *line) {
+        char copy[256], *save = NULL, *argv[WORDS_MAX] = {(char *) "argosyctl"};
+        size_t out_size, err_size;
+        FILE *out, *err;
+        Outcome o = {};
+        int argc = 1;
+
+        snprintf(copy, sizeof(copy), "%s", line);
+        for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+                argv[argc++] = w;
+        setenv("ARGOSY_SOCKET", path, 1);
+        out = open_memstream(&o.out, &out_size);
+        err = open_memstream(&o.err, &err_size);
+        o.code = ctl_main(argc, argv, out, err);
+        fclose(out);
+        fclose(err);
+        return o;
+}
+
+static inline Outcome run(FakeScript script, const char *line) {
+        FakeDaemon d;
+        Outcome o;
+
+        fake_daemon_start(&d, script);
+        o = run_at(d.path, line);
+        fake_daemon_stop(&d);
+        return o;
+}
+
+typedef struct Result {
+        const char *name;
+        int status;
+        const char *message;
+        uint64_t revision;
+        const char *node;
+        char *may_run_on; // NULL: nowhere
+} Result;
+
+enum { RESULTS_MAX = 4 };
+
+static inline size_t fill(const Result *results, Argosy__Response__UnitResult *units,
+                   Argosy__Response__UnitResult **pointers) {
+        size_t n = 0;
+
+        for (; results[n].name; n++) {
+                assert(n < RESULTS_MAX);
+                units[n] = (Argosy__Response__UnitResult) ARGOSY__RESPONSE__UNIT_RESULT__INIT;
+                units[n].name = (char *) results[n].name;
+                units[n].status = results[n].status;
+                units[n].message = (char *) (results[n].message ?: "");
+                units[n].revision = results[n].revision;
+                units[n].node = (char *) (results[n].node ?: "");
+                units[n].may_run_on = (char **) &results[n].may_run_on;
+                units[n].n_may_run_on = results[n].may_run_on != NULL;
+                pointers[n] = &units[n];
+        }
+        return n;
+}
+
+static inline void reply_change(FakeDaemon *d, const Result *results) {
+        Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
+        Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        change.n_units = fill(results, units, pointers);
+        change.units = pointers;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
+        r.change = &change;
+        fake_reply(d, &r);
+}
+
+static inline void reply_progress(FakeDaemon *d, const Result *results, bool final) {
+        Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        progress.n_done = fill(results, units, pointers);
+        progress.done = pointers;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+}
+
+static inline void reply_error(FakeDaemon *d, int status, const char *message, bool no_leader) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        r.final = true;
+        r.status = status;
+        r.message = (char *) message;
+        r.no_leader = no_leader;
+        fake_reply(d, &r);
+}
+
+// The next request must be a Change with this verb; its id is kept in the script's memory.
+static inline Argosy__Request *read_change(FakeDaemon *d, Argosy__Verb verb) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CHANGE);
+        assert(q->change->verb == verb);
+        assert(q->change->id.len == 16);
+        memcpy(d->memory, q->change->id.data, 16);
+        return q;
+}
+
+static inline void done(Argosy__Request *q) {
+        argosy__request__free_unpacked(q, NULL);
+}
+
+// The next request must be a Wait for exactly these units and revisions.
+static inline void expect_wait(FakeDaemon *d, Argosy__Verb verb, const Result *items) {
+        Argosy__Request *q = fake_read(d);
+        size_t n = 0;
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_WAIT && q->wait->verb == verb);
+        for (; items[n].name; n++) {
+                assert(n < q->wait->n_items);
+                assert(streq(q->wait->items[n]->name, items[n].name));
+                assert(q->wait->items[n]->revision == items[n].revision);
+        }
+        assert(n == q->wait->n_items);
+        done(q);
+}
+
+#define RESULTS(...) ((const Result[]){__VA_ARGS__, {}})

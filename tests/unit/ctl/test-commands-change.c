@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Commands that change units: what is asked, what is printed, and how they exit, also when daemon, leader or a host
+// is gone.
+#include <signal.h>
+#include <unistd.h>
+
+#include "command-words.h"
+
+// ---- changes
+
+static void starts_two(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_START);
+        assert(q->change->n_names == 2 && q->change->n_files == 0 && !q->change->replace);
+        assert(streq(q->change->names[0], "web@1.service") && streq(q->change->names[1], "web@2.service"));
+        assert(q->timeout_ms == 0);
+        done(q);
+        reply_change(d, RESULTS({"web@1.service", .revision = 5}, {"web@2.service", .revision = 6}));
+        expect_wait(d, ARGOSY__VERB__VERB_START,
+                    RESULTS({"web@1.service", .revision = 5}, {"web@2.service", .revision = 6}));
+        reply_progress(d, RESULTS({"web@2.service", .node = "n2"}), false);
+        reply_progress(d, RESULTS({"web@1.service", .node = "n1"}), true);
+        fake_expect_end(d);
+}
+
+static void start_is_silent_when_all_is_well(void **state) {
+        _cleanup_outcome_ Outcome o = run(starts_two, "start web@{1..2}");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+        assert_string_equal(o.err, "");
+}
+
+static void verbose_names_each_unit_as_it_gets_there(void **state) {
+        _cleanup_outcome_ Outcome o = run(starts_two, "start -v web@1 web@2");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "web@2.service: started on n2\nweb@1.service: started on n1\n");
+}
+
+static void one_fails(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        reply_change(d, RESULTS({"a.service", .revision = 5},
+                                {"b.service", .status = ENOENT, .message = "no such unit"}));
+        expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
+        reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "exit-code on n1"}), true);
+        fake_expect_end(d);
+}
+
+static void every_failure_is_named_and_the_exit_is_1(void **state) {
+        _cleanup_outcome_ Outcome o = run(one_fails, "start a b");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(
+                o.err,
+                "argosyctl: start b.service: no such unit\nargosyctl: start a.service: exit-code on n1\n");
+}
+
+static void one_fails_on_a_node(FakeDaemon *d) {
+        Argosy__Response__Status status = ARGOSY__RESPONSE__STATUS__INIT;
+        char *lines[] = {"n2 systemd[1]: a.service: no ExecStart=.", "n2 a[7]: alas"};
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        reply_change(d, RESULTS({"a.service", .revision = 5}));
+        expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"a.service", .revision = 5}));
+        reply_progress(d, RESULTS({"a.service", .status = EIO, .message = "it failed", .node = "n2"}), true);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_STATUS && q->status->n_names == 1 && q->status->lines == 3);
+        assert(streq(q->status->names[0], "a.service"));
+        done(q);
+        status.log = lines;
+        status.n_log = 2;
+        r.what_case = ARGOSY__RESPONSE__WHAT_STATUS_REPLY;
+        r.status_reply = &status;
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void who_fails_on_a_node_has_the_last_word(void **state) {
+        _cleanup_outcome_ Outcome o = run(one_fails_on_a_node, "start a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: start a.service on n2: it failed\n"
+                                   "  n2 systemd[1]: a.service: no ExecStart=.\n"
+                                   "  n2 a[7]: alas\n");
+}
+
+static void results_come_as_json(void **state) {
+        _cleanup_outcome_ Outcome o = run(one_fails, "start --json=short a b");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "[{\"unit\":\"b.service\",\"ok\":false,\"node\":\"\",\"message\":\"no "
+                                   "such unit\",\"refusals\":[],\"may_run_on\":[]},"
+                                   "{\"unit\":\"a.service\",\"ok\":false,\"node\":\"\",\"message\":\"exit-"
+                                   "code on n1\",\"refusals\":[],\"may_run_on\":[]}]\n");
+}
+
+// ---- hosts that are not heard
+
+#define MAY_RUN "may still run on n4 until that host is heard"
+
+static void destroys_on_a_silent_node(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
+                                {"b.service", .revision = 6}));
+        expect_wait(d, ARGOSY__VERB__VERB_DESTROY,
+                    RESULTS({"a.service", .revision = 5}, {"b.service", .revision = 6}));
+        reply_progress(d, RESULTS({"b.service"}), false);
+        reply_progress(
+                d, RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}), true);
+        fake_expect_end(d);
+}
+
+static void what_may_still_run_has_an_exit_status_of_its_own(void **state) {
+        _cleanup_outcome_ Outcome o = run(destroys_on_a_silent_node, "destroy -v a b");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.out, "b.service: destroyed\n");
+        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+}
+
+static void only_asks_for_it(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
+                                {"b.service", .revision = 6}));
+        fake_expect_end(d);
+}
+
+static void who_does_not_wait_is_told_as_well(void **state) {
+        _cleanup_outcome_ Outcome o = run(only_asks_for_it, "destroy -v --no-block a b");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.out, "b.service: to be destroyed\n");
+        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+}
+
+static void is_not_answered(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"}));
+        expect_wait(d, ARGOSY__VERB__VERB_DESTROY, RESULTS({"a.service", .revision = 5}));
+        fake_expect_end(d);
+}
+
+static void and_at_the_end_of_ones_patience(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_not_answered, "destroy --timeout=1 a");
+
+        assert_int_equal(o.code, 5);
+        assert_string_equal(o.err, "argosyctl: destroy a.service: " MAY_RUN "\n");
+}
+
+static void destroys_and_fails(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_DESTROY));
+        reply_change(d, RESULTS({"a.service", .revision = 5, .may_run_on = "n4"},
+                                {"b.service", .status = ENOENT, .message = "no such unit"}));
+        expect_wait(d, ARGOSY__VERB__VERB_DESTROY, RESULTS({"a.service", .revision = 5}));
+        reply_progress(
+                d, RESULTS({"a.service", .status = EHOSTDOWN, .message = MAY_RUN, .may_run_on = "n4"}), true);
+        fake_expect_end(d);
+}
+
+static void a_failure_counts_more(void **state) {
+        _cleanup_outcome_ Outcome o = run(destroys_and_fails, "destroy a b");
+
+        assert_int_equal(o.code, 1);
+}
+
+static void loses_connection_before_the_answer(FakeDaemon *d) {
+        Argosy__Request *q;
+        uint8_t id[16];
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_STOP));
+        memcpy(id, d->memory, sizeof(id));
+        fake_accept(d); // hangs up first
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(memcmp(q->change->id.data, id, sizeof(id)) == 0);
+        assert(q->change->n_names == 1 && streq(q->change->names[0], "a.service"));
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 9}));
+        expect_wait(d, ARGOSY__VERB__VERB_STOP, RESULTS({"a.service", .revision = 9}));
+        reply_progress(d, RESULTS({"a.service"}), true);
+        fake_expect_end(d);
+}
+
+static void a_lost_change_is_sent_again_under_its_id(void **state) {
+        _cleanup_outcome_ Outcome o = run(loses_connection_before_the_answer, "stop a");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void loses_connection_in_the_wait(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_RESTART));
+        reply_change(d, RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
+                                {"c.service", .revision = 3}));
+        expect_wait(d, ARGOSY__VERB__VERB_RESTART,
+                    RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
+                            {"c.service", .revision = 3}));
+        reply_progress(d, RESULTS({"b.service"}), false);
+        fake_accept(d);
+        expect_wait(d, ARGOSY__VERB__VERB_RESTART,
+                    RESULTS({"a.service", .revision = 1}, {"c.service", .revision = 3}));
+        reply_progress(d, RESULTS({"b.service", .status = EIO}, {"a.service"}), false); // b again: not news
+        reply_error(d, ETIMEDOUT, "no leader can be reached", false); // an election: waits on
+        expect_wait(d, ARGOSY__VERB__VERB_RESTART, RESULTS({"c.service", .revision = 3}));
+        reply_progress(d, RESULTS({"c.service"}), true);
+        fake_expect_end(d);
+}
+
+static void a_wait_survives_daemon_and_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(loses_connection_in_the_wait, "restart a b c");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void interrupts_the_wait(FakeDaemon *d) {
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        reply_change(d, RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2}));
+        done(fake_read(d));
+        reply_progress(d, RESULTS({"a.service"}), false);
+        kill(getpid(), SIGINT);
+        fake_expect_end(d); // nothing is cancelled: no further request
+}
+
+static void ctrl_c_detaches_and_cancels_nothing(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_wait, "start a b");
+
+        assert_int_equal(o.code, 130);
+        assert_non_null(strstr(o.err, "argosyctl: detached; the cluster goes on with "));
+}
+
+static void never_finishes(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_START);
+        assert(q->timeout_ms > 0 && q->timeout_ms <= 200);
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 1}));
+        done(fake_read(d));
+        fake_expect_end(d);
+}
+
+static void a_timeout_is_a_failure_that_says_what_is_open(void **state) {
+        _cleanup_outcome_ Outcome o = run(never_finishes, "start --timeout=200ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: timed out waiting; the cluster goes on with 1 unit (see "
+                                   "argosyctl list-units)\n");
+}
+
+static void takes_it(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_change(d, RESULTS({"a.service", .revision = 1,
+                                 .message = "kept, the file here differs; see --replace"}));
+        fake_expect_end(d);
+}
+
+static void no_block_and_submit_do_not_wait(void **state) {
+        _cleanup_outcome_ Outcome a = run(takes_it, "start --no-block a"), b = run(takes_it, "submit -q a");
+
+        assert_int_equal(a.code, 0);
+        assert_string_equal(a.err, "Warning: a.service: kept, the file here differs; see --replace\n");
+        assert_int_equal(b.code, 0);
+        assert_string_equal(b.err, "");
+}
+
+static void has_no_leader(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ETIMEDOUT, "no leader can be reached for 10 s", true);
+        fake_expect_end(d);
+}
+
+static void a_change_without_a_leader_fails(void **state) {
+        _cleanup_outcome_ Outcome o = run(has_no_leader, "stop a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop: no leader can be reached for 10 s\n");
+}
+
+static void wants_less(FakeDaemon *d) {
+        Argosy__Request *q;
+        uint8_t id[16];
+
+        fake_accept(d);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 3);
+        memcpy(id, d->memory, sizeof(id));
+        done(q);
+        reply_error(d, E2BIG, "too much for one entry", false);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 1 && streq(q->change->names[0], "a.service"));
+        assert(memcmp(id, q->change->id.data, sizeof(id)) !=
+               0); // the log would take it for the one that it refused
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 1}));
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 2 && streq(q->change->names[1], "c.service"));
+        done(q);
+        reply_change(d, RESULTS({"b.service", .revision = 2}, {"c.service", .revision = 2}));
+        expect_wait(d, ARGOSY__VERB__VERB_STOP,
+                    RESULTS({"a.service", .revision = 1}, {"b.service", .revision = 2},
+                            {"c.service", .revision = 2}));
+        reply_progress(d, RESULTS({"a.service"}, {"b.service"}, {"c.service"}), true);
+        fake_expect_end(d);
+}
+
+static void what_is_too_much_at_once_goes_in_parts(void **state) {
+        _cleanup_outcome_ Outcome o = run(wants_less, "stop a b c");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void answers_at_the_last_moment(FakeDaemon *d) {
+        struct timespec t = {};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        t.tv_nsec = (long) (q->timeout_ms + 50) * 1000000; // as long as it was told to look, and a little
+        done(q);
+        nanosleep(&t, NULL);
+        reply_error(d, ETIMEDOUT, "no leader can be reached", false);
+        fake_expect_end(d);
+}
+
+static void the_daemons_reason_is_waited_for(void **state) {
+        _cleanup_outcome_ Outcome o = run(answers_at_the_last_moment, "stop --timeout=100ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop: no leader can be reached\n");
+}
+
+static void stops_locally(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LOCAL_STOP &&
+               streq(q->local_stop->names[0], "a.service"));
+        done(q);
+        reply_change(d, RESULTS({"a.service", .status = EPERM, .message = "is not ours"}));
+        fake_expect_end(d);
+}
+
+static void stop_local_needs_no_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(stops_locally, "stop --local a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: stop a.service: is not ours\n");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(start_is_silent_when_all_is_well),
+                cmocka_unit_test(verbose_names_each_unit_as_it_gets_there),
+                cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
+                cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
+                cmocka_unit_test(results_come_as_json),
+                cmocka_unit_test(what_may_still_run_has_an_exit_status_of_its_own),
+                cmocka_unit_test(who_does_not_wait_is_told_as_well),
+                cmocka_unit_test(and_at_the_end_of_ones_patience),
+                cmocka_unit_test(a_failure_counts_more),
+                cmocka_unit_test(a_lost_change_is_sent_again_under_its_id),
+                cmocka_unit_test(a_wait_survives_daemon_and_leader),
+                cmocka_unit_test(ctrl_c_detaches_and_cancels_nothing),
+                cmocka_unit_test(a_timeout_is_a_failure_that_says_what_is_open),
+                cmocka_unit_test(no_block_and_submit_do_not_wait),
+                cmocka_unit_test(a_change_without_a_leader_fails),
+                cmocka_unit_test(what_is_too_much_at_once_goes_in_parts),
+                cmocka_unit_test(the_daemons_reason_is_waited_for),
+                cmocka_unit_test(stop_local_needs_no_leader),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

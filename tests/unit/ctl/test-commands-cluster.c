@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Commands about the cluster: roles and pools, managers, joining.
+#include <unistd.h>
+
+#include "command-words.h"
+
+// ---- hosts that are not heard
+
+static void expect_manager(FakeDaemon *d, Argosy__Request__WhatCase what) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == what);
+        done(q);
+}
+
+static void attaches_at_an_old_leaders(FakeDaemon *d) {
+        fake_accept(d);
+        for (int i = 0; i < 2; i++) { // all of them first
+                expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_ATTACH);
+                reply_error(d, 0, "", false);
+        }
+        for (int i = 0; i < 2; i++) {
+                expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_WAIT);
+                reply_error(d, EOPNOTSUPP, "the leader does not know this request", false);
+        }
+        fake_expect_end(d);
+}
+
+static void attaches_only_here(FakeDaemon *d) {
+        fake_accept(d);
+        expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_ATTACH);
+        reply_error(d, 0, "", false);
+        fake_expect_end(d);
+}
+
+static void detaches_what_the_cluster_keeps(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        expect_manager(d, ARGOSY__REQUEST__WHAT_MANAGER_DETACH);
+        reply_error(d, 0, "", false);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_MANAGER_WAIT && q->manager_wait->detached);
+        assert(streq(q->manager_wait->manager, "user@1001"));
+        done(q);
+        reply_error(d, EINVAL, "it has 20000 labels", false);
+        fake_expect_end(d);
+}
+
+static void what_the_host_has_done_with_a_manager_is_said_apart(void **state) {
+        _cleanup_outcome_ Outcome a = run(attaches_at_an_old_leaders, "manager attach user@1001 user@1002"),
+                                  b = run(attaches_only_here, "manager attach --no-block user@1001"),
+                                  c = run(detaches_what_the_cluster_keeps, "manager detach user@1001");
+
+        assert_int_equal(a.code, 0);
+        assert_string_equal(a.err, "");
+        assert_int_equal(b.code, 0);
+        assert_int_equal(c.code, 1);
+        assert_string_equal(c.err, "argosyctl: user@1001 is detached on this host, but the cluster may still "
+                                   "show it: it has 20000 labels\n");
+}
+
+// ---- roles and pools
+
+static void assert_amount(const Argosy__Amount *a, const char *resource, uint64_t amount, bool unset) {
+        assert(streq(a->resource, resource));
+        assert(a->amount == amount);
+        assert(a->unset == unset);
+}
+
+static void takes_a_role(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        const Argosy__Request__RoleChange *m;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLE_CHANGE);
+        m = q->role_change;
+        assert(streq(m->name, "web") && m->weight == 3 && !m->remove);
+        assert(m->n_guarantee == 1 && m->n_limit == 4);
+        assert_amount(m->guarantee[0], "cpu", 1500, false);
+        assert_amount(m->limit[0], "memory", 2048, false);
+        assert_amount(m->limit[1], "gpu", 2, false);
+        assert_amount(m->limit[2], "cpu", 0, true);
+        assert_amount(m->limit[3], "fan", 0, true);
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void settings_of_a_role_are_named_as_options_of_units_are(void **state) {
+        _cleanup_outcome_ Outcome o =
+                run(takes_a_role, "role set web Weight=3 GuaranteeCPU=150% LimitMemory=2G "
+                                  "LimitResource=gpu:2 LimitCPU= LimitResource=fan:");
+
+        assert_string_equal(o.err, "");
+        assert_int_equal(o.code, 0);
+}
+
+static void what_is_no_setting_never_reaches_the_daemon(void **state) {
+        static const char *const bad[] = {
+                "role set web Weight=0",       "role set web Weight=10001",
+                "role set web LimitCPU=-1",    "role set web Limit=3",
+                "role set web LimitCPUs=3",    "role set web cpu=3",
+                "role set web LimitMemory=1X", "role set web LimitResource=gpu:x",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                _cleanup_outcome_ Outcome o = run_at("/nonexistent", bad[i]);
+
+                assert_int_equal(o.code, 2);
+                assert_non_null(strstr(o.err, "is none of Weight="));
+        }
+}
+
+static void has_a_role(FakeDaemon *d) {
+        Argosy__Response__RoleUse cpu = ARGOSY__RESPONSE__ROLE_USE__INIT, *uses = &cpu;
+        Argosy__Response__RoleRow row = ARGOSY__RESPONSE__ROLE_ROW__INIT, *rows = &row;
+        Argosy__Response__Roles roles = ARGOSY__RESPONSE__ROLES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        cpu.resource = "cpu";
+        cpu.used = 1500;
+        cpu.total = 6000;
+        cpu.has_limit = true;
+        cpu.limit = 4000;
+        row.name = "web";
+        row.weight = 2;
+        row.share_permille = 250;
+        row.units = 3;
+        row.waiting = 1;
+        row.uses = &uses;
+        row.n_uses = 1;
+        roles.rows = &rows;
+        roles.n_rows = 1;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_ROLES;
+        r.roles = &roles;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void roles_are_shown_for_people_and_programs(void **state) {
+        _cleanup_outcome_ Outcome table = run(has_a_role, "role show"),
+                                  json = run(has_a_role, "role show --json=short");
+
+        assert_string_equal(table.out, "ROLE WEIGHT SHARE UNITS WAITING USED    GUARANTEE LIMIT\n"
+                                       "web  2      25.0% 3     1       cpu=1.5 -         cpu=4\n");
+        assert_string_equal(json.out, "[{\"role\":\"web\",\"weight\":2,\"share_permille\":250,\"units\":3,"
+                                      "\"waiting\":1,\"resources\":[{\"resource\":\"cpu\",\"used\":1500,"
+                                      "\"total\":6000,\"guarantee\":null,\"limit\":4000}]}]\n");
+}
+
+static void takes_a_pool(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_POOL_CHANGE);
+        assert(streq(q->pool_change->name, "fast"));
+        assert(q->pool_change->n_hosts == 2 && streq(q->pool_change->hosts[1], "n2"));
+        assert(q->pool_change->n_labels == 1 && streq(q->pool_change->labels[0]->key, "disk") &&
+               streq(q->pool_change->labels[0]->value, "ssd"));
+        done(q);
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void a_pool_is_made_of_nodes_and_labels(void **state) {
+        _cleanup_outcome_ Outcome o = run(takes_a_pool, "pool set fast n1 disk=ssd n2");
+
+        assert_int_equal(o.code, 0);
+}
+
+static void joins_and_dies(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_CLUSTER_JOIN);
+        assert(streq(q->cluster_join->address, "10.0.0.1:99") && streq(q->cluster_join->token, "secret"));
+        assert(q->cluster_join->discard);
+        done(q);
+}
+
+static void a_join_is_asked_once(void **state) {
+        _cleanup_outcome_ Outcome o = run(joins_and_dies, "cluster join 10.0.0.1:99 secret --discard");
+
+        assert_int_equal(o.code, 1);
+        assert_non_null(strstr(o.err, "the connection to argosyd was lost"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(settings_of_a_role_are_named_as_options_of_units_are),
+                cmocka_unit_test(what_is_no_setting_never_reaches_the_daemon),
+                cmocka_unit_test(roles_are_shown_for_people_and_programs),
+                cmocka_unit_test(a_pool_is_made_of_nodes_and_labels),
+                cmocka_unit_test(what_the_host_has_done_with_a_manager_is_said_apart),
+                cmocka_unit_test(a_join_is_asked_once),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

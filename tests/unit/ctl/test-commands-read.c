@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Commands that read: lists, status, cat, journal, counters and top, for people and for programs.
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command-words.h"
+
+// ---- reading
+
+static void reply_units(FakeDaemon *d, const char *const (*rows)[5], size_t n, bool drift,
+                        uint64_t stale_ms) {
+        Argosy__Response__UnitRow units[4], *pointers[4];
+        Argosy__Response__Units list = ARGOSY__RESPONSE__UNITS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t i = 0; i < n; i++) {
+                units[i] = (Argosy__Response__UnitRow) ARGOSY__RESPONSE__UNIT_ROW__INIT;
+                units[i].unit = (char *) rows[i][0];
+                units[i].node = (char *) rows[i][1];
+                units[i].load = (char *) rows[i][2];
+                units[i].active = (char *) rows[i][3];
+                units[i].sub = (char *) rows[i][4];
+                units[i].drift = drift && i == 0;
+                pointers[i] = &units[i];
+        }
+        list.rows = pointers;
+        list.n_rows = n;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNITS;
+        r.units = &list;
+        r.stale_ms = stale_ms;
+        r.no_leader = stale_ms > 0;
+        fake_reply(d, &r);
+}
+
+static const char *const two_units[][5] = {{"a.service", "n1", "loaded", "inactive", "dead"},
+                                           {"b.service", "", "", "unknown", ""}};
+
+static void lists(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNITS);
+        done(q);
+        reply_units(d, two_units, 2, true, 12000);
+        fake_expect_end(d);
+}
+
+static void a_list_shows_drift_and_its_age(void **state) {
+        _cleanup_outcome_ Outcome o = run(lists, "list-units");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(
+                o.out,
+                "UNIT      NODE LOAD   ACTIVE   SUB  NOTE\n"
+                "a.service n1   loaded inactive dead drift\n"
+                "b.service -    -      unknown  -\n"
+                "\n"
+                "2 units listed.\n"
+                "drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n");
+        assert_string_equal(o.err, "Warning: the cluster has no leader at the moment; this is 12s old\n");
+}
+
+static void a_list_for_programs_is_bare(void **state) {
+        _cleanup_outcome_ Outcome a = run(lists, "list-units -q --no-legend --fields=unit,drift"),
+                                  b = run(lists, "list-units --json=short --fields=unit,node"),
+                                  c = run(lists, "list-units --state=unknown --no-legend");
+
+        assert_string_equal(a.out, "a.service yes\nb.service no\n");
+        assert_string_equal(a.err, "");
+        assert_string_equal(
+                b.out,
+                "[{\"unit\":\"a.service\",\"node\":\"n1\"},{\"unit\":\"b.service\",\"node\":\"\"}]\n");
+        assert_string_equal(c.out, "b.service - - unknown -\n");
+}
+
+static void lists_many(FakeDaemon *d) {
+        static const char *const units[][5] = {{"a.service", "n1", "loaded", "active", "running"},
+                                               {"b.service", "n1", "loaded", "active", "running"},
+                                               {"c.service", "n1", "loaded", "active", "running"},
+                                               {"d.service", "n1", "loaded", "active", "running"}};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        done(q);
+        reply_units(d, units, 4, false, 0);
+        fake_expect_end(d);
+}
+
+// Lists four units into `fd`, with room for so many bytes before they are written.
+static Outcome list_into(int fd, size_t buffer_size) {
+        char *argv[] = {(char *) "argosyctl", (char *) "list-units"}, buffer[8192];
+        FILE *out = fdopen(fd, "w"), *err;
+        Outcome o = {};
+        FakeDaemon d;
+        size_t size;
+
+        assert(buffer_size <= sizeof(buffer));
+        setvbuf(out, buffer, _IOFBF, buffer_size);
+        fake_daemon_start(&d, lists_many);
+        setenv("ARGOSY_SOCKET", d.path, 1);
+        err = open_memstream(&o.err, &size);
+        o.code = ctl_main(2, argv, out, err);
+        fclose(err);
+        (void) fclose(out);
+        fake_daemon_stop(&d);
+        return o;
+}
+
+static void a_reader_that_has_read_enough_is_no_error(void **state) {
+        signal(SIGPIPE, SIG_IGN);
+        for (size_t size = 16; size <= 8192; size *= 8) { // noticed in the middle, or at the end
+                int fds[2];
+
+                assert_int_equal(pipe(fds), 0);
+                close(fds[0]);
+
+                _cleanup_outcome_ Outcome o = list_into(fds[1], size);
+
+                assert_string_equal(o.err, "");
+                assert_int_equal(o.code, 0);
+        }
+}
+
+static void output_that_is_lost_is_an_error(void **state) {
+        for (size_t size = 16; size <= 8192; size *= 8) {
+                _cleanup_outcome_ Outcome o = list_into(open("/dev/full", O_WRONLY), size);
+
+                assert_non_null(strstr(o.err, "cannot write the output"));
+                assert_int_equal(o.code, 1);
+        }
+}
+
+static void an_unknown_field_is_a_usage_error(void **state) {
+        _cleanup_outcome_ Outcome o = run_at("/nonexistent", "list-units --fields=nonsense");
+
+        assert_int_equal(o.code, 2);
+        assert_non_null(strstr(o.err, "list-units has no field 'nonsense'"));
+}
+
+static void is_active_exits_as_systemctl_does(void **state) {
+        _cleanup_outcome_ Outcome a = run(lists, "is-active -q a"), b = run(lists, "is-active -q b"),
+                                  c = run(lists, "is-active a b nosuch");
+
+        assert_int_equal(a.code, 3);
+        assert_int_equal(b.code, 4);
+        assert_int_equal(c.code, 3);
+        assert_string_equal(c.out, "inactive\nunknown\nunknown\n");
+}
+
+static void restarts_in_a_question(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        fake_accept(d);
+        done(fake_read(d));
+        reply_units(d, two_units, 1, false, 0);
+        fake_expect_end(d);
+}
+
+static void a_question_is_asked_again_after_a_restart(void **state) {
+        _cleanup_outcome_ Outcome o = run(restarts_in_a_question, "list-units --no-legend");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service n1 loaded inactive dead\n");
+}
+
+static void cats(FakeDaemon *d) {
+        Argosy__Response__Cat cat = ARGOSY__RESPONSE__CAT__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        done(fake_read(d));
+        cat.content.data = (uint8_t *) "[Unit]\r\n\x01\xff";
+        cat.content.len = 10;
+        r.what_case = ARGOSY__RESPONSE__WHAT_CAT;
+        r.cat = &cat;
+        fake_reply(d, &r);
+        reply_error(d, ENOENT, "b.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void cat_changes_no_byte(void **state) {
+        _cleanup_outcome_ Outcome o = run(cats, "cat a b");
+
+        assert_int_equal(o.code, 1);
+        assert_memory_equal(o.out, "[Unit]\r\n\x01\xff", 11);
+        assert_string_equal(o.err, "argosyctl: b.service: no such unit\n");
+}
+
+static void reply_line(FakeDaemon *d, const char *line, bool final) {
+        Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        char *lines[] = {(char *) line};
+
+        journal.lines = lines;
+        journal.n_lines = 1;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        r.journal = &journal;
+        fake_reply(d, &r);
+}
+
+static Argosy__Request__Journal *expect_journal(FakeDaemon *d, Argosy__Request **q) {
+        *q = fake_read(d);
+        assert((*q)->what_case == ARGOSY__REQUEST__WHAT_JOURNAL);
+        assert(streq((*q)->journal->name, "a.service"));
+        return (*q)->journal;
+}
+
+static void follows(FakeDaemon *d) {
+        Argosy__Request__Journal *j;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        j = expect_journal(d, &q);
+        assert(j->follow && j->lines == 3 && streq(j->node, "n2"));
+        done(q);
+        reply_line(d, "one", false);
+        reply_error(d, ECONNRESET, "the leader changed", false);
+        j = expect_journal(d, &q);
+        assert(j->follow && j->lines == 0);
+        done(q);
+        reply_line(d, "two", false);
+        fake_accept(d); // argosyd restarts
+        j = expect_journal(d, &q);
+        assert(j->lines == 0);
+        done(q);
+        reply_error(d, ENOENT, "a.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void following_goes_on_and_says_where_it_was_cut(void **state) {
+        _cleanup_outcome_ Outcome o = run(follows, "journal -f -n3 --node=n2 a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.out, "one\ntwo\n");
+        assert_string_equal(
+                o.err, "Warning: the connection to the unit's node was lost; lines may be missing here\n"
+                       "Warning: the connection to the unit's node was lost; lines may be missing here\n"
+                       "argosyctl: a.service: no such unit\n");
+}
+
+static void matches(FakeDaemon *d) {
+        static const char *const names[] = {"web@.service", "web@1.service", "web@2.service"};
+        Argosy__Response__UnitFileRow rows[3], *pointers[3];
+        Argosy__Response__UnitFiles files = ARGOSY__RESPONSE__UNIT_FILES__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES);
+        assert(q->list_unit_files->n_patterns == 1 && streq(q->list_unit_files->patterns[0], "web@*"));
+        done(q);
+        for (size_t i = 0; i < 3; i++) {
+                rows[i] = (Argosy__Response__UnitFileRow) ARGOSY__RESPONSE__UNIT_FILE_ROW__INIT;
+                rows[i].unit = (char *) names[i];
+                pointers[i] = &rows[i];
+        }
+        files.rows = pointers;
+        files.n_rows = 3;
+        r.final = true;
+        r.what_case = ARGOSY__RESPONSE__WHAT_UNIT_FILES;
+        r.unit_files = &files;
+        fake_reply(d, &r);
+        q = read_change(d, ARGOSY__VERB__VERB_STOP);
+        assert(q->change->n_names == 2 && streq(q->change->names[0], "web@1.service"));
+        done(q);
+        reply_change(d, RESULTS({"web@1.service"}, {"web@2.service"}));
+        fake_expect_end(d);
+}
+
+static void a_pattern_means_the_units_that_there_are(void **state) {
+        _cleanup_outcome_ Outcome o = run(matches, "stop web@*");
+
+        assert_int_equal(o.code, 0);
+}
+
+static void status_of_nothing(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ENOENT, "a.service: no such unit", false);
+        fake_expect_end(d);
+}
+
+static void status_of_an_unknown_unit_exits_4(void **state) {
+        _cleanup_outcome_ Outcome o = run(status_of_nothing, "status a");
+
+        assert_int_equal(o.code, 4);
+        assert_string_equal(o.err, "argosyctl: a.service: no such unit\n");
+}
+
+// ---- counters
+
+static void counters_of_two(FakeDaemon *d) {
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
+        Argosy__Response__Counter rows[2] = {ARGOSY__RESPONSE__COUNTER__INIT,
+                                             ARGOSY__RESPONSE__COUNTER__INIT},
+                                  *pointers[] = {&rows[0], &rows[1]};
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_COUNTERS);
+        done(q);
+        rows[0].name = (char *) "calls";
+        rows[0].value = 12345678901;
+        rows[0].help = (char *) "calls made";
+        rows[1].name = (char *) "discrepancies";
+        rows[1].help = (char *) "changes found";
+        counters.rows = pointers;
+        counters.n_rows = 2;
+        r.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
+        r.counters = &counters;
+        r.final = true;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void counters_are_shown_for_people_and_programs(void **state) {
+        _cleanup_outcome_ Outcome o = run(counters_of_two, "counters"),
+                                  j = run(counters_of_two, "counters --json=short");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "COUNTER       VALUE       WHAT\n"
+                                   "calls         12345678901 calls made\n"
+                                   "discrepancies 0           changes found\n");
+        assert_int_equal(j.code, 0);
+        assert_string_equal(j.out, "{\"calls\":12345678901,\"discrepancies\":0}\n");
+}
+
+// ---- roles and pools
+
+// One reading of a node with one unit that has used so much CPU time since the beginning.
+static void reply_usage(FakeDaemon *d, const char *node, uint64_t at_us, uint64_t cpu_us, bool final) {
+        Argosy__Response__UsageRow row = ARGOSY__RESPONSE__USAGE_ROW__INIT, *rows[] = {&row};
+        Argosy__Response__Usage usage = ARGOSY__RESPONSE__USAGE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        row.unit = (char *) "web.service";
+        row.known = 1 + 2;
+        row.run = 1;
+        row.at_us = at_us;
+        row.cpu_us = cpu_us;
+        row.tasks = 3;
+        usage.node = (char *) node;
+        usage.rows = rows;
+        usage.n_rows = 1;
+        usage.last = true;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_USAGE;
+        r.usage = &usage;
+        fake_reply(d, &r);
+}
+
+static void two_nodes_use_cpu(FakeDaemon *d) {
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_TOP);
+        assert(q->top->n_patterns == 1 && streq(q->top->patterns[0], "we*"));
+        assert(q->top->interval_ms == 200 && !q->top->local && streq(q->top->node, "n1"));
+        done(q);
+        reply_usage(d, "n1", 1000000, 0, false);
+        reply_usage(d, "n2", 5000000, 0, false);
+        reply_usage(d, "n1", 1200000, 20000, false);
+        reply_usage(d, "n2", 5200000, 100000, false);
+        fake_expect_end(d); // hanging up is how it says that it has seen enough
+}
+
+static void top_prints_once_with_rates_for_programs(void **state) {
+        _cleanup_outcome_ Outcome
+                o = run(two_nodes_use_cpu, "top we* --node n1 -d 200ms --no-legend"),
+                j = run(two_nodes_use_cpu,
+                        "top we* --node n1 -d 200ms --json short --fields unit,cpu,memory --order path");
+
+        assert_string_equal(o.err, "");
+        assert_string_equal(o.out, "web.service n2 3 50.0 - - -\nweb.service n1 3 10.0 - - -\n");
+        assert_int_equal(o.code, 0);
+        assert_string_equal(j.out, "[{\"unit\":\"web.service\",\"cpu\":10.0,\"memory\":null},"
+                                   "{\"unit\":\"web.service\",\"cpu\":50.0,\"memory\":null}]\n");
+}
+
+static void goes_on_over_a_restart(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_usage(d, "n1", 1000000, 0, false);
+        fake_hang_up(d);
+        fake_accept(d);
+        done(fake_read(d));
+        reply_usage(d, "n1", 2000000, 500000, false);
+        fake_expect_end(d);
+}
+
+static void top_goes_on_over_a_restart_of_the_daemon(void **state) {
+        _cleanup_outcome_ Outcome o = run(goes_on_over_a_restart, "top -n 1 -d 1s --fields cpu --no-legend");
+
+        assert_string_equal(o.out, "50.0\n");
+        assert_int_equal(o.code, 0);
+}
+
+static void knows_no_such_node(FakeDaemon *d) {
+        fake_accept(d);
+        done(fake_read(d));
+        reply_error(d, ENOENT, "n9: no such node", false);
+        fake_expect_end(d);
+}
+
+static void top_of_an_unknown_node_fails(void **state) {
+        _cleanup_outcome_ Outcome o = run(knows_no_such_node, "top --node n9");
+
+        assert_string_equal(o.err, "argosyctl: n9: no such node\n");
+        assert_int_equal(o.code, 1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_list_shows_drift_and_its_age),
+                cmocka_unit_test(a_list_for_programs_is_bare),
+                cmocka_unit_test(a_reader_that_has_read_enough_is_no_error),
+                cmocka_unit_test(output_that_is_lost_is_an_error),
+                cmocka_unit_test(an_unknown_field_is_a_usage_error),
+                cmocka_unit_test(is_active_exits_as_systemctl_does),
+                cmocka_unit_test(a_question_is_asked_again_after_a_restart),
+                cmocka_unit_test(cat_changes_no_byte),
+                cmocka_unit_test(following_goes_on_and_says_where_it_was_cut),
+                cmocka_unit_test(a_pattern_means_the_units_that_there_are),
+                cmocka_unit_test(status_of_an_unknown_unit_exits_4),
+                cmocka_unit_test(counters_are_shown_for_people_and_programs),
+                cmocka_unit_test(top_prints_once_with_rates_for_programs),
+                cmocka_unit_test(top_goes_on_over_a_restart_of_the_daemon),
+                cmocka_unit_test(top_of_an_unknown_node_fails),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -94,8 +94,8 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
 // fires from the loop, after it nothing does. Open calls end without another reply.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata);
 
-// From the mesh: who leads now (0: nobody), and its messages: Welcome, BeatAck, Orders, Call, CallCancel;
-// others are ignored.
+// From the mesh: who leads now (0: nobody), and its messages: Welcome, BeatAck, Orders, Call, CallCancel,
+// CallTaken; others are ignored.
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term);
 void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
@@ -151,6 +151,12 @@ int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentRep
                uint64_t *ret_cancel);
 // No reply after this. Numbers of calls that have ended are ignored.
 void agent_cancel(Agent *a, uint64_t cancel);
+// The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also
+// from inside a reply.
+void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
+
+// Journals that are being read for somebody, and how many of their readers wait until their lines are taken.
+size_t agent_journals(const Agent *a, size_t *ret_held);
 
 // ---- end of a membership or of the process
 

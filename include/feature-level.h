@@ -23,6 +23,7 @@ enum {
         FEATURE_MARKS = 2, // on the connections of the log: ALPN_RAFT_MARKED
         FEATURE_GOODBYE_RUNNING = 2, // the last Goodbye of a shutdown names what may still run
         FEATURE_MANAGER_WAIT = 2, // the request ManagerWait
+        FEATURE_JOURNAL_WINDOW = 2, // Request.Journal.window, and the marks and Taken that come with it
         FEATURE_NEWEST = 2,
 };
 

@@ -104,6 +104,9 @@ int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond resp
                    uint64_t *ret_cancel);
 // `respond` fires no more. A change that is under way goes on.
 void leader_cancel(Leader *l, uint64_t cancel);
+// The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also
+// from inside `respond`.
+void leader_taken(Leader *l, uint64_t cancel, uint64_t mark);
 // Reading requests without a leader, at once: from the replicated state alone, with what units do `unknown`.
 // Others get EAGAIN.
 void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);

@@ -30,6 +30,8 @@ typedef struct LocalApiOps {
         // The client has gone or cancelled: the call is dead after this returns and must not be touched
         // again.
         void (*cancelled)(ApiCall *call, void *userdata);
+        // The client has read what it was sent, after api_call_is_full() was true. May be NULL.
+        void (*drained)(ApiCall *call, void *userdata);
 } LocalApiOps;
 
 // fd: a listening unix socket, taken over.
@@ -41,6 +43,8 @@ void local_api_close(LocalApi *a, void (*closed)(void *userdata), void *userdata
 void api_call_respond(ApiCall *call, Argosy__Response *response);
 // A final response that only carries an error. `status` is a positive errno value.
 void api_call_fail(ApiCall *call, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// More than STREAM_LOW_WATER waits to be read by the call's client: whoever has much to say goes on at `drained`.
+bool api_call_is_full(const ApiCall *call);
 // For the receiver's own bookkeeping.
 void api_call_set_data(ApiCall *call, void *data);
 void *api_call_data(const ApiCall *call);

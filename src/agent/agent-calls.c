@@ -6,11 +6,16 @@
 //
 // A status call goes through its names one by one: properties, resource use, lines, then one response. The
 // leader's calls are the same with a reply that is wrapped in a CallReply.
+//
+// A journal call reads no further than its window allows (flow-window.h): its reader is held from the response
+// that filled it until agent_taken() says that the lines have reached the client.
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "agent-private.h"
+#include "feature-level.h"
+#include "flow-window.h"
 #include "journal.h"
 #include "manager-name.h"
 #include "unit-state.h"
@@ -33,6 +38,7 @@ typedef struct Call {
         unsigned n_lines;
 
         JournalReader *reader;
+        FlowWindow window; // of a journal call
         Argosy__Response__Property **properties; // status: of names[at]
         size_t n_properties;
         char **lines;
@@ -173,12 +179,18 @@ static bool has_journal_here(const AgentNode *node) {
 }
 
 static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
+        const JournalQuestion question = {
+                .manager = c->node->uid,
+                .unit = unit,
+                .n_lines = n_lines,
+                .follow = follow,
+                .batch_bytes = c->window.size ? MIN_OF(c->window.size, (size_t) JOURNAL_BATCH_BYTES) : 0,
+        };
         int r;
 
         if (!has_journal_here(c->node))
                 return -EOPNOTSUPP;
-        r = journal_reader_new(c->agent->loop, c->node->uid, unit, n_lines, follow, ops, c, &c->reader);
-
+        r = journal_reader_new(c->agent->loop, &question, ops, c, &c->reader);
         if (r >= 0)
                 c->agent->n_open++;
         return r;
@@ -422,12 +434,21 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
         Call *c = userdata;
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Journal journal = ARGOSY__RESPONSE__JOURNAL__INIT;
+        uint64_t number = c->number;
+        Agent *a = c->agent;
+        size_t bytes = 0;
 
+        for (size_t i = 0; i < n; i++)
+                bytes += strlen(lines[i]) + 1;
         journal.lines = lines;
         journal.n_lines = n;
+        journal.mark = flow_window_sent(&c->window, bytes);
         response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
         response.journal = &journal;
         c->reply(&response, c->userdata);
+        c = call_find(a, number); // the reply may have cancelled it
+        if (c && !flow_window_is_open(&c->window))
+                journal_reader_hold(c->reader, true);
 }
 
 static void on_journal_end(int error, void *userdata) {
@@ -484,6 +505,8 @@ static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journ
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;
+        if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
+                c->window.size = q->window;
         r = read_lines(c, q->name, MIN_OF(q->lines, (unsigned) JOURNAL_LINES_LIMIT), q->follow,
                        &journal_ops);
         if (r < 0) {
@@ -624,6 +647,28 @@ void agent_cancel(Agent *a, uint64_t cancel) {
         c = call_find(a, cancel);
         if (c)
                 call_free(c);
+}
+
+void agent_taken(Agent *a, uint64_t cancel, uint64_t mark) {
+        Call *c = call_find(a, cancel);
+
+        if (!c || !c->reader)
+                return;
+        flow_window_take(&c->window, mark);
+        journal_reader_hold(c->reader, !flow_window_is_open(&c->window));
+}
+
+size_t agent_journals(const Agent *a, size_t *ret_held) {
+        size_t n = 0;
+
+        *ret_held = 0;
+        list_foreach (i, &a->calls_list) {
+                const Call *c = CONTAINER_OF(i, Call, link);
+
+                n += c->reader != NULL;
+                *ret_held += c->reader && !flow_window_is_open(&c->window);
+        }
+        return n;
 }
 
 void agent_calls_drop(Agent *a) {

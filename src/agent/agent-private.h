@@ -380,5 +380,6 @@ void agent_fill_usage(const UnitUsage *sample, const char *unit, Argosy__Respons
 // agent-remote.c
 void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);
 void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel);
+void agent_on_call_taken(Agent *a, const Argosy__ToHost__CallTaken *taken);
 void agent_remote_calls_drop(Agent *a);
 

@@ -63,6 +63,17 @@ void agent_on_call(Agent *a, const Argosy__ToHost__Call *call) {
         remote_reply(a, call->id, &response);
 }
 
+void agent_on_call_taken(Agent *a, const Argosy__ToHost__CallTaken *taken) {
+        list_foreach (n, &a->remote_calls) {
+                const RemoteCall *rc = CONTAINER_OF(n, RemoteCall, link);
+
+                if (rc->id == taken->id) {
+                        agent_taken(a, rc->cancel, taken->mark);
+                        return;
+                }
+        }
+}
+
 static void remote_cancel(RemoteCall *rc) {
         agent_cancel(rc->agent, rc->cancel);
         remote_free(rc);

@@ -134,6 +134,9 @@ void agent_on_message(Agent *a, const Argosy__ToHost *m) {
         case ARGOSY__TO_HOST__MSG_CALL_CANCEL:
                 agent_on_call_cancel(a, m->call_cancel);
                 return;
+        case ARGOSY__TO_HOST__MSG_CALL_TAKEN:
+                agent_on_call_taken(a, m->call_taken);
+                return;
         default:
                 return; // for the daemon
         }

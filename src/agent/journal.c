@@ -2,7 +2,8 @@
 //
 // A reader is a chain of jobs in the pool: open, read a batch, read a batch, ..., close. Between two of them
 // the loop hands the lines over. The descriptor is asked for before the first read, so nothing that arrives
-// in between is missed.
+// in between is missed. Nothing is read ahead: a reader that is held has no lines, only its place in the
+// journal.
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,18 +23,16 @@ struct JournalReader {
         uv_loop_t *loop;
         JournalOps ops;
         void *userdata;
-        uid_t manager;
-        char *unit;
-        unsigned n_lines;
-        bool follow;
+        JournalQuestion question; // `unit` is ours
 
         sd_journal *journal; // used by the pool while `working`
         bool working, polling, closing, closed_journal;
+        bool held, waiting; // waiting: for that to end
         int fd;
         int error; // of the last job
         bool at_end;
-        char *lines[JOURNAL_LINES_PER_BATCH];
-        size_t n;
+        char **lines;
+        size_t n, n_room, n_bytes;
 
         void (*closed)(void *userdata);
         void *closed_data;
@@ -72,8 +71,11 @@ int journal_format(uint64_t at_us, const char *host, const char *ident, const ch
                 ret[n] = n == 0 ? str_printf("%s %s %s%s%s%s: %.*s", when, host, ident, pid ? "[" : "",
                                              pid ?: "", pid ? "]" : "", part, text)
                                 : str_printf("    %.*s", part, text);
-                if (!ret[n])
+                if (!ret[n]) {
+                        while (n > 0)
+                                free(ret[--n]);
                         return -ENOMEM;
+                }
                 n++;
                 text += part + (end ? 1 : 0);
                 len -= (size_t) part + (end ? 1 : 0);
@@ -95,32 +97,59 @@ static void field(sd_journal *j, const char *name, const char *otherwise, char r
         ret[len] = 0;
 }
 
-static int format_entry(sd_journal *j, char **ret, size_t max) {
+// Room for all lines of a message.
+static int reserve(JournalReader *r, const char *text, size_t len) {
+        size_t n = r->n + 1;
+        char **grown;
+
+        for (size_t i = 0; i < MIN_OF(len, (size_t) JOURNAL_LINE_MAX); i++)
+                n += text[i] == '\n';
+        if (n <= r->n_room)
+                return 0;
+        n = MAX_OF(n, 2 * r->n_room);
+        grown = realloc(r->lines, n * sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        r->lines = grown;
+        r->n_room = n;
+        return 0;
+}
+
+static int take_entry(JournalReader *r) {
+        sd_journal *j = r->journal;
         char host[256], ident[256], pid[256];
         const void *data;
         uint64_t at_us;
         size_t len;
-        int r;
+        int n;
 
-        r = sd_journal_get_data(j, "MESSAGE", &data, &len);
-        if (r == -ENOENT)
+        n = sd_journal_get_data(j, "MESSAGE", &data, &len);
+        if (n == -ENOENT)
                 return 0;
-        if (r < 0)
-                return r;
-        r = sd_journal_get_realtime_usec(j, &at_us);
-        if (r < 0)
-                return r;
+        if (n < 0)
+                return n;
+        n = sd_journal_get_realtime_usec(j, &at_us);
+        if (n < 0)
+                return n;
         // `data` is valid until the next look at the same field, so MESSAGE comes last.
         field(j, "_HOSTNAME", "localhost", host);
         field(j, "SYSLOG_IDENTIFIER", "", ident);
         if (!*ident)
                 field(j, "_COMM", "unknown", ident);
         field(j, "_PID", "", pid);
-        r = sd_journal_get_data(j, "MESSAGE", &data, &len);
-        if (r < 0)
-                return r;
-        return journal_format(at_us, host, ident, *pid ? pid : NULL,
-                              (const char *) data + strlen("MESSAGE="), len - strlen("MESSAGE="), ret, max);
+        n = sd_journal_get_data(j, "MESSAGE", &data, &len);
+        if (n < 0)
+                return n;
+        data = (const char *) data + strlen("MESSAGE=");
+        len -= strlen("MESSAGE=");
+        n = reserve(r, data, len);
+        if (n < 0)
+                return n;
+        n = journal_format(at_us, host, ident, *pid ? pid : NULL, data, len, r->lines + r->n,
+                           r->n_room - r->n);
+        for (int i = 0; i < n; i++)
+                r->n_bytes += strlen(r->lines[r->n++]) + 1;
+        return MIN_OF(n, 0);
 }
 
 // ---- in the pool
@@ -193,13 +222,14 @@ static int open_at_tail(JournalReader *r) {
                 e = check_access(r->journal);
         if (e < 0)
                 return e;
-        if (r->follow) {
+        if (r->question.follow) {
                 r->fd = sd_journal_get_fd(r->journal);
                 if (r->fd < 0)
                         return r->fd;
         }
-        e = r->manager == JOURNAL_SYSTEM ? match_system_unit(r->journal, r->unit)
-                                         : match_user_unit(r->journal, r->manager, r->unit);
+        e = r->question.manager == JOURNAL_SYSTEM
+                    ? match_system_unit(r->journal, r->question.unit)
+                    : match_user_unit(r->journal, r->question.manager, r->question.unit);
         if (e < 0)
                 return e;
         e = sd_journal_seek_tail(r->journal);
@@ -207,8 +237,8 @@ static int open_at_tail(JournalReader *r) {
                 return e;
         // One further back than wanted: reading begins with a step forward. At the very first entry that
         // step would skip it.
-        e = sd_journal_previous_skip(r->journal, (uint64_t) r->n_lines + 1);
-        if (e >= 0 && (unsigned) e <= r->n_lines)
+        e = sd_journal_previous_skip(r->journal, (uint64_t) r->question.n_lines + 1);
+        if (e >= 0 && (unsigned) e <= r->question.n_lines)
                 e = sd_journal_seek_head(r->journal);
         return e;
 }
@@ -221,7 +251,7 @@ static int read_batch(JournalReader *r) {
                 if (e < 0)
                         return e;
         }
-        while (r->n < JOURNAL_LINES_PER_BATCH) {
+        while (r->n_bytes < r->question.batch_bytes) {
                 int e = sd_journal_next(r->journal);
 
                 if (e < 0)
@@ -230,12 +260,11 @@ static int read_batch(JournalReader *r) {
                         r->at_end = true;
                         return 0;
                 }
-                e = format_entry(r->journal, r->lines + r->n, JOURNAL_LINES_PER_BATCH - r->n);
+                e = take_entry(r);
                 if (e == -EBADMSG || e == -EADDRNOTAVAIL)
                         continue; // a damaged entry hides no others
                 if (e < 0)
                         return e;
-                r->n += (size_t) e;
         }
         return 0;
 }
@@ -265,6 +294,7 @@ static void close_step(JournalReader *r);
 static void drop_lines(JournalReader *r) {
         while (r->n > 0)
                 free(r->lines[--r->n]);
+        r->n_bytes = 0;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events) {
@@ -303,7 +333,7 @@ static void on_read(uv_work_t *work, int status) {
                 next_read(r);
                 return;
         }
-        if (e >= 0 && r->follow) {
+        if (e >= 0 && r->question.follow) {
                 e = wait_for_more(r);
                 if (e >= 0)
                         return;
@@ -312,26 +342,24 @@ static void on_read(uv_work_t *work, int status) {
 }
 
 static void next_read(JournalReader *r) {
+        r->waiting = r->held;
+        if (r->held)
+                return;
         r->working = true;
         if (uv_queue_work(r->loop, &r->work, run_read, on_read) < 0)
                 abort(); // only for a NULL callback
 }
 
-int journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigned n_lines, bool follow,
-                       const JournalOps *ops, void *userdata, JournalReader **ret) {
+int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalOps *ops, void *userdata,
+                       JournalReader **ret) {
         JournalReader *r = calloc(1, sizeof(*r));
 
         if (!r)
                 return -ENOMEM;
-        *r = (JournalReader){.loop = loop,
-                             .ops = *ops,
-                             .userdata = userdata,
-                             .manager = manager,
-                             .n_lines = n_lines,
-                             .follow = follow,
-                             .fd = -1};
-        r->unit = strdup(unit);
-        if (!r->unit) {
+        *r = (JournalReader){.loop = loop, .ops = *ops, .userdata = userdata, .question = *q, .fd = -1};
+        r->question.batch_bytes = q->batch_bytes ?: JOURNAL_BATCH_BYTES;
+        r->question.unit = strdup(q->unit);
+        if (!r->question.unit) {
                 free(r);
                 return -ENOMEM;
         }
@@ -340,13 +368,20 @@ int journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigne
         return 0;
 }
 
+void journal_reader_hold(JournalReader *r, bool hold) {
+        r->held = hold;
+        if (!hold && r->waiting && !r->closing)
+                next_read(r);
+}
+
 // ---- close: the poll handle, then the journal, then the memory
 
 static void reader_free(JournalReader *r) {
         void (*closed)(void *) = r->closed;
         void *data = r->closed_data;
 
-        free(r->unit);
+        free((char *) r->question.unit);
+        free(r->lines);
         free(r);
         if (closed)
                 closed(data);

@@ -12,8 +12,8 @@
 #include "macro.h"
 
 enum {
-        JOURNAL_LINES_PER_BATCH = 200, // lines handed over at a time
-        JOURNAL_LINE_MAX = 4096,       // bytes of a message; the rest is cut off
+        JOURNAL_BATCH_BYTES = 32 * 1024, // handed over at a time, and at most one message more
+        JOURNAL_LINE_MAX = 4096,         // bytes of a message; the rest is cut off
 };
 
 // Whose units: those of the system manager, or of the user manager of that uid.
@@ -29,9 +29,20 @@ typedef struct JournalOps {
         void (*ended)(int error, void *userdata);
 } JournalOps;
 
-// The newest `n_lines` lines, oldest of them first. Callbacks fire from the loop, never before return.
-int journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigned n_lines, bool follow,
-                       const JournalOps *ops, void *userdata, JournalReader **ret);
+typedef struct JournalQuestion {
+        uid_t manager;    // or JOURNAL_SYSTEM
+        const char *unit; // copied
+        unsigned n_lines; // the newest so many, oldest of them first
+        bool follow;
+        size_t batch_bytes; // 0: JOURNAL_BATCH_BYTES
+} JournalQuestion;
+
+// Callbacks fire from the loop, never before return.
+int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalOps *ops, void *userdata,
+                       JournalReader **ret);
+// At any time, also from a callback: nothing is read while it is held, and then it goes on where it was. What
+// had been read is still handed over.
+void journal_reader_hold(JournalReader *r, bool hold);
 // At any time, also from a callback; no callback but `closed` follows.
 void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata);
 

@@ -113,6 +113,10 @@ void api_call_fail(ApiCall *call, int status, const char *format, ...) {
         api_call_respond(call, &response);
 }
 
+bool api_call_is_full(const ApiCall *call) {
+        return stream_queued(call->client->stream) > STREAM_LOW_WATER;
+}
+
 void api_call_set_data(ApiCall *call, void *data) {
         call->data = data;
 }
@@ -181,6 +185,16 @@ static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdat
         return r;
 }
 
+static void on_drained(Stream *s, void *userdata) {
+        Client *c = userdata;
+        LocalApi *a = c->api;
+
+        if (a->closing || !a->ops->drained)
+                return;
+        list_foreach_safe (n, &c->calls)
+                a->ops->drained(CONTAINER_OF(n, ApiCall, link), a->userdata);
+}
+
 static void on_closed(Stream *s, int error, void *userdata) {
         Client *c = userdata;
         LocalApi *a = c->api;
@@ -200,7 +214,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
         maybe_closed(a);
 }
 
-static const StreamOps client_ops = {.frame = on_frame, .closed = on_closed};
+static const StreamOps client_ops = {.frame = on_frame, .drained = on_drained, .closed = on_closed};
 
 static void on_turned_away(Stream *s, int error, void *userdata) {
 }

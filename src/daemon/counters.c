@@ -7,9 +7,12 @@
 void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
         HeapStats heap = heap_stats();
         SystemdStats stats = {};
+        size_t n_journals = 0, n_held = 0;
 
-        if (d->agent)
+        if (d->agent) {
                 agent_systemd_stats(d->agent, &stats);
+                n_journals = agent_journals(d->agent, &n_held);
+        }
         for (size_t i = 0; i < SYSTEMD_COUNTERS; i++)
                 ret[i] = (Counter){systemd_counters[i].name, systemd_counters[i].help,
                                    systemd_counter(&stats, i)};
@@ -33,4 +36,8 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
         ret[SYSTEMD_COUNTERS + 7] =
                 (Counter){"beats_acknowledged", "signs of life of hosts that this host answered while it led",
                           d->leader ? leader_n_acknowledged(d->leader) : 0};
+        ret[SYSTEMD_COUNTERS + 8] =
+                (Counter){"journals_read", "journals that are being read on this host now", n_journals};
+        ret[SYSTEMD_COUNTERS + 9] = (Counter){
+                "journals_held", "of these, that wait until somebody takes their lines", n_held};
 }

@@ -103,10 +103,20 @@ static void note_status(Daemon *d) {
 
 static void on_route_answer(const Argosy__Response *response, void *userdata) {
         Argosy__Response copy = *response;
+        Route *route = api_call_data(userdata);
 
         if (copy.final)
                 api_call_set_data(userdata, NULL);
         api_call_respond(userdata, &copy);
+        if (!copy.final && route && !api_call_is_full(userdata))
+                router_taken(route);
+}
+
+static void on_api_drained(ApiCall *call, void *userdata) {
+        Route *route = api_call_data(call);
+
+        if (route)
+                router_taken(route);
 }
 
 static void on_api_request(ApiCall *call, const Argosy__Request *request, void *userdata) {
@@ -128,7 +138,8 @@ static void on_api_cancelled(ApiCall *call, void *userdata) {
                 router_cancel(route);
 }
 
-static const LocalApiOps api_ops = {.request = on_api_request, .cancelled = on_api_cancelled};
+static const LocalApiOps api_ops = {
+        .request = on_api_request, .cancelled = on_api_cancelled, .drained = on_api_drained};
 
 // ---- the agent's words
 

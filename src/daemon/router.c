@@ -17,6 +17,7 @@
 #include "counters.h"
 #include "daemon.h"
 #include "feature-level.h"
+#include "flow-window.h"
 #include "join.h"
 #include "leader.h"
 #include "list.h"
@@ -40,6 +41,7 @@ struct Route {
         uint64_t cancel;
         uint64_t deadline_us; // while WAITING
         uint64_t again_us;    // while WAITING, 0: only when the leader changes
+        uint64_t mark;        // newest of a journal's lines that were not taken yet; 0: none
         bool leaving;         // `cluster leave`
         bool asked;           // a leader was given it
         bool answered;        // at least one response has gone out
@@ -102,6 +104,8 @@ static void route_respond(Route *route, const Argosy__Response *response) {
         void *userdata = route->userdata;
 
         route->answered = true;
+        if (response->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL && response->journal->mark)
+                route->mark = response->journal->mark;
         if (response->final) {
                 route->done = true;
                 route->respond = NULL;
@@ -269,9 +273,19 @@ static void answer_local_units(Route *route) {
         route_respond(route, &response);
 }
 
+// Whoever answers a journal may be so far ahead of the client; `level` is his.
+static void offer_window(Route *route, uint32_t level) {
+        if (route->request->what_case != ARGOSY__REQUEST__WHAT_JOURNAL)
+                return;
+        route->mark = 0;
+        route->request->journal->window =
+                MIN_OF(level, FEATURE_LEVEL) >= FEATURE_JOURNAL_WINDOW ? FLOW_WINDOW_BYTES : 0;
+}
+
 static void ask_agent(Route *route, AgentReply reply) {
         int r;
 
+        offer_window(route, FEATURE_LEVEL);
         route->place = ROUTE_LOCAL;
         route->in_call = true;
         r = agent_call(route->router->daemon->agent, 0, route->request, reply, route, &route->cancel);
@@ -336,6 +350,7 @@ static void dispatch_local(Route *route) {
 static void dispatch_here(Route *route) {
         int r;
 
+        offer_window(route, FEATURE_LEVEL);
         route->place = ROUTE_HERE;
         route->in_call = true;
         r = leader_request(route->router->daemon->leader, route->request, on_leader_answer, route,
@@ -356,6 +371,7 @@ static void dispatch_away(Route *route) {
         Argosy__ToVoter__Forward forward = ARGOSY__TO_VOTER__FORWARD__INIT;
         int r;
 
+        offer_window(route, mesh_leader_level(route->router->daemon->mesh));
         forward.id = route->id;
         forward.request = route->request;
         message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD;
@@ -632,6 +648,35 @@ void router_cancel(Route *route) {
                 break;
         }
         route_free(route);
+}
+
+void router_taken(Route *route) {
+        Daemon *d = route->router->daemon;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__ForwardTaken taken = ARGOSY__TO_VOTER__FORWARD_TAKEN__INIT;
+        uint64_t mark = route->mark;
+
+        route->mark = 0;
+        if (!mark)
+                return;
+        switch (route->place) {
+        case ROUTE_HERE:
+                if (d->leader)
+                        leader_taken(d->leader, route->cancel, mark);
+                break;
+        case ROUTE_AWAY:
+                taken.id = route->id;
+                taken.mark = mark;
+                message.msg_case = ARGOSY__TO_VOTER__MSG_FORWARD_TAKEN;
+                message.forward_taken = &taken;
+                (void) mesh_to_leader(d->mesh, &message); // no link: the journal ends with it
+                break;
+        case ROUTE_LOCAL:
+                agent_taken(d->agent, route->cancel, mark);
+                break;
+        case ROUTE_WAITING:
+                break;
+        }
 }
 
 int router_new(Daemon *d, Router **ret) {

@@ -34,6 +34,9 @@ void router_close(Router *r); // asynchronous only in its timer; routes are drop
 int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata,
                   Route **ret);
 void router_cancel(Route *route);
+// All that the route's callback was given so far has reached the client. Of a journal this is what its reader
+// waits for (flow-window.h); also from inside the callback, unless it was the last one.
+void router_taken(Route *route);
 void router_on_leader_changed(Router *r);
 // This host was removed and its new identity is in place (or could not be written): the answer to those who
 // asked it to leave. The leader's own answer travels on a link that ends with the membership.

@@ -3,17 +3,35 @@
 // Verbs that agents answer: status, journal and top. A request becomes one call for each node that has a
 // unit; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
 // them.
+//
+// Lines of journals come no faster than whoever asked takes them: the window that he offers is shared by the
+// nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
 #include <errno.h>
 
+#include "feature-level.h"
+#include "flow-window.h"
 #include "leader-private.h"
 #include "message.h"
 #include "response.h"
 #include "unit-state.h"
 
+enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most
+
 typedef struct Saying {
         ListNode list; // in Ticket.sayings
         Argosy__Response *response;
 } Saying;
+
+typedef struct Mark {
+        ListNode list; // in Ticket.marks
+        uint64_t call; // whose it is, if that is still there
+        uint64_t theirs, ours;
+} Mark;
+
+static void mark_free(Mark *m) {
+        list_unlink(&m->list);
+        free(m);
+}
 
 static void call_free(Leader *l, Call *c) {
         map_take(&l->calls_by_id, &c->id, sizeof(c->id));
@@ -49,7 +67,13 @@ void calls_end(Leader *l, Ticket *t) {
                 message_free(s->response);
                 free(s);
         }
+        list_foreach_safe (i, &t->marks)
+                mark_free(CONTAINER_OF(i, Mark, list));
         list_unlink(&t->talking);
+}
+
+static uint32_t window_of(const Ticket *t, const Host *h) {
+        return h->feature_level >= FEATURE_JOURNAL_WINDOW ? t->window : 0;
 }
 
 static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
@@ -57,6 +81,7 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__Request request = *t->request;
         Argosy__Request__Status status;
+        Argosy__Request__Journal journal;
         Call *c = calloc(1, sizeof(*c));
 
         if (!c)
@@ -75,6 +100,10 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
                 status.names = &c->unit;
                 status.n_names = 1;
                 request.status = &status;
+        } else if (request.what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
+                journal = *request.journal;
+                journal.window = window_of(t, n->host);
+                request.journal = &journal;
         }
         message.id = c->id;
         message.node = n->number;
@@ -280,6 +309,13 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
 
 // ------------------------------------------------------------------------------------------------ journal
 
+static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n,
+                             uint32_t only_node) {
+        if (only_node ? n->number != only_node : !has_it(l, u, e, n))
+                return false;
+        return n->host->attached && !node_is_dark(n);
+}
+
 static int journal(Leader *l, Ticket *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
@@ -294,15 +330,14 @@ static int journal(Leader *l, Ticket *t) {
                 return say_later(t, response_error(ENOENT, "%s: no such unit", m->name));
         if (*m->node && !host)
                 return say_later(t, response_error(ENOENT, "%s: no such node", m->node));
+        map_foreach (slot, &l->nodes)
+                n += can_read_journal(l, u, e, slot->value, number);
+        if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
+                t->window = flow_window_share(m->window, n);
         map_foreach (slot, &l->nodes) {
-                Node *node = slot->value;
-
-                if (host ? node->number != number : !has_it(l, u, e, node))
+                if (!can_read_journal(l, u, e, slot->value, number))
                         continue;
-                if (!node->host->attached || node_is_dark(node))
-                        continue;
-                n++;
-                r = call(l, t, m->name, node);
+                r = call(l, t, m->name, slot->value);
                 if (r < 0)
                         return r;
         }
@@ -387,6 +422,51 @@ static Argosy__Response *usage_gone(const Node *n) {
 
 // ------------------------------------------------------------------------------------------------ answers
 
+static void send_taken(Leader *l, const Call *c, uint64_t mark) {
+        Argosy__ToHost__CallTaken taken = ARGOSY__TO_HOST__CALL_TAKEN__INIT;
+        Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
+
+        taken.id = c->id;
+        taken.mark = mark;
+        m.msg_case = ARGOSY__TO_HOST__MSG_CALL_TAKEN;
+        m.call_taken = &taken;
+        leader_to_host(l, c->node->host, &m);
+}
+
+// The mark of a node's lines goes on as the ticket's next one.
+static void pass_mark_on(Ticket *t, Call *c, Argosy__Response__Journal *j) {
+        uint64_t theirs = j->mark;
+        Mark *m;
+
+        j->mark = 0;
+        if (!theirs || !t->window || c->n_marks >= CALL_MARKS_MAX)
+                return;
+        m = malloc(sizeof(*m));
+        if (!m) {
+                send_taken(t->leader, c, theirs); // nobody else will
+                return;
+        }
+        *m = (Mark){.call = c->id, .theirs = theirs, .ours = ++t->last_mark};
+        list_append(&t->marks, &m->list);
+        c->n_marks++;
+        j->mark = m->ours;
+}
+
+void calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
+        list_foreach_safe (i, &t->marks) {
+                Mark *m = CONTAINER_OF(i, Mark, list);
+                Call *c = map_find(&l->calls_by_id, &m->call, sizeof(m->call));
+
+                if (m->ours > mark)
+                        return;
+                if (c) {
+                        c->n_marks--;
+                        send_taken(l, c, m->theirs);
+                }
+                mark_free(m);
+        }
+}
+
 int calls_start(Leader *l, Ticket *t) {
         const Argosy__Request *m = t->request;
         int r = 0;
@@ -415,6 +495,8 @@ void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply)
                 (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
         if (r && t->request->what_case == ARGOSY__REQUEST__WHAT_TOP)
                 complete_usage(r, c->node);
+        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL)
+                pass_mark_on(t, c, r->journal);
         if (reply->response->final)
                 call_free(l, c);
         (void) say_later(t, r);

@@ -91,6 +91,13 @@ void forwards_on_cancel(Leader *l, Host *h, const Argosy__ToVoter__ForwardCancel
         end(f);
 }
 
+void forwards_on_taken(Leader *l, Host *h, const Argosy__ToVoter__ForwardTaken *taken) {
+        const Forward *f = map_find(&h->forwards, &taken->id, sizeof(taken->id));
+
+        if (f)
+                leader_taken(l, f->cancel, taken->mark);
+}
+
 void forwards_on_link_lost(Leader *l, Host *h) {
         map_foreach (slot, &h->forwards) {
                 Forward *f = slot->value;

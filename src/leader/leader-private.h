@@ -272,6 +272,9 @@ struct Ticket {
         Wait *wait;
         ListNode calls;   // Call.by_ticket
         ListNode sayings; // answers that wait for the end of the turn (calls.c)
+        ListNode marks;   // of lines of journals, that were not taken yet
+        uint64_t last_mark;
+        uint32_t window; // of each call of a journal; 0: there is none
         ListNode talking; // in Leader.talking while there are any
         size_t n_calls;
         uint64_t asked_us;   // when it arrived, by our clock
@@ -292,6 +295,7 @@ typedef struct Call {
         Node *node;
         ListNode by_ticket, all;
         char *unit;
+        unsigned n_marks; // of its lines, that were not taken yet
 } Call;
 
 struct Leader {
@@ -755,6 +759,7 @@ void tickets_flush(Leader *l);
 // forwards.c
 void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward);
 void forwards_on_cancel(Leader *l, Host *h, const Argosy__ToVoter__ForwardCancel *cancel);
+void forwards_on_taken(Leader *l, Host *h, const Argosy__ToVoter__ForwardTaken *taken);
 void forwards_on_link_lost(Leader *l, Host *h);
 
 // waits.c
@@ -775,6 +780,7 @@ void why(Leader *l, const Argosy__Request *request, LeaderRespond respond, void 
 // calls.c
 int calls_start(Leader *l, Ticket *t);
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
+void calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void calls_on_node_lost(Leader *l, Node *n);
 void calls_on_host_welcomed(Leader *l, Host *h); // who watches all nodes watches its nodes too
 void calls_drain(Leader *l);

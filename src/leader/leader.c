@@ -116,6 +116,7 @@ Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond resp
         list_init(&t->queue);
         list_init(&t->calls);
         list_init(&t->sayings);
+        list_init(&t->marks);
         if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
                 message_free(t->request);
                 free(t);
@@ -345,6 +346,13 @@ void leader_cancel(Leader *l, uint64_t cancel) {
                 ticket_free(t);
 }
 
+void leader_taken(Leader *l, uint64_t cancel, uint64_t mark) {
+        Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
+
+        if (t)
+                calls_on_taken(l, t, mark);
+}
+
 // ------------------------------------------------------------------------------------------------ events
 
 void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello) {
@@ -397,6 +405,9 @@ void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *m) {
                 break;
         case ARGOSY__TO_VOTER__MSG_FORWARD_CANCEL:
                 forwards_on_cancel(l, h, m->forward_cancel);
+                break;
+        case ARGOSY__TO_VOTER__MSG_FORWARD_TAKEN:
+                forwards_on_taken(l, h, m->forward_taken);
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
                 calls_on_reply(l, h, m->call_reply);

@@ -569,6 +569,7 @@ static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
                 usage.node = "what it calls itself";
                 usage.last = true;
         } else {
+                h->window = call->request->journal->window;
                 response.final = !call->request->journal->follow;
                 response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
                 response.journal = &journal;
@@ -615,6 +616,11 @@ static void on_to_host(RigHost *h, const Argosy__ToHost *m) {
                 break;
         case ARGOSY__TO_HOST__MSG_CALL:
                 on_call(h, m->call);
+                break;
+        case ARGOSY__TO_HOST__MSG_CALL_TAKEN:
+                assert_int_equal(m->call_taken->id, h->last_call);
+                h->taken = m->call_taken->mark;
+                h->n_taken++;
                 break;
         default:
                 break;

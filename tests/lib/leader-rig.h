@@ -70,6 +70,9 @@ typedef struct RigHost {
         uint64_t last_ack;
         unsigned calls; // Call messages
         uint64_t last_call;
+        uint32_t window;  // of the last call for a journal
+        uint64_t taken;   // mark of the last CallTaken, for that call
+        unsigned n_taken; // CallTaken messages
         uint32_t feature_level; // that its Hello names; 0: none
 } RigHost;
 

@@ -77,12 +77,18 @@ static void on_closed(void *userdata) {
 
 static const JournalOps ops = {.lines = on_lines, .ended = on_ended};
 
-static void the_journal_of_nobody_is_empty(void **state) {
+static JournalReader *read_nobodys(unsigned n_lines, bool follow) {
+        const JournalQuestion q = {
+                .manager = JOURNAL_SYSTEM, .unit = "argosy-test-nobody.service", .n_lines = n_lines, .follow = follow};
         JournalReader *r;
 
-        assert_int_equal(journal_reader_new(&test_loop, JOURNAL_SYSTEM, "argosy-test-nobody.service", 10,
-                                            false, &ops, NULL, &r),
-                         0);
+        assert_int_equal(journal_reader_new(&test_loop, &q, &ops, NULL, &r), 0);
+        return r;
+}
+
+static void the_journal_of_nobody_is_empty(void **state) {
+        JournalReader *r = read_nobodys(10, false);
+
         loop_until(reader_ended);
         journal_reader_close(r, on_closed, NULL);
         loop_until(reader_closed);
@@ -90,11 +96,8 @@ static void the_journal_of_nobody_is_empty(void **state) {
 }
 
 static void following_ends_only_when_it_is_closed(void **state) {
-        JournalReader *r;
+        JournalReader *r = read_nobodys(0, true);
 
-        assert_int_equal(journal_reader_new(&test_loop, JOURNAL_SYSTEM, "argosy-test-nobody.service", 0,
-                                            true, &ops, NULL, &r),
-                         0);
         for (int i = 0; i < 3; i++)
                 uv_run(&test_loop, UV_RUN_NOWAIT);
         assert_false(reader_ended);

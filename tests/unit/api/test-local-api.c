@@ -18,7 +18,7 @@ static struct World {
         char *path;
         bool api_closed;
         ApiCall *calls[128];
-        size_t n_calls, n_cancelled;
+        size_t n_calls, n_cancelled, n_drained;
         bool answer_at_once;
         struct Peer {
                 Stream *stream;
@@ -41,7 +41,12 @@ static void on_cancelled(ApiCall *call, void *userdata) {
         w.n_cancelled++;
 }
 
-static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled};
+static void on_drained(ApiCall *call, void *userdata) {
+        assert_false(api_call_is_full(call));
+        w.n_drained++;
+}
+
+static const LocalApiOps api_ops = {.request = on_request, .cancelled = on_cancelled, .drained = on_drained};
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
         struct Peer *p = userdata;
@@ -234,6 +239,23 @@ static void a_client_that_does_not_read_is_cut_off(void **state) {
         RUN_UNTIL(w.peers[0].closed);
 }
 
+static void who_has_much_to_say_hears_when_it_was_read(void **state) {
+        ask(0, 7);
+        ask(0, 8);
+        ask(1, 9);
+        RUN_UNTIL(w.n_calls == 3);
+        stream_pause(w.peers[0].stream, true);
+        while (!api_call_is_full(w.calls[0])) {
+                respond_with(w.calls[0], STREAM_LOW_WATER / 4, false);
+                uv_run(&w.loop, UV_RUN_NOWAIT); // what the socket takes is gone
+        }
+        assert_true(api_call_is_full(w.calls[0]));
+        assert_int_equal(w.n_drained, 0);
+        stream_pause(w.peers[0].stream, false);
+        RUN_UNTIL(w.n_drained == 2); // both calls of this client, and nobody else's
+        assert_int_equal(w.n_cancelled, 0);
+}
+
 static void an_answer_that_no_frame_holds_becomes_a_reason(void **state) {
         ask(0, 7);
         RUN_UNTIL(w.n_calls == 1);
@@ -332,6 +354,7 @@ int main(void) {
                 CASE(an_unknown_request_is_answered_with_an_error),
                 CASE(an_answer_in_many_pieces_arrives_whole),
                 CASE(a_client_that_does_not_read_is_cut_off),
+                CASE(who_has_much_to_say_hears_when_it_was_read),
                 CASE(an_answer_that_no_frame_holds_becomes_a_reason),
                 CASE(the_longest_idle_client_of_a_user_goes_for_a_new_one),
                 CASE(who_reads_an_answer_is_not_put_out),

@@ -8,6 +8,8 @@
 #include "cluster-state.h"
 #include "counters.h"
 #include "daemon.h"
+#include "feature-level.h"
+#include "flow-window.h"
 #include "join.h"
 #include "leader.h"
 #include "managers.h"
@@ -25,6 +27,10 @@ static struct World {
         Argosy__Request__WhatCase forwarded_what;
         char removed_host[64], waiting_host[64];
         bool link_down, force;
+        uint32_t leader_level, window;
+        uint64_t taken_away, taken_here, taken_local; // marks
+        AgentReply reply_local; // of a journal, which does not end at once
+        void *reply_data;
         LeaderRespond respond_here;
         void *respond_data;
         // What came back.
@@ -61,9 +67,18 @@ int mesh_to_leader(Mesh *m, const Argosy__ToVoter *message) {
                         strcpy(w.removed_host, message->forward->request->cluster_remove->host);
                 if (w.forwarded_what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
                         strcpy(w.waiting_host, message->forward->request->manager_wait->host);
+                if (w.forwarded_what == ARGOSY__REQUEST__WHAT_JOURNAL)
+                        w.window = message->forward->request->journal->window;
+        } else if (message->msg_case == ARGOSY__TO_VOTER__MSG_FORWARD_TAKEN) {
+                assert_int_equal(message->forward_taken->id, w.forward_id);
+                w.taken_away = message->forward_taken->mark;
         } else
                 w.forward_cancelled++;
         return 0;
+}
+
+uint32_t mesh_leader_level(const Mesh *m) {
+        return w.leader_level;
 }
 
 int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
@@ -72,7 +87,14 @@ int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond resp
         w.respond_here = respond;
         w.respond_data = userdata;
         *ret_cancel = 5;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
+                w.window = request->journal->window;
         return 0;
+}
+
+void leader_taken(Leader *l, uint64_t cancel, uint64_t mark) {
+        assert_int_equal(cancel, 5);
+        w.taken_here = mark;
 }
 
 void leader_cancel(Leader *l, uint64_t cancel) {
@@ -92,6 +114,13 @@ int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentRep
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
 
         w.local++;
+        if (request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
+                w.window = request->journal->window;
+                w.reply_local = reply;
+                w.reply_data = userdata;
+                *ret_cancel = 6;
+                return 0;
+        }
         response.final = true;
         *ret_cancel = 0;
         reply(&response, userdata); // at once, from inside
@@ -99,7 +128,12 @@ int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentRep
 }
 
 void agent_cancel(Agent *a, uint64_t cancel) {
-        abort();
+        assert_int_equal(cancel, 6);
+}
+
+void agent_taken(Agent *a, uint64_t cancel, uint64_t mark) {
+        assert_int_equal(cancel, 6);
+        w.taken_local = mark;
 }
 
 void agent_local_units(Agent *a, Argosy__Response *ret) {
@@ -161,7 +195,10 @@ static void on_answer(const Argosy__Response *response, void *userdata) {
 static Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__ListNodes list_nodes = ARGOSY__REQUEST__LIST_NODES__INIT;
         static Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        static Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
+        static Argosy__Request__Journal journal = {PROTOBUF_C_MESSAGE_INIT(&argosy__request__journal__descriptor),
+                                                   .name = "a.service",
+                                                   .node = "",
+                                                   .window = 1}; // of a client: nobody asked it
         static Argosy__Request__ClusterLeave leave = ARGOSY__REQUEST__CLUSTER_LEAVE__INIT;
         static Argosy__Request__LocalStop local_stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
@@ -247,6 +284,74 @@ static void a_journal_that_flowed_ends_with_the_leader(void **state) {
         assert_int_equal(w.forwarded, 1);
         assert_int_equal(w.answers, 2);
         assert_int_equal(w.status, ECONNRESET);
+}
+
+static Argosy__Response *lines_with_mark(uint64_t mark) {
+        static Argosy__Response__Journal journal;
+        static Argosy__Response response;
+
+        argosy__response__init(&response);
+        argosy__response__journal__init(&journal);
+        journal.mark = mark;
+        response.what_case = ARGOSY__RESPONSE__WHAT_JOURNAL;
+        response.journal = &journal;
+        return &response;
+}
+
+static void what_the_client_took_of_a_journal_is_said_where_it_comes_from(void **state) {
+        Route *route;
+
+        w.leader_level = FEATURE_JOURNAL_WINDOW;
+        route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+        leader_is(2);
+        assert_int_equal(w.window, FLOW_WINDOW_BYTES);
+        router_on_forward_reply(w.daemon.router, w.forward_id, lines_with_mark(0));
+        router_taken(route);
+        assert_int_equal(w.taken_away, 0); // nobody asked
+        router_on_forward_reply(w.daemon.router, w.forward_id, lines_with_mark(100));
+        router_on_forward_reply(w.daemon.router, w.forward_id, lines_with_mark(200));
+        router_on_forward_reply(w.daemon.router, w.forward_id, lines_with_mark(0));
+        assert_int_equal(w.taken_away, 0);
+        router_taken(route);
+        assert_int_equal(w.taken_away, 200);
+        w.taken_away = 0;
+        router_taken(route);
+        assert_int_equal(w.taken_away, 0); // once is enough
+        router_cancel(route);
+
+        w.daemon.leading = true;
+        w.daemon.leader = (Leader *) &w;
+        w.window = 0;
+        route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+        turn();
+        assert_int_equal(w.window, FLOW_WINDOW_BYTES);
+        w.respond_here(lines_with_mark(7), w.respond_data);
+        router_taken(route);
+        assert_int_equal(w.taken_here, 7);
+        router_cancel(route);
+        w.daemon.leader = NULL;
+}
+
+static void a_leader_that_knows_no_window_is_offered_none(void **state) {
+        w.leader_level = FEATURE_BASE;
+        submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+        leader_is(2);
+        assert_int_equal(w.forwarded, 1);
+        assert_int_equal(w.window, 0);
+}
+
+static void without_a_leader_this_hosts_own_reader_hears_what_was_taken(void **state) {
+        Route *route = submit(ARGOSY__REQUEST__WHAT_JOURNAL);
+
+        turn();
+        w.now_us += 3 * USEC_PER_SEC;
+        while (w.local == 0)
+                uv_run(&w.loop, UV_RUN_ONCE);
+        assert_int_equal(w.window, FLOW_WINDOW_BYTES);
+        w.reply_local(lines_with_mark(9), w.reply_data);
+        router_taken(route);
+        assert_int_equal(w.taken_local, 9);
+        router_cancel(route);
 }
 
 static void in_the_leaders_process_it_is_asked_directly(void **state) {
@@ -406,6 +511,9 @@ int main(void) {
                 CASE(a_request_waits_for_a_leader_and_goes_there),
                 CASE(what_was_not_answered_is_sent_again_to_the_next_leader),
                 CASE(a_journal_that_flowed_ends_with_the_leader),
+                CASE(what_the_client_took_of_a_journal_is_said_where_it_comes_from),
+                CASE(a_leader_that_knows_no_window_is_offered_none),
+                CASE(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
                 CASE(a_cancelled_request_is_cancelled_where_it_is),

@@ -28,6 +28,23 @@ FAULTS = [
           "return 0;",
           "base/fileio: a_synced_replace_is_on_the_disk_when_it_returns"),
 
+    Fault("window-never-full", "src/base/flow-window.c",
+          "return w->size == 0 || w->sent - w->taken < w->size;",
+          "return true;",
+          "base/flow-window: who_is_not_heard_stops_within_the_window"),
+    Fault("marks-too-rare", "src/base/flow-window.c",
+          "if (w->size == 0 || w->sent - w->marked < w->size / 2)",
+          "if (w->size == 0 || w->sent - w->marked < 2 * w->size)",
+          "base/flow-window: when_all_marks_are_taken_it_is_open"),
+    Fault("reader-not-held", "src/agent/agent-calls.c",
+          "if (c && !flow_window_is_open(&c->window))",
+          "if (false)",
+          "agent/agent-journal: a_reader_waits_when_nobody_takes_its_lines"),
+    Fault("taken-of-one-node-only", "src/leader/calls.c",
+          "if (m->ours > mark)",
+          "if (m->ours != mark)",
+          "leader/journals: each_node_hears_what_of_its_lines_was_taken"),
+
     # ---- model: what a committed batch may do
     Fault("if-revision-ignored", "src/model/cluster-state-apply.c",
           "if (!spec || (put->if_revision > 0 && (!u || u->record->revision != put->if_revision)) ||",

@@ -47,10 +47,10 @@ static void print_message(Ctl *ctl, const char *prefix, const char *format, va_l
                 return;
         }
         if (text_append_clean(&clean, text, true) < 0 || !(line = buf_take_string(&clean)) ||
-            buf_append_wrapped(&lines, line, strlen(prefix), MESSAGE_INDENT, ctl->err_width) < 0)
+            buf_append_wrapped(&lines, line, strlen(prefix), MESSAGE_INDENT, ctl->term.err_width) < 0)
                 return;
-        fflush(ctl->out);
-        fprintf(ctl->err, "%s%.*s\n", prefix, (int) lines.len, (const char *) lines.data);
+        fflush(ctl->term.out);
+        fprintf(ctl->term.err, "%s%.*s\n", prefix, (int) lines.len, (const char *) lines.data);
 }
 
 int ctl_fail(Ctl *ctl, const char *format, ...) {
@@ -282,7 +282,7 @@ void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n)
                     text_append_clean(&clean, refusals[i]->reason, false) < 0 ||
                     !(line = buf_take_string(&clean)) ||
                     buf_append_wrapped(&lines, line, 2, 2 * MESSAGE_INDENT,
-                                       f == ctl->err ? ctl->err_width : ctl->style.width) < 0)
+                                       f == ctl->term.err ? ctl->term.err_width : ctl->term.style.width) < 0)
                         return;
                 fprintf(f, "  %.*s\n", (int) lines.len, (const char *) lines.data);
         }
@@ -430,16 +430,16 @@ static int run(Ctl *ctl) {
         int code;
 
         if (ctl->opt.given & OPT_VERSION) {
-                fprintf(ctl->out, "argosyctl %s\n", ARGOSY_VERSION);
+                fprintf(ctl->term.out, "argosyctl %s\n", ARGOSY_VERSION);
                 return EXIT_OK;
         }
         if (ctl->opt.given & OPT_HELP) {
                 if (ctl->opt.family)
-                        help_family(ctl->out, ctl->opt.family);
+                        help_family(ctl->term.out, ctl->opt.family);
                 else if (ctl->opt.verb)
-                        help_verb(ctl->out, ctl->opt.verb);
+                        help_verb(ctl->term.out, ctl->opt.verb);
                 else
-                        help_all(ctl->out);
+                        help_all(ctl->term.out);
                 return EXIT_OK;
         }
         if (ctl->opt.timeout_us > 0)
@@ -464,17 +464,22 @@ static bool reader_is_gone(FILE *out) {
 
 // What is still in the buffer leaves.
 static int flush_output(Ctl *ctl) {
-        bool failed = ferror(ctl->out);
+        bool failed = ferror(ctl->term.out);
 
         errno = EIO; // of an earlier write, when the last one succeeds
-        if ((fflush(ctl->out) == 0 && !failed) || reader_is_gone(ctl->out))
+        if ((fflush(ctl->term.out) == 0 && !failed) || reader_is_gone(ctl->term.out))
                 return EXIT_OK;
-        fprintf(ctl->err, "argosyctl: cannot write the output: %s\n", strerror(errno));
+        fprintf(ctl->term.err, "argosyctl: cannot write the output: %s\n", strerror(errno));
         return EXIT_FAILED;
 }
 
+static unsigned terminal_flags(uint64_t given) {
+        return (given & OPT_FULL ? TERMINAL_FULL : 0) | (given & OPT_NO_PAGER ? TERMINAL_NO_PAGER : 0) |
+               (given & OPT_QUIET ? TERMINAL_QUIET : 0);
+}
+
 int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
-        Ctl ctl = {.out = out, .err = err, .deadline_us = CLIENT_NEVER, .client.fd = -1};
+        Ctl ctl = {.deadline_us = CLIENT_NEVER, .client.fd = -1};
         _cleanup_buf_ Buf why = {};
         int code, written;
 
@@ -485,10 +490,10 @@ int ctl_main(int argc, char **argv, FILE *out, FILE *err) {
                         (const char *) why.data);
                 return EXIT_USAGE;
         }
-        terminal_init(&ctl);
+        terminal_init(&ctl.term, out, err, terminal_flags(ctl.opt.given));
         code = run(&ctl);
-        written = ctl.pager > 0 ? EXIT_OK : flush_output(&ctl);
-        pager_close(&ctl);
+        written = ctl.term.pager > 0 ? EXIT_OK : flush_output(&ctl);
+        pager_close(&ctl.term);
         buf_done(&ctl.refused);
         return code == EXIT_OK ? written : code;
 }

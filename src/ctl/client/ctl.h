@@ -6,18 +6,9 @@
 #include <stdio.h>
 
 #include "client.h"
+#include "exit-code.h"
 #include "options.h"
-#include "text.h"
-
-enum { // exit codes; systemctl's where it has one
-        EXIT_OK = 0,
-        EXIT_FAILED = 1,
-        EXIT_USAGE = 2,
-        EXIT_INACTIVE = 3,
-        EXIT_UNKNOWN = 4,
-        EXIT_MAY_RUN = 5, // stopped or destroyed as far as hosts can be reached
-        EXIT_DETACHED = 130, // 128 + SIGINT
-};
+#include "terminal.h"
 
 enum {
         ANSWER_SEC = 90, // longest silence of a daemon that is not asked to wait for anything
@@ -29,15 +20,11 @@ enum {
 
 struct Ctl {
         CtlOptions opt;
-        FILE *out, *err;
-        TextStyle style; // of out
-        bool out_tty, err_tty;
-        unsigned err_width; // where messages are broken; 0: nowhere
+        Terminal term;
         Client client;
         uint64_t deadline_us; // clock_boot_us(); CLIENT_NEVER without --timeout
         bool warned_stale;
         Buf refused; // the refusals that were printed last
-        pid_t pager; // 0: none
 };
 
 // Everything, from the words to the exit code. `out` and `err` are borrowed; a pager is only used when out

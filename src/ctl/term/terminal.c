@@ -36,16 +36,17 @@ static bool env_is_set(const char *name) {
         return v && *v;
 }
 
-void terminal_init(Ctl *ctl) {
+void terminal_init(Terminal *t, FILE *out, FILE *err, unsigned flags) {
         const char *term = getenv("TERM");
 
-        ctl->out_tty = ctl->out == stdout && isatty(STDOUT_FILENO);
-        ctl->err_tty = ctl->err == stderr && isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
-        ctl->err_width = ctl->err_tty ? width_of(STDERR_FILENO) : 0;
-        ctl->style = (TextStyle){
-                .colour = ctl->out_tty && !env_is_set("NO_COLOR") && !(term && streq(term, "dumb")),
+        *t = (Terminal){.out = out, .err = err, .flags = flags};
+        t->out_tty = out == stdout && isatty(STDOUT_FILENO);
+        t->err_tty = err == stderr && isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
+        t->err_width = t->err_tty ? width_of(STDERR_FILENO) : 0;
+        t->style = (TextStyle){
+                .colour = t->out_tty && !env_is_set("NO_COLOR") && !(term && streq(term, "dumb")),
                 .utf8 = streq(nl_langinfo(CODESET), "UTF-8"),
-                .width = ctl->out_tty && !(ctl->opt.given & OPT_FULL) ? width_of(STDOUT_FILENO) : 0,
+                .width = t->out_tty && !(flags & TERMINAL_FULL) ? width_of(STDOUT_FILENO) : 0,
         };
 }
 
@@ -69,42 +70,42 @@ static void exec_pager(const char *wanted) {
         _exit(0);
 }
 
-void pager_open(Ctl *ctl) {
+void pager_open(Terminal *t) {
         const char *wanted = getenv("SYSTEMD_PAGER") ?: getenv("PAGER");
         int fds[2];
 
-        if (!ctl->out_tty || (ctl->opt.given & OPT_NO_PAGER) || ctl->pager > 0 ||
+        if (!t->out_tty || (t->flags & TERMINAL_NO_PAGER) || t->pager > 0 ||
             (wanted && (!*wanted || streq(wanted, "cat"))))
                 return;
-        fflush(ctl->out);
+        fflush(t->out);
         if (pipe(fds) < 0)
                 return;
-        ctl->pager = fork();
-        if (ctl->pager == 0) {
+        t->pager = fork();
+        if (t->pager == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGTERM);
                 dup2(fds[0], STDIN_FILENO);
                 close(fds[0]);
                 close(fds[1]);
                 exec_pager(wanted);
         }
-        if (ctl->pager > 0) {
+        if (t->pager > 0) {
                 dup2(fds[1], STDOUT_FILENO);
                 signal(SIGINT, SIG_IGN);  // it is the pager's now
                 signal(SIGPIPE, SIG_IGN); // it may be left before everything was shown
         } else
-                ctl->pager = 0;
+                t->pager = 0;
         close(fds[0]);
         close(fds[1]);
 }
 
-void pager_close(Ctl *ctl) {
-        if (ctl->pager <= 0)
+void pager_close(Terminal *t) {
+        if (t->pager <= 0)
                 return;
-        fflush(ctl->out);
+        fflush(t->out);
         close(STDOUT_FILENO);
-        while (waitpid(ctl->pager, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(t->pager, NULL, 0) < 0 && errno == EINTR)
                 ;
-        ctl->pager = 0;
+        t->pager = 0;
 }
 
 int progress_format(const ProgressState *s, unsigned width, Buf *out) {
@@ -130,12 +131,12 @@ int progress_format(const ProgressState *s, unsigned width, Buf *out) {
         return buf_printf(out, "%s [%s]%s", s->verb, bar, tail);
 }
 
-void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t total) {
+void progress_draw(Terminal *t, Progress *p, size_t done, size_t failed, size_t total) {
         ProgressState state = {p->verb, done, failed, total, 0};
         _cleanup_buf_ Buf line = {};
         uint64_t now = clock_boot_us();
 
-        if (!ctl->err_tty || (ctl->opt.given & OPT_QUIET))
+        if (!t->err_tty || (t->flags & TERMINAL_QUIET))
                 return;
         if (p->begun_us == 0)
                 p->begun_us = now;
@@ -146,14 +147,14 @@ void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t tot
         if (progress_format(&state, width_of(STDERR_FILENO), &line) < 0)
                 return;
         p->drawn_us = now;
-        fprintf(ctl->err, "\r%.*s\x1b[K", (int) line.len, (const char *) line.data);
-        fflush(ctl->err);
+        fprintf(t->err, "\r%.*s\x1b[K", (int) line.len, (const char *) line.data);
+        fflush(t->err);
 }
 
-void progress_clear(Ctl *ctl, Progress *p) {
+void progress_clear(Terminal *t, Progress *p) {
         if (p->drawn_us == 0)
                 return;
-        fputs("\r\x1b[K", ctl->err);
-        fflush(ctl->err);
+        fputs("\r\x1b[K", t->err);
+        fflush(t->err);
         p->drawn_us = 0;
 }

@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What only a terminal gets: colour, width, a pager, a progress line.
+// Where one run of argosyctl writes to, and what only a terminal gets: colour, width, a pager, a progress
+// line.
 
-#include "ctl.h"
+#include <stdio.h>
+#include <sys/types.h>
 
-// Fills ctl->style, out_tty and err_tty.
-void terminal_init(Ctl *ctl);
+#include "text.h"
+
+typedef struct Terminal {
+        FILE *out, *err; // borrowed
+        TextStyle style; // of out
+        bool out_tty, err_tty;
+        unsigned err_width; // where messages are broken; 0: nowhere
+        unsigned flags;     // TerminalFlags
+        pid_t pager;        // 0: none
+} Terminal;
+
+typedef enum TerminalFlags {
+        TERMINAL_FULL = 1 << 0,     // lines may be longer than the terminal is wide
+        TERMINAL_NO_PAGER = 1 << 1, // pager_open() does nothing
+        TERMINAL_QUIET = 1 << 2,    // progress_draw() does nothing
+} TerminalFlags;
+
+// Only stdout and stderr can be terminals; a pager is only used when `out` is stdout.
+void terminal_init(Terminal *t, FILE *out, FILE *err, unsigned flags);
 
 // Pipes what is printed on stdout from now on through $SYSTEMD_PAGER, $PAGER or less, if stdout is a
-// terminal and --no-pager was not given. pager_close() waits for the user to leave it.
-void pager_open(Ctl *ctl);
-void pager_close(Ctl *ctl);
+// terminal. pager_close() waits for the user to leave it.
+void pager_open(Terminal *t);
+void pager_close(Terminal *t);
 
 // One line on stderr that is drawn over itself. progress_clear() takes it away, e.g. before a message.
 typedef struct Progress {
@@ -19,8 +38,8 @@ typedef struct Progress {
         uint64_t drawn_us; // 0: nothing is drawn
         uint64_t begun_us;
 } Progress;
-void progress_draw(Ctl *ctl, Progress *p, size_t done, size_t failed, size_t total);
-void progress_clear(Ctl *ctl, Progress *p);
+void progress_draw(Terminal *t, Progress *p, size_t done, size_t failed, size_t total);
+void progress_clear(Terminal *t, Progress *p);
 // The line's text, for at most `width` columns. Pure.
 typedef struct ProgressState {
         const char *verb;

@@ -115,23 +115,23 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
                 json_result(&c->json, u);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
                 return;
-        progress_clear(ctl, &c->progress);
+        progress_clear(&ctl->term, &c->progress);
         if (u->status != 0)
                 report_failure(c, u);
         else if (ctl->opt.json == JSON_OFF && c->verb->plans)
-                fprintf(ctl->out, "%s: %s\n", u->name, u->message);
+                fprintf(ctl->term.out, "%s: %s\n", u->name, u->message);
         else if (ctl->opt.json == JSON_OFF)
-                fprintf(ctl->out, "%s: %s%s%s%s\n", u->name, c->verb->waits && !will_wait(c) ? "to be " : "",
+                fprintf(ctl->term.out, "%s: %s%s%s%s\n", u->name, c->verb->waits && !will_wait(c) ? "to be " : "",
                         c->verb->past, *u->node ? " on " : "", u->node);
 }
 
 static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
         if (*u->message || u->n_refusals > 0)
-                progress_clear(c->ctl, &c->progress);
+                progress_clear(&c->ctl->term, &c->progress);
         if (u->status == 0 && *u->message && !c->verb->plans)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
         if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
-                ctl_refusals(c->ctl, c->ctl->err, u->refusals, u->n_refusals);
+                ctl_refusals(c->ctl, c->ctl->term.err, u->refusals, u->n_refusals);
 }
 
 static void note_status(Change *c, const Argosy__Response *r) {
@@ -246,7 +246,7 @@ static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 report_end(c, u);
                 report_warning(c, u);
         }
-        progress_draw(ctl, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
+        progress_draw(&ctl->term, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
         return 0;
 }
 
@@ -264,7 +264,7 @@ static int wait_once(Change *c) {
         request.wait = &wait;
         c->status = 0;
         c->no_leader = false;
-        return ctl_call(c->ctl, &request, CALL_PATIENT | (c->ctl->err_tty ? CALL_TICK : 0), on_progress, c);
+        return ctl_call(c->ctl, &request, CALL_PATIENT | (c->ctl->term.err_tty ? CALL_TICK : 0), on_progress, c);
 }
 
 // Of those that are still open, the ones that wait for hosts which are not heard. EXIT_MAY_RUN: all of them.
@@ -293,7 +293,7 @@ static int leave(Change *c, int error) {
         if (error == -ETIMEDOUT && (code = leave_the_silent(c)) != EXIT_OK)
                 return code;
         if (error == -EINTR)
-                fprintf(ctl->err,
+                fprintf(ctl->term.err,
                         "argosyctl: detached; the cluster goes on with %zu unit%s (see argosyctl "
                         "list-units)\n",
                         open, open == 1 ? "" : "s");
@@ -318,9 +318,9 @@ static int wait_all(Change *c) {
                 size_t before = c->waiting.n_done;
                 bool again = false;
 
-                progress_draw(ctl, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
+                progress_draw(&ctl->term, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
                 r = wait_once(c);
-                progress_clear(ctl, &c->progress);
+                progress_clear(&ctl->term, &c->progress);
                 if (c->waiting.n_done > before)
                         lost = leaderless = (Patience){};
                 switch (wait_set_next(&c->waiting, client_is_lost(&ctl->client, r), r, c->status,
@@ -448,7 +448,7 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         Change c = {.ctl = ctl,
                     .verb = verb,
                     .progress.verb = verb->name,
-                    .json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+                    .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_unit_args_ UnitArgs a = {};
         int code;
 
@@ -506,7 +506,7 @@ static int stop_local(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__LocalStop stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Change c = {
-                .ctl = ctl, .verb = &verb, .json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+                .ctl = ctl, .verb = &verb, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **names = NULL;
         int code, r;
 

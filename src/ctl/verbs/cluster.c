@@ -51,7 +51,7 @@ static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
 }
 
 static void json_cluster(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
-        Json j = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY};
+        Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
         const char *const texts[][2] = {{"cluster_id", c->cluster_id},
                                         {"leader", c->leader},
                                         {"role", c->role},
@@ -117,9 +117,9 @@ static int print_members(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         for (size_t i = 0; i < c->n_members && r == 0; i++)
                 r = add_member(&t, c->members[i]);
         if (r == 0)
-                r = table_format(&t, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text);
+                r = table_format(&t, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text);
         if (r == 0)
-                fwrite(text.data, 1, text.len, ctl->out);
+                fwrite(text.data, 1, text.len, ctl->term.out);
         return r;
 }
 
@@ -137,21 +137,21 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
         for (size_t i = 0; i < c->n_members; i++)
                 voters += streq(c->members[i]->role, "voter");
         if (!(ctl->opt.given & OPT_NO_LEGEND)) {
-                fprintf(ctl->out, "      Cluster: %s (generation %" PRIu64 ")\n", c->cluster_id,
+                fprintf(ctl->term.out, "      Cluster: %s (generation %" PRIu64 ")\n", c->cluster_id,
                         c->generation);
-                fprintf(ctl->out, "       Leader: %s (term %" PRIu64 ")\n", *c->leader ? c->leader : "none",
+                fprintf(ctl->term.out, "       Leader: %s (term %" PRIu64 ")\n", *c->leader ? c->leader : "none",
                         c->term);
-                fprintf(ctl->out, "       Voters: %zu of %" PRIu32 "\n", voters, c->voters_wanted);
-                fprintf(ctl->out, "          Log: index %" PRIu64 "\n", c->index);
-                fprintf(ctl->out, "Feature level: %" PRIu32, c->feature_level);
+                fprintf(ctl->term.out, "       Voters: %zu of %" PRIu32 "\n", voters, c->voters_wanted);
+                fprintf(ctl->term.out, "          Log: index %" PRIu64 "\n", c->index);
+                fprintf(ctl->term.out, "Feature level: %" PRIu32, c->feature_level);
                 if (*c->feature_notice)
-                        fprintf(ctl->out, " (%s)", c->feature_notice);
-                fputc('\n', ctl->out);
+                        fprintf(ctl->term.out, " (%s)", c->feature_notice);
+                fputc('\n', ctl->term.out);
                 if (*c->role)
-                        fprintf(ctl->out, "    This host: %s\n", c->role);
+                        fprintf(ctl->term.out, "    This host: %s\n", c->role);
                 if (*c->notice)
-                        fprintf(ctl->out, "       Notice: %s\n", c->notice);
-                fputc('\n', ctl->out);
+                        fprintf(ctl->term.out, "       Notice: %s\n", c->notice);
+                fputc('\n', ctl->term.out);
         }
         return print_members(ctl, c);
 }
@@ -170,13 +170,13 @@ int verb_cluster_status(Ctl *ctl, char **args, size_t n) {
 static void say_how_to_join(Ctl *ctl, const Argosy__Response__Token *t, const Buf *when) {
         bool six = strchr(t->address, ':');
 
-        fprintf(ctl->err, "It lets whoever has it join until %.*s", (int) when->len,
+        fprintf(ctl->term.err, "It lets whoever has it join until %.*s", (int) when->len,
                 (const char *) when->data);
         if (*t->address)
-                fprintf(ctl->err, ", with: argosyctl%s cluster join %s%s%s:%" PRIu32 " TOKEN",
+                fprintf(ctl->term.err, ", with: argosyctl%s cluster join %s%s%s:%" PRIu32 " TOKEN",
                         ctl->opt.given & OPT_USER ? " --user" : "", six ? "[" : "", t->address,
                         six ? "]" : "", t->port);
-        fputs(".\n", ctl->err);
+        fputs(".\n", ctl->term.err);
 }
 
 static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -185,7 +185,7 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_TOKEN)
                 return 0;
         if (ctl->opt.json != JSON_OFF) {
-                Json j = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY};
+                Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
 
                 json_begin(&j, '{');
                 json_key(&j, "token");
@@ -200,8 +200,8 @@ static int on_token(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 json_finish(&j);
                 return 0;
         }
-        fprintf(ctl->out, "%s\n", r->token->token);
-        if (ctl->err_tty && !(ctl->opt.given & OPT_QUIET) &&
+        fprintf(ctl->term.out, "%s\n", r->token->token);
+        if (ctl->term.err_tty && !(ctl->opt.given & OPT_QUIET) &&
             text_append_time(&when, r->token->expires_us) == 0)
                 say_how_to_join(ctl, r->token, &when);
         return 0;
@@ -222,7 +222,7 @@ int verb_cluster_token(Ctl *ctl, char **args, size_t n) {
 // What the daemon has to say, e.g. what still has to happen.
 static int on_done(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (*r->message && !(ctl->opt.given & OPT_QUIET))
-                fprintf(ctl->out, "%s\n", r->message);
+                fprintf(ctl->term.out, "%s\n", r->message);
         return 0;
 }
 
@@ -357,7 +357,7 @@ int verb_cluster_recover(Ctl *ctl, char **args, size_t n) {
                                  "this makes this host the only voter of a new generation of its cluster; what "
                                  "only the other voters knew is lost. Make sure that they are gone for good, stop "
                                  "argosyd.socket and argosyd.service here, and say --yes");
-        fflush(ctl->out);
+        fflush(ctl->term.out);
         exec_recover(ctl->opt.given & OPT_USER ? "--user" : NULL);
         return ctl_fail(ctl, "cannot run argosyd: %s", strerror(errno));
 }

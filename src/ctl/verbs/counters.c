@@ -42,9 +42,9 @@ static int on_counters(Ctl *ctl, const Argosy__Response *response, void *userdat
 static int print_table(Ctl *ctl, const Table *table) {
         _cleanup_buf_ Buf text = {};
 
-        if (table_format(table, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+        if (table_format(table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
                 return ctl_oom(ctl);
-        fwrite(text.data, 1, text.len, ctl->out);
+        fwrite(text.data, 1, text.len, ctl->term.out);
         return EXIT_OK;
 }
 
@@ -59,7 +59,7 @@ static int ask(Ctl *ctl, Counters *c) {
 }
 
 int verb_counters(Ctl *ctl, char **args, size_t n) {
-        Counters c = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Counters c = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         int code;
 
         if (ctl->opt.json != JSON_OFF) {

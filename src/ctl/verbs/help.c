@@ -32,7 +32,7 @@ int verb_version(Ctl *ctl, char **args, size_t n) {
         ctl->warned_stale = true; // versions do not age
         (void) ctl_ask(ctl, &request, 0, on_version, &d);
         if (ctl->opt.json != JSON_OFF) {
-                Json j = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY};
+                Json j = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY};
 
                 json_begin(&j, '{');
                 json_key(&j, "argosyctl");
@@ -45,9 +45,9 @@ int verb_version(Ctl *ctl, char **args, size_t n) {
                 json_finish(&j);
                 return EXIT_OK;
         }
-        fprintf(ctl->out, "argosyctl %s\n", ARGOSY_VERSION);
+        fprintf(ctl->term.out, "argosyctl %s\n", ARGOSY_VERSION);
         if (*d.version)
-                fprintf(ctl->out, "argosyd %s (feature level %u)\n", d.version, d.feature_level);
+                fprintf(ctl->term.out, "argosyd %s (feature level %u)\n", d.version, d.feature_level);
         return EXIT_OK;
 }
 
@@ -56,18 +56,18 @@ int verb_help(Ctl *ctl, char **args, size_t n) {
         size_t taken;
 
         if (n == 0) {
-                help_all(ctl->out);
+                help_all(ctl->term.out);
                 return EXIT_OK;
         }
         v = verb_find(args, n, &taken);
         if (!v && n == 1 && verb_family(args[0])) {
-                help_family(ctl->out, args[0]);
+                help_family(ctl->term.out, args[0]);
                 return EXIT_OK;
         }
         if (!v || taken != n) {
                 return ctl_usage(ctl, "unknown verb '%s%s%s'", args[0], n > 1 ? " " : "", n > 1 ? args[1] : "");
         }
-        help_verb(ctl->out, v);
+        help_verb(ctl->term.out, v);
         return EXIT_OK;
 }
 
@@ -76,14 +76,14 @@ int verb_complete(Ctl *ctl, char **args, size_t n) {
                                                  &manager_fields, &top_fields};
         size_t taken;
 
-        if (help_words(ctl->out, args[0], args + 1, n - 1))
+        if (help_words(ctl->term.out, args[0], args + 1, n - 1))
                 return EXIT_OK;
         if (n == 2 && streq(args[0], "fields")) {
                 const Verb *v = verb_find(args + 1, 1, &taken);
 
                 for (size_t i = 0; v && i < ELEMENTSOF(lists); i++)
                         if (streq(v->name, lists[i]->verb))
-                                fields_words(ctl->out, lists[i]);
+                                fields_words(ctl->term.out, lists[i]);
                 return EXIT_OK;
         }
         return EXIT_USAGE;

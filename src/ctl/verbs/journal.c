@@ -12,15 +12,15 @@ static int print_lines(Ctl *ctl, const Argosy__Response__Journal *j) {
         for (size_t i = 0; i < j->n_lines; i++) {
                 _cleanup_buf_ Buf clean = {};
 
-                if (!ctl->out_tty)
-                        fputs(j->lines[i], ctl->out);
+                if (!ctl->term.out_tty)
+                        fputs(j->lines[i], ctl->term.out);
                 else if (text_append_clean(&clean, j->lines[i], true) < 0)
                         return -ENOMEM;
                 else
-                        fwrite(clean.data, 1, clean.len, ctl->out);
-                fputc('\n', ctl->out);
+                        fwrite(clean.data, 1, clean.len, ctl->term.out);
+                fputc('\n', ctl->term.out);
         }
-        return fflush(ctl->out) == 0 ? 0 : -ECANCELED; // at once: somebody may be watching
+        return fflush(ctl->term.out) == 0 ? 0 : -ECANCELED; // at once: somebody may be watching
 }
 
 typedef struct Reader {
@@ -46,7 +46,7 @@ static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r->what_case != ARGOSY__RESPONSE__WHAT_JOURNAL)
                 return 0;
         if (!(ctl->opt.given & OPT_FOLLOW))
-                pager_open(ctl);
+                pager_open(&ctl->term);
         reader->began = reader->any = true;
         return print_lines(ctl, r->journal);
 }
@@ -125,8 +125,8 @@ static int on_cat(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         }
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CAT)
                 return 0;
-        pager_open(ctl);
-        fwrite(r->cat->content.data, 1, r->cat->content.len, ctl->out);
+        pager_open(&ctl->term);
+        fwrite(r->cat->content.data, 1, r->cat->content.len, ctl->term.out);
         return 0;
 }
 

@@ -113,33 +113,33 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 }
 
 static void print_legend(Ctl *ctl, const List *l, const char *noun) {
-        fprintf(ctl->out, "\n%zu %s%s listed.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s");
+        fprintf(ctl->term.out, "\n%zu %s%s listed.\n", l->n_rows, noun, l->n_rows == 1 ? "" : "s");
         if (l->n_drift > 0)
                 fputs("drift: changed on its node by somebody else; `argosyctl start UNIT` mends it.\n",
-                      ctl->out);
+                      ctl->term.out);
         if (l->n_stale > 0)
                 fputs("stale: systemd runs an older file of it; `argosyctl restart UNIT` takes up the new.\n",
-                      ctl->out);
+                      ctl->term.out);
         if (l->n_errors > 0)
-                fputs("error: `argosyctl status UNIT` says which.\n", ctl->out);
+                fputs("error: `argosyctl status UNIT` says which.\n", ctl->term.out);
 }
 
 static int print_table(Ctl *ctl, const List *l, const char *noun) {
         bool legend = !(ctl->opt.given & OPT_NO_LEGEND);
         _cleanup_buf_ Buf text = {};
 
-        if (table_format(&l->table, &ctl->style, legend, &text) < 0)
+        if (table_format(&l->table, &ctl->term.style, legend, &text) < 0)
                 return ctl_oom(ctl);
-        pager_open(ctl);
+        pager_open(&ctl->term);
         if (text.len > 0)
-                fwrite(text.data, 1, text.len, ctl->out);
+                fwrite(text.data, 1, text.len, ctl->term.out);
         if (legend)
                 print_legend(ctl, l, noun);
         return EXIT_OK;
 }
 
 static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__Request *request) {
-        List l = {.kind = kind, .json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        List l = {.kind = kind, .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_buf_ Buf why = {};
         int code;
 

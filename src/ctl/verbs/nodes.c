@@ -54,11 +54,11 @@ typedef struct Drain {
 
 static void print_stuck(Ctl *ctl, const Argosy__Response__Progress *p) {
         for (size_t i = 0; i < p->n_done; i++) {
-                fprintf(ctl->err, "%s:\n", p->done[i]->name);
-                ctl_refusals(ctl, ctl->err, p->done[i]->refusals, p->done[i]->n_refusals);
+                fprintf(ctl->term.err, "%s:\n", p->done[i]->name);
+                ctl_refusals(ctl, ctl->term.err, p->done[i]->refusals, p->done[i]->n_refusals);
         }
         if (p->remaining > p->n_done)
-                fprintf(ctl->err, "and %" PRIu32 " more units\n", p->remaining - (uint32_t) p->n_done);
+                fprintf(ctl->term.err, "and %" PRIu32 " more units\n", p->remaining - (uint32_t) p->n_done);
 }
 
 static int on_drain(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -74,13 +74,13 @@ static int on_drain(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 d->left = r->progress->remaining;
                 d->most = MAX_OF(d->most, d->left);
                 if (r->status != 0) {
-                        progress_clear(ctl, &d->progress);
+                        progress_clear(&ctl->term, &d->progress);
                         print_stuck(ctl, r->progress);
                         return 0;
                 }
         }
         if (d->most > 0)
-                progress_draw(ctl, &d->progress, d->most - d->left, 0, d->most);
+                progress_draw(&ctl->term, &d->progress, d->most - d->left, 0, d->most);
         return 0;
 }
 
@@ -88,7 +88,7 @@ static int leave(Ctl *ctl, const Drain *d, int error) {
         if (error == -ENOMEM)
                 return ctl_oom(ctl);
         if (error == -EINTR) {
-                fprintf(ctl->err,
+                fprintf(ctl->term.err,
                         "argosyctl: detached; the drain of %s goes on (see argosyctl list-nodes)\n",
                         d->node);
                 return EXIT_DETACHED;
@@ -119,8 +119,8 @@ static int wait_for_drain(Ctl *ctl, char *node) {
 
                 d.status = 0;
                 d.told = d.no_leader = false;
-                r = ctl_call(ctl, &request, CALL_PATIENT | (ctl->err_tty ? CALL_TICK : 0), on_drain, &d);
-                progress_clear(ctl, &d.progress);
+                r = ctl_call(ctl, &request, CALL_PATIENT | (ctl->term.err_tty ? CALL_TICK : 0), on_drain, &d);
+                progress_clear(&ctl->term, &d.progress);
                 if (r == 0 && d.status == 0 && d.left == 0)
                         return EXIT_OK;
                 if (d.told)

@@ -46,7 +46,7 @@ static int print_move(Ctl *ctl, const Row *m) {
             text_append_clean(&line, m->to, false) < 0 ||
             buf_printf(&line, " (%s)", *m->error ? m->error : m->why) < 0)
                 return -ENOMEM;
-        fprintf(ctl->out, "%.*s\n", (int) line.len, (const char *) line.data);
+        fprintf(ctl->term.out, "%.*s\n", (int) line.len, (const char *) line.data);
         return 0;
 }
 
@@ -68,7 +68,7 @@ static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance 
         o->left = r->remaining;
         o->more = r->more;
         if (r->n_moves > 0)
-                progress_clear(ctl, &o->progress);
+                progress_clear(&ctl->term, &o->progress);
         for (size_t i = 0; i < r->n_moves && error >= 0; i++) {
                 const Row *m = r->moves[i];
 
@@ -100,7 +100,7 @@ static int on_response(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (o->begun && ctl->opt.given & OPT_NO_BLOCK)
                 return -ECANCELED;
         if (o->n_moved + o->left > 0)
-                progress_draw(ctl, &o->progress, o->n_moved, o->n_failed, o->n_moved + o->left);
+                progress_draw(&ctl->term, &o->progress, o->n_moved, o->n_failed, o->n_moved + o->left);
         return 0;
 }
 
@@ -112,7 +112,7 @@ static int leave(Ctl *ctl, const Rebalance *o, int error) {
         if (error == -EINTR) {
                 fputs("argosyctl: detached; the rebalance goes on as long as this leader leads (argosyctl "
                       "rebalance --abort ends it)\n",
-                      ctl->err);
+                      ctl->term.err);
                 return EXIT_DETACHED;
         }
         if (error < 0)
@@ -139,8 +139,8 @@ static int ask(Ctl *ctl, Argosy__Request *request, Rebalance *o) {
                 request->rebalance->max_moves = limited ? ctl->opt.max_moves - o->n_moved : 0;
                 o->status = 0;
                 o->told = o->no_leader = false;
-                r = ctl_call(ctl, request, CALL_PATIENT | (ctl->err_tty ? CALL_TICK : 0), on_response, o);
-                progress_clear(ctl, &o->progress);
+                r = ctl_call(ctl, request, CALL_PATIENT | (ctl->term.err_tty ? CALL_TICK : 0), on_response, o);
+                progress_clear(&ctl->term, &o->progress);
                 if (r == 0 && o->status == 0)
                         return EXIT_OK;
                 if (o->told)
@@ -156,7 +156,7 @@ static void print_end(Ctl *ctl, const Rebalance *o, int code) {
         if (ctl->opt.given & OPT_QUIET || code != EXIT_OK || ctl->opt.given & (OPT_NO_BLOCK | OPT_ABORT))
                 return;
         if (o->n_moved == 0)
-                fprintf(ctl->out, "nothing %s better off elsewhere\n", dry ? "would be" : "is");
+                fprintf(ctl->term.out, "nothing %s better off elsewhere\n", dry ? "would be" : "is");
         else if (o->more && !dry)
                 ctl_warn(ctl, "the limit of moves is reached; there may be more to move");
 }
@@ -166,9 +166,9 @@ static int print_table(Ctl *ctl, const Rebalance *o) {
 
         if (table_rows(&o->table) == 0)
                 return EXIT_OK;
-        if (table_format(&o->table, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+        if (table_format(&o->table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
                 return ctl_oom(ctl);
-        fwrite(text.data, 1, text.len, ctl->out);
+        fwrite(text.data, 1, text.len, ctl->term.out);
         return EXIT_OK;
 }
 
@@ -192,7 +192,7 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"UNIT", "FROM", "TO", "WHY"};
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Rebalance o = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY},
+        Rebalance o = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY},
                        .progress.verb = "rebalance"};
         _cleanup_strv_ char **patterns = NULL;
         uint8_t id[16];

@@ -312,15 +312,15 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 static int print_table(Ctl *ctl, const Table *table) {
         _cleanup_buf_ Buf text = {};
 
-        if (table_format(table, &ctl->style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+        if (table_format(table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
                 return ctl_oom(ctl);
         if (text.len > 0)
-                fwrite(text.data, 1, text.len, ctl->out);
+                fwrite(text.data, 1, text.len, ctl->term.out);
         return EXIT_OK;
 }
 
 static int show(Ctl *ctl, Argosy__Request *request, const char *const *headers, size_t n_headers) {
-        Show s = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         int code;
 
         if (ctl->opt.json != JSON_OFF) {

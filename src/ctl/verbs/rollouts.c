@@ -82,7 +82,7 @@ static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         if (r && r->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS) {
                 o->told = true;
                 if (*r->message && !o->back) {
-                        progress_clear(ctl, &o->progress);
+                        progress_clear(&ctl->term, &o->progress);
                         ctl_warn(ctl, "%s goes back to the file of before: %s", o->name, r->message);
                         snprintf(o->reason, sizeof(o->reason), "%s", r->message);
                         o->back = true;
@@ -92,7 +92,7 @@ static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 o->most = MAX_OF(o->most, o->left);
         }
         if (o->most > 0)
-                progress_draw(ctl, &o->progress, o->most - o->left, 0, o->most);
+                progress_draw(&ctl->term, &o->progress, o->most - o->left, 0, o->most);
         return 0;
 }
 
@@ -109,7 +109,7 @@ static int leave(Ctl *ctl, const Rollout *o, int error) {
         if (error == -ENOMEM)
                 return ctl_oom(ctl);
         if (error == -EINTR) {
-                fprintf(ctl->err,
+                fprintf(ctl->term.err,
                         "argosyctl: detached; %s of %s goes on (see argosyctl list-unit-files; update "
                         "--abort "
                         "ends it)\n",
@@ -144,9 +144,9 @@ static int wait_for_end(Ctl *ctl, Rollout *o) {
 
                 o->status = 0;
                 o->told = o->no_leader = false;
-                r = ctl_call(ctl, &request, CALL_PATIENT | CALL_NOTE | (ctl->err_tty ? CALL_TICK : 0), on_progress,
+                r = ctl_call(ctl, &request, CALL_PATIENT | CALL_NOTE | (ctl->term.err_tty ? CALL_TICK : 0), on_progress,
                              o);
-                progress_clear(ctl, &o->progress);
+                progress_clear(&ctl->term, &o->progress);
                 if (r == 0 && o->status == 0)
                         return EXIT_OK;
                 if (o->told)
@@ -170,7 +170,7 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
                 return code;
         code = wait_for_end(ctl, o);
         if (code == EXIT_OK && ctl->opt.given & OPT_VERBOSE)
-                fprintf(ctl->out, "%s: %s\n", o->name,
+                fprintf(ctl->term.out, "%s: %s\n", o->name,
                         kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE ? "updated" : "restarted");
         return code;
 }

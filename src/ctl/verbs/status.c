@@ -105,20 +105,20 @@ static int on_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 json_status(&s->json, r->status_reply);
                 return 0;
         }
-        e = status_format(r->status_reply, &ctl->style, clock_wall_us(), &text);
+        e = status_format(r->status_reply, &ctl->term.style, clock_wall_us(), &text);
         if (e < 0)
                 return e;
-        pager_open(ctl);
+        pager_open(&ctl->term);
         if (s->shown++ > 0)
-                fputc('\n', ctl->out);
-        fwrite(text.data, 1, text.len, ctl->out);
+                fputc('\n', ctl->term.out);
+        fwrite(text.data, 1, text.len, ctl->term.out);
         return 0;
 }
 
 int verb_status(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Status s = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Status s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **names = NULL;
         int code;
 
@@ -145,7 +145,7 @@ static int on_last_words(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
                 if (text_append_clean(&line, r->status_reply->log[i], true) < 0)
                         return -ENOMEM;
-                fprintf(ctl->err, "  %.*s\n", (int) line.len, (const char *) line.data);
+                fprintf(ctl->term.err, "  %.*s\n", (int) line.len, (const char *) line.data);
         }
         return 0;
 }
@@ -215,7 +215,7 @@ static int ask_active(Ctl *ctl, char **names, size_t n, UnitActive *units, Activ
 
                 active_tally_add(tally, state);
                 if (!(ctl->opt.given & OPT_QUIET))
-                        fprintf(ctl->out, "%s\n", state);
+                        fprintf(ctl->term.out, "%s\n", state);
         }
         return code;
 }

@@ -66,7 +66,7 @@ static int put_table(Top *t, const TopRow **rows, size_t n, const TextStyle *sty
 }
 
 static void print_json(Top *t, const TopRow **rows, size_t n) {
-        Json j = {.f = t->ctl->out, .pretty = t->ctl->opt.json == JSON_PRETTY};
+        Json j = {.f = t->ctl->term.out, .pretty = t->ctl->opt.json == JSON_PRETTY};
 
         json_begin(&j, '[');
         for (size_t k = 0; k < n; k++) {
@@ -86,18 +86,18 @@ static int print_batch(Top *t, const TopRow **rows, size_t n) {
         if (t->ctl->opt.json != JSON_OFF)
                 print_json(t, rows, n);
         else {
-                r = put_table(t, rows, n, &t->ctl->style, &text);
+                r = put_table(t, rows, n, &t->ctl->term.style, &text);
                 if (r < 0)
                         return r;
                 if (t->shown > 0)
-                        fputc('\n', t->ctl->out);
-                fwrite(text.data, 1, text.len, t->ctl->out);
+                        fputc('\n', t->ctl->term.out);
+                fwrite(text.data, 1, text.len, t->ctl->term.out);
         }
-        return fflush(t->ctl->out) == 0 ? 0 : -ECANCELED; // whoever reads us has seen enough
+        return fflush(t->ctl->term.out) == 0 ? 0 : -ECANCELED; // whoever reads us has seen enough
 }
 
 static int draw(Top *t, const TopRow **rows, size_t n) {
-        TextStyle style = t->ctl->style;
+        TextStyle style = t->ctl->term.style;
         _cleanup_buf_ Buf text = {};
         size_t nodes = top_view_n_nodes(&t->view);
         int r;
@@ -337,8 +337,8 @@ static void begin(Top *t) {
         const CtlOptions *o = &t->ctl->opt;
 
         t->on_screen =
-                t->ctl->out_tty && isatty(STDIN_FILENO) && o->json == JSON_OFF && !(o->given & OPT_BATCH);
-        t->iterations = o->iterations > 0 || t->ctl->out_tty ? o->iterations : 1;
+                t->ctl->term.out_tty && isatty(STDIN_FILENO) && o->json == JSON_OFF && !(o->given & OPT_BATCH);
+        t->iterations = o->iterations > 0 || t->ctl->term.out_tty ? o->iterations : 1;
         if (t->on_screen && screen_enter(&t->screen, STDIN_FILENO, STDOUT_FILENO) < 0)
                 t->on_screen = false;
         if (t->on_screen)

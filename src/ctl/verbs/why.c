@@ -43,10 +43,10 @@ static int print_why(Ctl *ctl, const Argosy__Response__Status *s) {
                                          : "all is as wanted",
                               false) < 0 ||
             !(text = buf_take_string(&line)) ||
-            buf_append_wrapped(&lines, text, 0, MESSAGE_INDENT, ctl->style.width) < 0)
+            buf_append_wrapped(&lines, text, 0, MESSAGE_INDENT, ctl->term.style.width) < 0)
                 return -ENOMEM;
-        fprintf(ctl->out, "%.*s\n", (int) lines.len, (const char *) lines.data);
-        ctl_refusals(ctl, ctl->out, s->refusals, s->n_refusals);
+        fprintf(ctl->term.out, "%.*s\n", (int) lines.len, (const char *) lines.data);
+        ctl_refusals(ctl, ctl->term.out, s->refusals, s->n_refusals);
         return 0;
 }
 
@@ -71,7 +71,7 @@ static int on_why(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 int verb_why(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Why why = ARGOSY__REQUEST__WHY__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Why w = {.json = {.f = ctl->out, .pretty = ctl->opt.json == JSON_PRETTY}};
+        Why w = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **names = NULL;
         int code;
 
@@ -82,7 +82,7 @@ int verb_why(Ctl *ctl, char **args, size_t n) {
         request.what_case = ARGOSY__REQUEST__WHAT_WHY;
         request.why = &why;
         if (ctl->opt.json == JSON_OFF)
-                pager_open(ctl);
+                pager_open(&ctl->term);
         code = ctl_ask_for_list(ctl, &w.json, &request, CALL_STATUS, on_why, &w);
         return code ?: w.code;
 }

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "ctl.h"
+#include "exit-code.h"
 #include "fields.h"
 #include "status-text.h"
 #include "str.h"

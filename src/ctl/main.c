@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "ctl.h"
+#include "ctl-main.h"
 
 int main(int argc, char **argv) {
         return ctl_main(argc, argv, stdout, stderr);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One run of argosyctl: what the verbs share. Each verb family is a file of its own and sees only this.
+// One run of argosyctl: what all verbs need. Messages are in ctl.c, requests in ctl-ask.c, the names of units
+// in ctl-names.c, and why nodes refuse them in ctl-refusals.c.
 
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ enum {
 };
 
 struct Ctl {
+        const VerbList *verbs; // for `help`; whoever runs a verb gives it
         CtlOptions opt;
         Terminal term;
         Client client;
@@ -27,9 +29,10 @@ struct Ctl {
         Buf refused; // the refusals that were printed last
 };
 
-// Everything, from the words to the exit code. `out` and `err` are borrowed; a pager is only used when out
-// is stdout.
-int ctl_main(int argc, char **argv, FILE *out, FILE *err);
+// The daemon that will be asked; `path` is borrowed. Nothing is sent yet.
+void ctl_use_socket(Ctl *ctl, const char *path);
+// From here on Ctrl-C does not kill but ends the client's waiting with -EINTR.
+void ctl_catch_interrupt(Ctl *ctl);
 
 // "argosyctl: ..." on err; returns EXIT_FAILED.
 int ctl_fail(Ctl *ctl, const char *format, ...) _printf_(2, 3);
@@ -74,16 +77,13 @@ typedef struct Patience {
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
 bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
 
-// Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit before is
-// not said again.
+// Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit
+// before is not said again.
 void ctl_refusals(Ctl *ctl, FILE *f, Argosy__Refusal *const *refusals, size_t n);
 // The same as an array of objects.
 void json_refusals(Json *j, Argosy__Refusal *const *refusals, size_t n);
 // The message of a response or unit that failed.
 const char *status_text(int status, const char *message);
-
-// From here on Ctrl-C does not kill but ends the client's waiting with -EINTR.
-void ctl_catch_interrupt(Ctl *ctl);
 
 // The names that `args` mean: ranges expanded, ".service" added, globs asked for at the leader. The array
 // and its strings are the caller's (strv_free()). Prints and returns an exit code.
@@ -96,55 +96,3 @@ static inline void strv_freep(char ***v) {
         strv_free(*v);
 }
 #define _cleanup_strv_ _cleanup_(strv_freep)
-
-int verb_submit(Ctl *ctl, char **args, size_t n);
-int verb_load(Ctl *ctl, char **args, size_t n);
-int verb_start(Ctl *ctl, char **args, size_t n);
-int verb_stop(Ctl *ctl, char **args, size_t n);
-int verb_restart(Ctl *ctl, char **args, size_t n);
-int verb_unload(Ctl *ctl, char **args, size_t n);
-int verb_destroy(Ctl *ctl, char **args, size_t n);
-int verb_status(Ctl *ctl, char **args, size_t n);
-int verb_top(Ctl *ctl, char **args, size_t n);
-int verb_is_active(Ctl *ctl, char **args, size_t n);
-int verb_list_units(Ctl *ctl, char **args, size_t n);
-int verb_list_unit_files(Ctl *ctl, char **args, size_t n);
-int verb_list_nodes(Ctl *ctl, char **args, size_t n);
-int verb_cat(Ctl *ctl, char **args, size_t n);
-int verb_journal(Ctl *ctl, char **args, size_t n);
-int verb_manager_list(Ctl *ctl, char **args, size_t n);
-int verb_manager_attach(Ctl *ctl, char **args, size_t n);
-int verb_manager_detach(Ctl *ctl, char **args, size_t n);
-int verb_cluster_status(Ctl *ctl, char **args, size_t n);
-int verb_cluster_token(Ctl *ctl, char **args, size_t n);
-int verb_cluster_join(Ctl *ctl, char **args, size_t n);
-int verb_cluster_leave(Ctl *ctl, char **args, size_t n);
-int verb_cluster_remove(Ctl *ctl, char **args, size_t n);
-int verb_cluster_promote(Ctl *ctl, char **args, size_t n);
-int verb_cluster_peers(Ctl *ctl, char **args, size_t n);
-int verb_cluster_demote(Ctl *ctl, char **args, size_t n);
-int verb_cluster_voters(Ctl *ctl, char **args, size_t n);
-int verb_cluster_recover(Ctl *ctl, char **args, size_t n);
-int verb_cordon(Ctl *ctl, char **args, size_t n);
-int verb_uncordon(Ctl *ctl, char **args, size_t n);
-int verb_drain(Ctl *ctl, char **args, size_t n);
-int verb_maintenance(Ctl *ctl, char **args, size_t n);
-int verb_update(Ctl *ctl, char **args, size_t n);
-// Prints the last lines of the units' logs on err, if their nodes tell them soon.
-void ctl_last_words(Ctl *ctl, char **names, size_t n);
-// Begins rollouts one after the other and waits for each. Returns an exit code.
-int ctl_rollouts(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n);
-int verb_rebalance(Ctl *ctl, char **args, size_t n);
-int verb_label(Ctl *ctl, char **args, size_t n);
-int verb_role_set(Ctl *ctl, char **args, size_t n);
-int verb_role_show(Ctl *ctl, char **args, size_t n);
-int verb_role_delete(Ctl *ctl, char **args, size_t n);
-int verb_pool_set(Ctl *ctl, char **args, size_t n);
-int verb_pool_show(Ctl *ctl, char **args, size_t n);
-int verb_pool_delete(Ctl *ctl, char **args, size_t n);
-int verb_plan(Ctl *ctl, char **args, size_t n);
-int verb_why(Ctl *ctl, char **args, size_t n);
-int verb_counters(Ctl *ctl, char **args, size_t n);
-int verb_version(Ctl *ctl, char **args, size_t n);
-int verb_help(Ctl *ctl, char **args, size_t n);
-int verb_complete(Ctl *ctl, char **args, size_t n);

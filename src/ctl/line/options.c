@@ -131,7 +131,7 @@ static int complain(char **argv, int c, Buf *why) {
         return -EINVAL;
 }
 
-static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
+static int check_verb(CtlOptions *o, const VerbList *verbs, char **words, size_t n, Buf *why) {
         size_t taken;
         uint64_t wrong;
 
@@ -139,17 +139,17 @@ static int check_verb(CtlOptions *o, char **words, size_t n, Buf *why) {
                 (void) buf_printf(why, "no verb was given");
                 return -EINVAL;
         }
-        o->verb = verb_find(words, n, &taken);
-        if (!o->verb && n == 1 && (o->given & OPT_HELP) && verb_family(words[0])) {
+        o->verb = verb_list_find(verbs, words, n, &taken);
+        if (!o->verb && n == 1 && (o->given & OPT_HELP) && verb_list_family(verbs, words[0])) {
                 o->family = words[0];
                 return 0;
         }
         if (!o->verb) {
-                if (!verb_family(words[0]))
+                if (!verb_list_family(verbs, words[0]))
                         (void) buf_printf(why, "unknown verb '%s'", words[0]);
                 else if (n < 2)
                         (void) buf_printf(why, "%s needs a second word, e.g. %s", words[0],
-                                          verb_family(words[0])->name);
+                                          verb_list_family(verbs, words[0])->name);
                 else
                         (void) buf_printf(why, "unknown verb '%s %s'", words[0], words[1]);
                 return -EINVAL;
@@ -192,10 +192,10 @@ static bool is_shared(int c) {
         return n > 1;
 }
 
-static int take_letters(CtlOptions *o, const Letter *letters, size_t n, char **words, size_t n_words,
-                        Buf *why) {
+static int take_letters(CtlOptions *o, const VerbList *verbs, const Letter *letters, size_t n, char **words,
+                        size_t n_words, Buf *why) {
         size_t taken;
-        const Verb *verb = verb_find(words, n_words, &taken);
+        const Verb *verb = verb_list_find(verbs, words, n_words, &taken);
         int r = 0;
 
         for (size_t i = 0; i < n && r == 0; i++)
@@ -203,7 +203,7 @@ static int take_letters(CtlOptions *o, const Letter *letters, size_t n, char **w
         return r;
 }
 
-int options_parse(int argc, char **argv, CtlOptions *ret, Buf *why) {
+int options_parse(const VerbList *verbs, int argc, char **argv, CtlOptions *ret, Buf *why) {
         struct option longs[OPTIONS_MAX] = {};
         char shorts[2 * OPTIONS_MAX + 2], *s = shorts;
         Letter letters[LETTERS_MAX];
@@ -237,10 +237,10 @@ int options_parse(int argc, char **argv, CtlOptions *ret, Buf *why) {
                 if (r < 0)
                         return r;
         }
-        r = take_letters(ret, letters, n_letters, argv + optind, (size_t) (argc - optind), why);
+        r = take_letters(ret, verbs, letters, n_letters, argv + optind, (size_t) (argc - optind), why);
         if (r < 0)
                 return r;
         if ((ret->given & OPT_VERSION) || ((ret->given & OPT_HELP) && optind == argc))
                 return 0;
-        return check_verb(ret, argv + optind, (size_t) (argc - optind), why);
+        return check_verb(ret, verbs, argv + optind, (size_t) (argc - optind), why);
 }

@@ -5,9 +5,10 @@
 // variables.
 
 #include "buf.h"
+#include "option-table.h"
 #include "top-view.h"
 #include "unit-file.h"
-#include "verbs.h"
+#include "verb-list.h"
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
@@ -53,4 +54,4 @@ typedef struct CtlOptions {
 
 // Reorders argv; *ret points into it. 0, or -EINVAL and a sentence appended to `why`. With --help or
 // --version in ret->given the verb and its arguments are not checked.
-int options_parse(int argc, char **argv, CtlOptions *ret, Buf *why);
+int options_parse(const VerbList *verbs, int argc, char **argv, CtlOptions *ret, Buf *why);

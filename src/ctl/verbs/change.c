@@ -17,10 +17,13 @@
 #include "clock.h"
 #include "ctl.h"
 #include "json.h"
+#include "last-words.h"
 #include "may-run.h"
+#include "rollouts.h"
 #include "terminal.h"
 #include "unit-args.h"
 #include "wait-set.h"
+#include "verbs.h"
 
 enum { CHANGE_SPLIT = -1 }; // beside exit codes: the cluster wants less at a time
 
@@ -81,8 +84,8 @@ static bool will_wait(const Change *c) {
         return c->verb->waits && !(c->ctl->opt.given & OPT_NO_BLOCK);
 }
 
-// What systemd did not like, or the unit itself said, is in its log on that node: the first few are asked for
-// it, when everything has ended.
+// What systemd did not like, or the unit itself said, is in its log on that node: the first few are asked
+// for it, when everything has ended.
 static void note_failure(Change *c, const char *name) {
         Argosy__Verb verb = c->verb->verb;
 
@@ -463,7 +466,7 @@ static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
                 json_end(&c.json, ']');
                 json_finish(&c.json);
         } else if (c.n_logs > 0 && code == EXIT_FAILED && !(ctl->opt.given & OPT_QUIET))
-                ctl_last_words(ctl, c.logs, c.n_logs);
+                last_words_print(ctl, c.logs, c.n_logs);
         for (size_t i = 0; i < c.n_logs; i++)
                 free(c.logs[i]);
         wait_set_done(&c.waiting);
@@ -494,7 +497,7 @@ int verb_restart(Ctl *ctl, char **args, size_t n) {
         static const ChangeVerb v = {ARGOSY__VERB__VERB_RESTART, "restart", "restarted", false, false, true};
 
         if (ctl->opt.given & (OPT_ROLLING | OPT_MAX_UNAVAILABLE | OPT_HEALTH))
-                return ctl_rollouts(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, args, n);
+                return rollouts_run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART, args, n);
         return run_change(ctl, &v, args, n);
 }
 

@@ -14,6 +14,7 @@
 #include "str.h"
 #include "table.h"
 #include "terminal.h"
+#include "verbs.h"
 
 enum { TOKEN_MAX = 256, VOTERS_MAX = 5 };
 

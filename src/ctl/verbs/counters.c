@@ -7,6 +7,7 @@
 #include "ctl.h"
 #include "json.h"
 #include "table.h"
+#include "verbs.h"
 
 typedef struct Counters {
         Table table;

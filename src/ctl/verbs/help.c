@@ -4,7 +4,9 @@
 
 #include "ctl.h"
 #include "fields.h"
+#include "help-text.h"
 #include "json.h"
+#include "verbs.h"
 
 typedef struct Daemon {
         char version[64];
@@ -56,12 +58,12 @@ int verb_help(Ctl *ctl, char **args, size_t n) {
         size_t taken;
 
         if (n == 0) {
-                help_all(ctl->term.out);
+                help_all(ctl->term.out, ctl->verbs);
                 return EXIT_OK;
         }
-        v = verb_find(args, n, &taken);
-        if (!v && n == 1 && verb_family(args[0])) {
-                help_family(ctl->term.out, args[0]);
+        v = verb_list_find(ctl->verbs, args, n, &taken);
+        if (!v && n == 1 && verb_list_family(ctl->verbs, args[0])) {
+                help_family(ctl->term.out, ctl->verbs, args[0]);
                 return EXIT_OK;
         }
         if (!v || taken != n) {
@@ -76,10 +78,10 @@ int verb_complete(Ctl *ctl, char **args, size_t n) {
                                                  &manager_fields, &top_fields};
         size_t taken;
 
-        if (help_words(ctl->term.out, args[0], args + 1, n - 1))
+        if (help_words(ctl->term.out, ctl->verbs, args[0], args + 1, n - 1))
                 return EXIT_OK;
         if (n == 2 && streq(args[0], "fields")) {
-                const Verb *v = verb_find(args + 1, 1, &taken);
+                const Verb *v = verb_list_find(ctl->verbs, args + 1, 1, &taken);
 
                 for (size_t i = 0; v && i < ELEMENTSOF(lists); i++)
                         if (streq(v->name, lists[i]->verb))

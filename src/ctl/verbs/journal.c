@@ -6,6 +6,7 @@
 
 #include "ctl.h"
 #include "terminal.h"
+#include "verbs.h"
 
 // Lines come from the node's journal as they are; a terminal gets them without anything that it would obey.
 static int print_lines(Ctl *ctl, const Argosy__Response__Journal *j) {

@@ -8,6 +8,7 @@
 #include "ctl.h"
 #include "fields.h"
 #include "terminal.h"
+#include "verbs.h"
 
 typedef struct List {
         const FieldList *kind;

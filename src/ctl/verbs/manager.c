@@ -15,6 +15,7 @@
 #include "ctl.h"
 #include "manager-name.h"
 #include "str.h"
+#include "verbs.h"
 
 // "user@alice" is "user@1000". The name as argosyd knows it, in `buf`; or NULL, after a complaint.
 static char *read_name(Ctl *ctl, const char *word, char buf[static MANAGER_NAME_MAX]) {

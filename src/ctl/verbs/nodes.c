@@ -13,6 +13,7 @@
 #include "ctl.h"
 #include "str.h"
 #include "terminal.h"
+#include "verbs.h"
 
 // ---- modes
 

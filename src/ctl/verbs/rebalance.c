@@ -13,6 +13,7 @@
 #include "str.h"
 #include "table.h"
 #include "terminal.h"
+#include "verbs.h"
 
 enum { HEALTH_DEFAULT_US = 2000000 }; // as of a rollout
 

@@ -11,6 +11,7 @@
 #include "str.h"
 #include "table.h"
 #include "unit-file.h"
+#include "verbs.h"
 
 // ---- what is set
 

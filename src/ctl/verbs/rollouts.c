@@ -11,8 +11,10 @@
 
 #include "clock.h"
 #include "ctl.h"
+#include "rollouts.h"
 #include "terminal.h"
 #include "unit-args.h"
+#include "verbs.h"
 
 // Agents tell about a unit that has changed often just before once a second only (report-pace.h): a failure
 // right after the start is known within this time all the same.
@@ -175,7 +177,7 @@ static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitAr
         return code;
 }
 
-int ctl_rollouts(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
+int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
         bool update = kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
         _cleanup_unit_args_ UnitArgs a = {};
         int code = EXIT_OK;
@@ -201,5 +203,5 @@ int ctl_rollouts(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
 }
 
 int verb_update(Ctl *ctl, char **args, size_t n) {
-        return ctl_rollouts(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, args, n);
+        return rollouts_run(ctl, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE, args, n);
 }

@@ -10,6 +10,7 @@
 #include "map.h"
 #include "status-text.h"
 #include "terminal.h"
+#include "verbs.h"
 
 typedef struct Status {
         Json json;
@@ -131,36 +132,6 @@ int verb_status(Ctl *ctl, char **args, size_t n) {
         request.status = &status;
         code = ctl_ask_for_list(ctl, &s.json, &request, CALL_STATUS, on_status, &s);
         return code ?: s.code;
-}
-
-// ---- of those that failed
-
-enum { LAST_WORDS = 3, LAST_WORDS_SEC = 3 }; // lines of each unit, and how long they are worth waiting for
-
-static int on_last_words(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
-                return 0;
-        for (size_t i = 0; i < r->status_reply->n_log; i++) {
-                _cleanup_buf_ Buf line = {};
-
-                if (text_append_clean(&line, r->status_reply->log[i], true) < 0)
-                        return -ENOMEM;
-                fprintf(ctl->term.err, "  %.*s\n", (int) line.len, (const char *) line.data);
-        }
-        return 0;
-}
-
-void ctl_last_words(Ctl *ctl, char **names, size_t n) {
-        Argosy__Request__Status status = ARGOSY__REQUEST__STATUS__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-
-        status.names = names;
-        status.n_names = n;
-        status.lines = LAST_WORDS;
-        request.what_case = ARGOSY__REQUEST__WHAT_STATUS;
-        request.status = &status;
-        ctl->deadline_us = MIN_OF(ctl->deadline_us, clock_boot_us() + LAST_WORDS_SEC * USEC_PER_SEC);
-        (void) ctl_call(ctl, &request, CALL_NOTE, on_last_words, NULL); // what failed has been said already
 }
 
 // ---- is-active

@@ -14,6 +14,7 @@
 #include "fields.h"
 #include "screen.h"
 #include "terminal.h"
+#include "verbs.h"
 
 typedef struct Top {
         Ctl *ctl;

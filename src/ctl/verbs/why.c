@@ -8,6 +8,7 @@
 #include "json.h"
 #include "str.h"
 #include "terminal.h"
+#include "verbs.h"
 
 typedef struct Why {
         Json json;

@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-#include "ctl.h"
+#include "ctl-main.h"
 #include "fake-daemon.h"
 #include "str.h"
 

@@ -9,8 +9,9 @@
 
 #include "fields.h"
 #include "fileio.h"
+#include "option-table.h"
 #include "str.h"
-#include "verbs.h"
+#include "verb-table.h"
 
 enum { MANUAL_MAX = 256 * 1024 };
 
@@ -38,12 +39,12 @@ static void expect(const char *format, const char *word) {
 }
 
 static void every_verb_is_there(void **state) {
-        for (size_t i = 0; i < n_verbs; i++) {
-                if (verbs[i].group == GROUP_HIDDEN)
+        for (size_t i = 0; i < verb_table.n_verbs; i++) {
+                if (verb_table.verbs[i].group == GROUP_HIDDEN)
                         continue;
-                expect("*%s", verbs[i].name);
-                if (verbs[i].alias)
-                        expect("*%s*", verbs[i].alias);
+                expect("*%s", verb_table.verbs[i].name);
+                if (verb_table.verbs[i].alias)
+                        expect("*%s*", verb_table.verbs[i].alias);
         }
 }
 

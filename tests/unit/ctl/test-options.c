@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
+#include "help-text.h"
 #include "options.h"
 #include "str.h"
+#include "verb-table.h"
 
 enum { WORDS_MAX = 16 };
 
@@ -20,7 +22,7 @@ static int parse(const char *line, CtlOptions *o, char *why, size_t size) {
         for (char *w = strtok_r(line_copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
                 argv[argc++] = w;
         argv[argc] = NULL;
-        r = options_parse(argc, argv, o, &text);
+        r = options_parse(&verb_table, argc, argv, o, &text);
         snprintf(why, size, "%.*s", (int) text.len, (const char *) text.data);
         return r;
 }
@@ -130,19 +132,19 @@ static void the_tables_fit_together(void **state) {
                 assert_false(all & option_table[i].bit);
                 all |= option_table[i].bit;
         }
-        for (size_t i = 0; i < n_verbs; i++) {
+        for (size_t i = 0; i < verb_table.n_verbs; i++) {
                 size_t taken;
-                char *words[2] = {(char *) verbs[i].name, NULL};
+                char *words[2] = {(char *) verb_table.verbs[i].name, NULL};
 
-                assert_int_equal(verbs[i].options & ~all, 0);
-                assert_int_equal(verbs[i].options & OPT_GLOBAL, 0);
-                assert_true(verbs[i].min_args <= verbs[i].max_args);
-                assert_non_null(verbs[i].run);
-                if (str_has_prefix(verbs[i].name, "cluster ")) {
+                assert_int_equal(verb_table.verbs[i].options & ~all, 0);
+                assert_int_equal(verb_table.verbs[i].options & OPT_GLOBAL, 0);
+                assert_true(verb_table.verbs[i].min_args <= verb_table.verbs[i].max_args);
+                assert_non_null(verb_table.verbs[i].run);
+                if (str_has_prefix(verb_table.verbs[i].name, "cluster ")) {
                         words[0] = (char *) "cluster";
-                        words[1] = (char *) verbs[i].name + strlen("cluster ");
+                        words[1] = (char *) verb_table.verbs[i].name + strlen("cluster ");
                 }
-                assert_ptr_equal(verb_find(words, 2, &taken), &verbs[i]);
+                assert_ptr_equal(verb_list_find(&verb_table, words, 2, &taken), &verb_table.verbs[i]);
         }
 }
 
@@ -156,22 +158,26 @@ static char *helped(void (*write)(FILE *f)) {
         return text;
 }
 
+static void write_all(FILE *f) {
+        help_all(f, &verb_table);
+}
+
 static void write_verbs(FILE *f) {
-        assert_true(help_words(f, "verbs", NULL, 0));
+        assert_true(help_words(f, &verb_table, "verbs", NULL, 0));
 }
 
 static void write_journal_options(FILE *f) {
         char *words[] = {(char *) "journal"};
 
-        assert_true(help_words(f, "options", words, 1));
+        assert_true(help_words(f, &verb_table, "options", words, 1));
 }
 
 static void help_names_every_verb_and_option(void **state) {
-        _cleanup_free_ char *text = helped(help_all), *words = helped(write_verbs),
+        _cleanup_free_ char *text = helped(write_all), *words = helped(write_verbs),
                             *opts = helped(write_journal_options);
 
-        for (size_t i = 0; i < n_verbs; i++)
-                assert_true(verbs[i].group == GROUP_HIDDEN || strstr(text, verbs[i].name));
+        for (size_t i = 0; i < verb_table.n_verbs; i++)
+                assert_true(verb_table.verbs[i].group == GROUP_HIDDEN || strstr(text, verb_table.verbs[i].name));
         for (size_t i = 0; i < n_options; i++)
                 assert_non_null(strstr(text, option_table[i].name));
         assert_non_null(strstr(words, "list-units\n"));
@@ -181,7 +187,7 @@ static void help_names_every_verb_and_option(void **state) {
         assert_non_null(strstr(opts, "--follow\n"));
         assert_non_null(strstr(opts, "--lines=\n"));
         assert_null(strstr(opts, "--replace"));
-        assert_false(help_words(stderr, "nonsense", NULL, 0));
+        assert_false(help_words(stderr, &verb_table, "nonsense", NULL, 0));
 }
 
 int main(void) {

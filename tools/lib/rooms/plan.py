@@ -38,9 +38,4 @@ CIRCLES = {
     "daemon": [12],
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
-UPWARD = {
-    ("ctl/term", "ctl/client"): 1,
-    ("ctl/view", "ctl/client"): 1,
-    ("ctl/line", "ctl/client"): 1,
-    ("ctl/line", "ctl/verbs"): 14,
-}
+UPWARD = {}

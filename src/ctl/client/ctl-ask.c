@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One request and its answers, over one connection (ctl_call()) or as many as it takes until the first
+// answer (ctl_ask()).
+//
+// The happy path: send, hand every response over, end with the final one. A daemon that is away is
+// dialled again for a minute, with growing pauses, since it may be restarting; who has heard a part of
+// the answer asks no second time. The daemon is told how much patience is left, and given a moment more
+// to say that it ran out.
+
+#include <errno.h>
+
+#include "clock.h"
+#include "ctl.h"
+#include "json.h"
+
+enum { RETRY_MIN_MS = 100, RETRY_MAX_MS = 1000, RETRY_TELL_MS = 800 };
+
+// Says once per run how old an answer without a leader is.
+static void warn_stale(Ctl *ctl, const Argosy__Response *r) {
+        _cleanup_buf_ Buf age = {};
+
+        if (!r->no_leader || r->status != 0 || ctl->warned_stale)
+                return;
+        ctl->warned_stale = true;
+        if (r->stale_ms == 0 || text_append_span(&age, r->stale_ms * USEC_PER_MSEC) < 0)
+                ctl_warn(ctl, "the cluster has no leader at the moment; this is what this host knows");
+        else
+                ctl_warn(ctl, "the cluster has no leader at the moment; this is %.*s old", (int) age.len,
+                         (const char *) age.data);
+}
+
+// The daemon gives up looking for a leader when we do; what it then says is worth a moment more.
+static uint64_t answer_deadline(const Ctl *ctl, unsigned flags) {
+        uint64_t until = clock_boot_us() + ANSWER_SEC * USEC_PER_SEC;
+
+        if ((flags & CALL_PATIENT) || ctl->deadline_us == CLIENT_NEVER)
+                return flags & CALL_PATIENT ? ctl->deadline_us : until;
+        return MIN_OF(ctl->deadline_us + ANSWER_GRACE_MS * USEC_PER_MSEC, until);
+}
+
+// The daemon's patience with a missing leader ends with ours.
+static uint32_t timeout_ms_left(const Ctl *ctl) {
+        uint64_t now = clock_boot_us(), left;
+
+        if (ctl->deadline_us == CLIENT_NEVER)
+                return 0;
+        left = ctl->deadline_us > now ? (ctl->deadline_us - now) / USEC_PER_MSEC : 0;
+        return left == 0 ? 1 : left > UINT32_MAX ? UINT32_MAX : (uint32_t) left;
+}
+
+static int receive(Ctl *ctl, unsigned flags, ResponseFn f, void *userdata, Argosy__Response **ret) {
+        uint64_t deadline_us = answer_deadline(ctl, flags);
+        int r;
+
+        for (;;) {
+                uint64_t tick_us = clock_boot_us() + TICK_MS * USEC_PER_MSEC;
+
+                if (!(flags & CALL_TICK) || tick_us >= deadline_us)
+                        return client_receive(&ctl->client, deadline_us, ret);
+                r = client_receive(&ctl->client, tick_us, ret);
+                if (r != -ETIMEDOUT)
+                        return r;
+                r = f(ctl, NULL, userdata);
+                if (r < 0)
+                        return r;
+        }
+}
+
+int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
+        int r;
+
+        request->timeout_ms = timeout_ms_left(ctl);
+        r = client_send(&ctl->client, request, answer_deadline(ctl, flags));
+        while (r == 0) {
+                Argosy__Response *response;
+                bool last;
+
+                r = receive(ctl, flags, f, userdata, &response);
+                if (r < 0)
+                        break;
+                warn_stale(ctl, response);
+                if (response->status == 0 && *response->message && !(flags & CALL_NOTE))
+                        ctl_warn(ctl, "%s", response->message);
+                last = response->final;
+                r = f(ctl, response, userdata);
+                argosy__response__free_unpacked(response, NULL);
+                if (last)
+                        break;
+        }
+        return r;
+}
+
+bool ctl_try_again(Ctl *ctl, Patience *p, int *error) {
+        uint64_t now = clock_boot_us();
+
+        if (p->lost_us == 0)
+                p->lost_us = now;
+        if (p->pause_ms == 0)
+                p->pause_ms = RETRY_MIN_MS;
+        if (now - p->lost_us >= RECONNECT_SEC * USEC_PER_SEC)
+                return false;
+        if (now >= ctl->deadline_us) {
+                *error = -ETIMEDOUT;
+                return false;
+        }
+        if (!p->told &&
+            p->pause_ms >= RETRY_TELL_MS) { // a restart of argosyd, or an election, passes in silence
+                ctl_warn(ctl, "%s; still trying",
+                         ctl->client.fd < 0 ? ctl->client.why : "the cluster has no leader at the moment");
+                p->told = true;
+        }
+        *error = client_pause(&ctl->client, MIN_OF(ctl->deadline_us, now + p->pause_ms * USEC_PER_MSEC));
+        p->pause_ms = MIN_OF(2 * p->pause_ms, (uint64_t) RETRY_MAX_MS);
+        return *error == 0;
+}
+
+typedef struct Ask {
+        ResponseFn f;
+        void *userdata;
+        unsigned flags;
+        bool answered; // something has been handed over: the question cannot be asked again
+        bool failed;   // a response had a status that was printed here
+} Ask;
+
+static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Ask *a = userdata;
+
+        a->answered = true;
+        if (r->status != 0 && !(a->flags & CALL_STATUS)) {
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+                a->failed = true;
+                return 0;
+        }
+        return a->f ? a->f(ctl, r, a->userdata) : 0;
+}
+
+int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
+        Patience patience = {};
+        Ask a = {f, userdata, flags, false, false};
+
+        for (;;) {
+                int r = ctl_call(ctl, request, flags, on_answer, &a);
+
+                if (r == 0 || r == -ECANCELED)
+                        return a.failed ? EXIT_FAILED : EXIT_OK;
+                if (r == -ENOMEM)
+                        return ctl_oom(ctl);
+                if (r == -EINTR)
+                        return EXIT_DETACHED;
+                if (a.answered || (flags & CALL_ONCE) || !client_is_lost(&ctl->client, r) ||
+                    !ctl_try_again(ctl, &patience, &r))
+                        return r == -EINTR ? EXIT_DETACHED : ctl_fail(ctl, "%s", ctl->client.why);
+        }
+}
+
+int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
+                     void *userdata) {
+        bool is_json = ctl->opt.json != JSON_OFF;
+        int code;
+
+        if (is_json)
+                json_begin(json, '[');
+        code = ctl_ask(ctl, request, flags, f, userdata);
+        if (is_json) {
+                json_end(json, ']');
+                json_finish(json);
+        }
+        return code;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which units the words of a command line mean. Ranges and file names are a matter of this side (unit-
+// args.c); a glob is asked for at the leader, and one that matches nothing is an error.
+
+#include <fcntl.h>
+
+#include "ctl.h"
+#include "unit-args.h"
+#include "unit-name.h"
+
+void strv_free(char **v) {
+        for (char **p = v; p && *p; p++)
+                free(*p);
+        free(v);
+}
+
+// The strings of `a` move to the caller; `a` keeps nothing of them.
+static char **take_names(UnitArgs *a, size_t *ret_n) {
+        if (!a->names)
+                a->names = calloc(1, sizeof(char *));
+        *ret_n = a->n_names;
+        map_done(&a->by_name);
+        a->n_names = 0;
+        return TAKE_PTR(a->names);
+}
+
+static int add_words(Ctl *ctl, UnitArgs *a, char **args, size_t n, UnitArgsFlags flags) {
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_buf_ Buf why = {};
+                int r = unit_args_add(a, args[i], flags, AT_FDCWD, &why);
+
+                if (r < 0)
+                        return ctl_bad_word(ctl, r, &why);
+        }
+        return EXIT_OK;
+}
+
+int ctl_patterns(Ctl *ctl, char **args, size_t n_args, char ***ret, size_t *ret_n) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        int code = add_words(ctl, &a, args, n_args, UNIT_ARGS_KEEP_GLOBS);
+
+        if (code != EXIT_OK)
+                return code;
+        *ret = take_names(&a, ret_n);
+        return *ret ? EXIT_OK : ctl_oom(ctl);
+}
+
+typedef struct Match {
+        UnitArgs *args;
+        unsigned flags;
+        size_t found;
+} Match;
+
+static int on_unit_files(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Match *m = userdata;
+
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_UNIT_FILES)
+                return 0;
+        for (size_t i = 0; i < r->unit_files->n_rows; i++) {
+                const char *name = r->unit_files->rows[i]->unit;
+                _cleanup_buf_ Buf why = {};
+                int e;
+
+                if ((m->flags & NAMES_NO_TEMPLATES) && unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
+                        continue;
+                e = unit_args_add(m->args, name, 0, AT_FDCWD, &why);
+                if (e < 0)
+                        return e;
+                m->found++;
+        }
+        return 0;
+}
+
+static int match_glob(Ctl *ctl, char *glob, unsigned flags, UnitArgs *a) {
+        Argosy__Request__ListUnitFiles list = ARGOSY__REQUEST__LIST_UNIT_FILES__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Match m = {a, flags, 0};
+        int code;
+
+        list.patterns = &glob;
+        list.n_patterns = 1;
+        request.what_case = ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES;
+        request.list_unit_files = &list;
+        code = ctl_ask(ctl, &request, 0, on_unit_files, &m);
+        if (code == EXIT_OK && m.found == 0)
+                return ctl_fail(ctl, "no unit matches '%s'", glob);
+        return code;
+}
+
+int ctl_names(Ctl *ctl, char **args, size_t n_args, unsigned flags, char ***ret, size_t *ret_n) {
+        _cleanup_unit_args_ UnitArgs a = {};
+        int code = EXIT_OK;
+
+        for (size_t i = 0; i < n_args && code == EXIT_OK; i++)
+                code = unit_arg_is_glob(args[i]) ? match_glob(ctl, args[i], flags, &a)
+                                                 : add_words(ctl, &a, &args[i], 1, 0);
+        if (code != EXIT_OK)
+                return code;
+        *ret = take_names(&a, ret_n);
+        return *ret ? EXIT_OK : ctl_oom(ctl);
+}

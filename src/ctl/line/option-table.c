@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The table of options. Options with the same letter never belong to the same verb, and either all of
+// them take a value or none does.
+
+#include <stdbool.h>
+
+#include "macro.h"
+#include "option-table.h"
+
+const OptionInfo option_table[] = {
+        {OPT_HELP, "help", 'h', NULL, "Print help and exit"},
+        {OPT_VERSION, "version", 0, NULL, "Print argosyctl's version and exit"},
+        {OPT_SOCKET, "socket", 0, "PATH",
+         "argosyd's socket (default $ARGOSY_SOCKET or /run/argosy/argosy.sock)"},
+        {OPT_USER, "user", 0, NULL, "Talk to this user's argosyd, not to the machine's"},
+        {OPT_TIMEOUT, "timeout", 0, "SPAN",
+         "Give up waiting after this time, e.g. 30s or 5min (default: never)"},
+        {OPT_QUIET, "quiet", 'q', NULL, "Print no progress and no warnings"},
+        {OPT_JSON, "json", 0, "MODE", "Print JSON: short, pretty or off"},
+        {OPT_NO_PAGER, "no-pager", 0, NULL, "Do not pipe the output into a pager"},
+        {OPT_NO_LEGEND, "no-legend", 0, NULL, "Print neither headers nor footers"},
+        {OPT_FULL, "full", 'l', NULL, "Do not shorten names"},
+        {OPT_FIELDS, "fields", 0, "LIST", "Print these columns, separated by commas"},
+        {OPT_REPLACE, "replace", 0, NULL, "Replace unit files that are known with other content"},
+        {OPT_NO_BLOCK, "no-block", 0, NULL, "Return when the cluster has taken the request"},
+        {OPT_VERBOSE, "verbose", 'v', NULL, "Print a line for each unit that is done"},
+        {OPT_LOCAL, "local", 0, NULL, "This host's units only, without asking the leader"},
+        {OPT_LINES, "lines", 'n', "N", "Number of log lines (default 10)"},
+        {OPT_FOLLOW, "follow", 'f', NULL, "Go on printing new lines"},
+        {OPT_NODE, "node", 0, "NODE", "Only this one of several nodes"},
+        {OPT_FORCE, "force", 0, NULL,
+         "Leave without asking the rest of the cluster; detach without stopping anything"},
+        {OPT_LEADER, "leader", 0, "PID", "The container's init, where systemd-machined does not know it"},
+        {OPT_DISCARD, "discard", 0, NULL, "Give up this host's own cluster although it has units"},
+        {OPT_TTL, "ttl", 0, "SPAN", "How long the token can be used (default: a day)"},
+        {OPT_YES, "yes", 0, NULL, "Really do it"},
+        {OPT_DEADLINE, "deadline", 0, "SPAN", "Stop what has not left by then (default: let it stay)"},
+        {OPT_REASON, "reason", 0, "TEXT", "Shown wherever the node refuses a unit"},
+        {OPT_MAX_UNAVAILABLE, "max-unavailable", 0, "N|N%",
+         "How many may be down at a time (default: MaxUnavailable=, or 1)"},
+        {OPT_HEALTH, "health", 0, "SPAN", "How long each is to be active before the next (default 2s)"},
+        {OPT_ROLLING, "rolling", 0, NULL, "A few at a time: all instances of a template, or all nodes"},
+        {OPT_ABORT, "abort", 0, NULL, "End what is under way; an update goes back"},
+        {OPT_DRY_RUN, "dry-run", 0, NULL, "Say what would be done, and do nothing"},
+        {OPT_MAX_MOVES, "max-moves", 0, "N", "Move no more units than this (default and limit: 1000)"},
+        {OPT_STATE, "state", 0, "LIST", "Only units with one of these load, active or sub states"},
+        {OPT_ITERATIONS, "iterations", 'n', "N", "End after so many (default: 1 if nobody watches)"},
+        {OPT_DELAY, "delay", 'd', "SPAN", "Time between two readings (default 1s)"},
+        {OPT_BATCH, "batch", 'b', NULL, "Print one table after the other, without keys"},
+        {OPT_ORDER, "order", 0, "WORD", "Sort by path, cpu, memory, tasks or io (default cpu)"},
+};
+const size_t n_options = ELEMENTSOF(option_table);
+
+const OptionInfo *option_info(Option bit) {
+        for (size_t i = 0; i < n_options; i++)
+                if (option_table[i].bit == bit)
+                        return &option_table[i];
+        assert(false);
+        return NULL;
+}

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The disk under /var/lib/argosy hangs for longer than a lease lasts: nobody is lost, nobody loses the lead, no unit stops, and
-the others go on with their work."""
+"""The disk under /var/lib/argosy hangs, for longer than a lease lasts or for a moment: nobody is lost, nobody loses the lead, no
+unit stops, and the others go on with their work."""
 
 import time
 from contextlib import contextmanager
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main, stays
+from lib import QUICK, SLEEPER, Cluster, eventually, long, main, stays
 
 LEASE_S = 2  # QUICK's
+ELECTION_S = 1.2  # voters wait for a leader between once and twice 0.6 s before they want another
 
 
 @contextmanager
@@ -62,6 +63,55 @@ def test_of_a_voter_during_an_election(c: Cluster):
     old.resume()
     c.wait_online()
     assert c.invocations("w@*", [voter]) == runs
+
+
+def longest_request(c, seconds):
+    """How long the slowest change took of those that all hosts are asked for in turn, and at least once each."""
+    longest, number, until = 0, 0, time.monotonic() + seconds
+    while number < len(c.nodes) or time.monotonic() < until:
+        on, began = c.nodes[number % len(c.nodes)], time.monotonic()
+        c.ctl(f"label {on.name} number={number}", on=on)  # an entry of the log, and nothing else
+        longest, number = max(longest, time.monotonic() - began), number + 1
+    return longest
+
+
+def a_stall_is_hardly_felt(c, node, seconds):
+    """No unit stops, and nobody waits longer than for an election: if one had been called, it would be over by then."""
+    c.start("w@{1..6}")
+    runs, calm = c.invocations("w@*"), longest_request(c, seconds=0.5)
+    with stalled_disk(node):
+        longest = longest_request(c, seconds)
+    assert longest < 2 * calm + ELECTION_S, f"a request took {longest:.2f} s, and {calm:.2f} s without that"
+    assert c.invocations("w@*") == runs
+    assert set(c.node_states().values()) == {"online"}
+    eventually(lambda: all(member["lag"] == 0 for member in c.status()["members"]), what="its log has caught up")
+    assert c.invocations("w@*") == runs
+
+
+def test_of_the_leader_for_1_s(c: Cluster):
+    a_stall_is_hardly_felt(c, c.leader(), 1)
+
+
+def test_of_the_leader_for_2_s(c: Cluster):
+    a_stall_is_hardly_felt(c, c.leader(), 2)
+
+
+@long
+def test_of_the_leader_for_5_s(c: Cluster):
+    a_stall_is_hardly_felt(c, c.leader(), 5)
+
+
+def test_of_a_voter_for_1_s(c: Cluster):
+    a_stall_is_hardly_felt(c, c.followers()[0], 1)
+
+
+def test_of_a_voter_for_2_s(c: Cluster):
+    a_stall_is_hardly_felt(c, c.followers()[0], 2)
+
+
+@long
+def test_of_a_voter_for_5_s(c: Cluster):
+    a_stall_is_hardly_felt(c, c.followers()[0], 5)
 
 
 main(nodes=3, conf=QUICK)

@@ -7,7 +7,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
-    "leader": ["rules"],
+    "leader": ["rules", "log"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }
 

@@ -93,6 +93,8 @@ static int to_host(uint32_t host, const Argosy__ToHost *message, void *userdata)
                 return -ENOTCONN;
         if (h->rig->frame_max && argosy__to_host__get_packed_size(message) > h->rig->frame_max)
                 return -EMSGSIZE;
+        if (h->rig->on_told)
+                h->rig->on_told(h->rig, host, message);
         h->inbox = realloc(h->inbox, (h->n_inbox + 1) * sizeof(*h->inbox));
         h->inbox[h->n_inbox++] = message_copy(message);
         return 0;
@@ -238,6 +240,8 @@ static void say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
 
         m.msg_case = what;
         m.hello = message;
+        if (h->rig->on_said)
+                h->rig->on_said(h->rig, h->number, &m);
         leader_on_message(h->rig->leader, h->number, &m);
 }
 
@@ -398,6 +402,8 @@ static void begin_stop(RigHost *h, RigUnit *u) {
         if (u->stopping)
                 return;
         u->ready_us = 0;
+        if (u->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED) // and stays so: there is nothing to stop
+                return;
         if (h->rig->stop_ms == 0 || is_down(u)) {
                 u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
                 return;
@@ -449,6 +455,8 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                 u->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
                 (has_other_content(u, o) || o->restart_rev > u->restart_rev);
         again_up = u->order && u->order->target != ARGOSY__TARGET__TARGET_LAUNCHED;
+        if (!launched && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && has_other_content(u, o))
+                u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE; // what failed is not what is there
         // What is held back has the revision of no record.
         assert_true(!u->order || o->revision >= u->order->revision || o->revision == 1);
         message_free(u->order);

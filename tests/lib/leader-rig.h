@@ -111,6 +111,9 @@ struct Rig {
         bool lags;               // no member has caught up
         unsigned batches;        // committed
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
+        // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
+        void (*on_told)(Rig *g, uint32_t host, const Argosy__ToHost *m);
+        void (*on_said)(Rig *g, uint32_t host, const Argosy__ToVoter *m);
         // The log takes its time: what the leader gives it stays here until rig_release().
         bool slow;
         struct RigHeld {

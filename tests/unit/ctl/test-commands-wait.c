@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What drains, rolling updates and rebalances ask for, again and again, and what they say when they stop waiting.
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "command-words.h"
+
+// ---- drain
+
+static void reply_left(FakeDaemon *d, uint32_t remaining, const char *message, bool final) {
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        progress.remaining = remaining;
+        r.final = final;
+        r.message = (char *) message;
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+}
+
+static void reply_ok(FakeDaemon *d) {
+        reply_error(d, 0, "", false);
+}
+
+static void expect_mode(FakeDaemon *d, const char *node, Argosy__NodeMode mode) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE);
+        assert(streq(q->node_change->node, node) && q->node_change->mode == mode);
+        done(q);
+        reply_ok(d);
+}
+
+static void expect_drain_wait(FakeDaemon *d, const char *node) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_DRAIN_WAIT && streq(q->drain_wait->node, node));
+        done(q);
+}
+
+static void drains_with_breaks(FakeDaemon *d) {
+        fake_accept(d);
+        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_mode(d, "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_drain_wait(d, "n1");
+        reply_left(d, 2, "", false);
+        fake_accept(d); // argosyd restarts
+        expect_drain_wait(d, "n1");
+        reply_error(d, EAGAIN, "the leader changed", true);
+        expect_drain_wait(d, "n1");
+        reply_error(d, ETIMEDOUT, "no leader can be reached", false);
+        expect_drain_wait(d, "n1");
+        reply_left(d, 1, "", false);
+        reply_left(d, 0, "", true);
+        expect_drain_wait(d, "n2");
+        reply_left(d, 0, "", true);
+        fake_expect_end(d);
+}
+
+static void a_drain_is_waited_for_over_daemon_and_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(drains_with_breaks, "drain n1 n2");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+        assert_string_equal(o.err, "");
+}
+
+static void is_stuck(FakeDaemon *d) {
+        Argosy__Refusal refusal = ARGOSY__REFUSAL__INIT, *refusals[] = {&refusal};
+        Argosy__Response__UnitResult unit = ARGOSY__RESPONSE__UNIT_RESULT__INIT, *units[] = {&unit};
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        fake_accept(d);
+        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+        expect_drain_wait(d, "n1");
+        refusal.node = (char *) "n2";
+        refusal.reason = (char *) "it is cordoned";
+        unit.name = (char *) "a.service";
+        unit.refusals = refusals;
+        unit.n_refusals = 1;
+        progress.done = units;
+        progress.n_done = 1;
+        progress.remaining = 3;
+        r.final = true;
+        r.status = ENOSPC;
+        r.message = (char *) "no node takes what is left";
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+        fake_expect_end(d);
+}
+
+static void what_no_node_takes_is_named(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_stuck, "maintenance n1");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "a.service:\n"
+                                   "  n2: it is cordoned\n"
+                                   "and 2 more units\n"
+                                   "argosyctl: n1: no node takes what is left; the drain goes on (see "
+                                   "argosyctl list-nodes)\n");
+}
+
+static void is_not_heard_again(FakeDaemon *d) {
+        fake_accept(d);
+        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_drain_wait(d, "n1");
+        reply_left(d, 2, "", false);
+        fake_expect_end(d);
+}
+
+static void a_drain_that_takes_too_long_goes_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_not_heard_again, "drain --timeout=300ms n1");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err,
+                            "argosyctl: n1: timed out waiting; the drain goes on (see argosyctl list-nodes)\n");
+}
+
+static void interrupts_the_drain(FakeDaemon *d) {
+        fake_accept(d);
+        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_mode(d, "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_drain_wait(d, "n1");
+        kill(getpid(), SIGINT);
+        fake_expect_end(d); // neither taken back nor asked for again
+}
+
+static void ctrl_c_lets_the_drain_go_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_drain, "drain n1 n2");
+
+        assert_int_equal(o.code, 130);
+        assert_string_equal(o.err,
+                            "argosyctl: detached; the drain of n1 goes on (see argosyctl list-nodes)\n");
+}
+
+// ---- rolling
+
+static void expect_rollout(FakeDaemon *d, Argosy__RolloutKind kind) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT);
+        assert(q->rollout->kind == kind && q->rollout->id.len == 16 && streq(q->rollout->name, "a.service"));
+        done(q);
+        reply_change(d, RESULTS({"a.service", .revision = 7}));
+}
+
+static void expect_rollout_wait(FakeDaemon *d) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT);
+        assert(streq(q->rollout_wait->name, "a.service") && q->rollout_wait->revision == 7);
+        done(q);
+}
+
+static void rolls_with_breaks(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);
+        expect_rollout_wait(d);
+        reply_left(d, 5, "", false);
+        reply_error(d, EAGAIN, "the leader changed", false);
+        expect_rollout_wait(d);
+        reply_left(d, 2, "", false);
+        fake_accept(d);
+        expect_rollout_wait(d);
+        reply_left(d, 0, "", true);
+        fake_expect_end(d);
+}
+
+static void a_rolling_restart_is_waited_for_over_daemon_and_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(rolls_with_breaks, "restart --rolling --verbose a");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service: restarted\n");
+        assert_string_equal(o.err, "");
+}
+
+static void goes_back(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
+        expect_rollout_wait(d);
+        reply_left(d, 5, "", false);
+        reply_left(d, 2, "it failed on n2", false);
+        reply_left(d, 1, "it failed on n2", false);
+        fake_accept(d);
+        expect_rollout_wait(d);
+        reply_left(d, 1, "it failed on n2", false);
+        reply_error(d, EIO, "it failed on n2; all have the file of before again", false);
+        fake_expect_end(d);
+}
+
+static void why_an_update_goes_back_is_said_once(void **state) {
+        _cleanup_outcome_ Outcome o = run(goes_back, "update a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "Warning: a.service goes back to the file of before: it failed on n2\n"
+                                   "argosyctl: update a.service: all have the file of before again\n");
+}
+
+static void interrupts_the_update(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
+        expect_rollout_wait(d);
+        kill(getpid(), SIGINT);
+        fake_expect_end(d);
+}
+
+static void ctrl_c_lets_the_update_go_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_update, "update a");
+
+        assert_int_equal(o.code, 130);
+        assert_string_equal(o.err, "argosyctl: detached; update of a.service goes on (see argosyctl "
+                                   "list-unit-files; update --abort ends it)\n");
+}
+
+static void is_silent_about_the_update(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rollout(d, ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE);
+        expect_rollout_wait(d);
+        fake_expect_end(d);
+}
+
+static void an_update_that_takes_too_long_goes_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_silent_about_the_update, "update --timeout=300ms a");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: a.service: timed out waiting; it goes on (see argosyctl "
+                                   "list-unit-files)\n");
+}
+
+// ---- rebalance
+
+// As many moves as `units` has names.
+static void reply_moves(FakeDaemon *d, const char *const *units, uint32_t remaining, bool more, bool final) {
+        Argosy__Response__Rebalance__Move moves[RESULTS_MAX], *pointers[RESULTS_MAX];
+        Argosy__Response__Rebalance rebalance = ARGOSY__RESPONSE__REBALANCE__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+
+        for (size_t n = 0; units[n]; n++) {
+                moves[n] = (Argosy__Response__Rebalance__Move) ARGOSY__RESPONSE__REBALANCE__MOVE__INIT;
+                moves[n].unit = (char *) units[n];
+                moves[n].from = (char *) "n1";
+                moves[n].to = (char *) "n2";
+                moves[n].why = (char *) "n1 is fuller";
+                pointers[n] = &moves[n];
+                rebalance.n_moves++;
+        }
+        rebalance.moves = pointers;
+        rebalance.remaining = remaining;
+        rebalance.more = more;
+        r.final = final;
+        r.what_case = ARGOSY__RESPONSE__WHAT_REBALANCE;
+        r.rebalance = &rebalance;
+        fake_reply(d, &r);
+}
+#define UNITS(...) ((const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static void expect_rebalance(FakeDaemon *d, uint32_t max_moves) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_REBALANCE);
+        assert(q->rebalance->id.len == 16 && q->rebalance->max_moves == max_moves);
+        done(q);
+}
+
+static void rebalances_with_breaks(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rebalance(d, 3);
+        reply_moves(d, UNITS(), 3, false, false);
+        reply_moves(d, UNITS("a.service"), 2, false, false);
+        fake_accept(d);
+        expect_rebalance(d, 2); // less what was moved already
+        reply_error(d, EAGAIN, "the leader changed", true);
+        expect_rebalance(d, 2);
+        reply_moves(d, UNITS("b.service"), 1, false, false);
+        reply_moves(d, UNITS("c.service"), 0, true, true);
+        fake_expect_end(d);
+}
+
+static void a_rebalance_goes_on_under_the_next_leader(void **state) {
+        _cleanup_outcome_ Outcome o = run(rebalances_with_breaks, "rebalance --max-moves=3");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "a.service: n1 -> n2 (n1 is fuller)\n"
+                                   "b.service: n1 -> n2 (n1 is fuller)\n"
+                                   "c.service: n1 -> n2 (n1 is fuller)\n");
+        assert_string_equal(o.err, "Warning: the limit of moves is reached; there may be more to move\n");
+}
+
+static void moves_enough(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rebalance(d, 1);
+        reply_moves(d, UNITS("a.service"), 0, true, false);
+        reply_error(d, EAGAIN, "the leader changed", true);
+        fake_expect_end(d);
+}
+
+static void what_was_moved_is_enough(void **state) {
+        _cleanup_outcome_ Outcome o = run(moves_enough, "rebalance --max-moves=1 --json=short");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "[{\"unit\":\"a.service\",\"from\":\"n1\",\"to\":\"n2\",\"why\":\"n1 is "
+                                   "fuller\",\"error\":\"\"}]\n");
+        assert_string_equal(o.err, "");
+}
+
+static void begins_the_rebalance(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rebalance(d, 0);
+        reply_moves(d, UNITS(), 3, false, false);
+        fake_expect_end(d);
+}
+
+static void a_rebalance_is_not_waited_for_if_nobody_wants_that(void **state) {
+        _cleanup_outcome_ Outcome o = run(begins_the_rebalance, "rebalance --no-block");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.out, "");
+        assert_string_equal(o.err, "");
+}
+
+static void a_rebalance_that_takes_too_long_goes_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(begins_the_rebalance, "rebalance --timeout=300ms");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: timed out waiting; what was begun goes on\n");
+}
+
+static void interrupts_the_rebalance(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rebalance(d, 0);
+        kill(getpid(), SIGINT);
+        fake_expect_end(d);
+}
+
+static void ctrl_c_lets_the_rebalance_go_on(void **state) {
+        _cleanup_outcome_ Outcome o = run(interrupts_the_rebalance, "rebalance");
+
+        assert_int_equal(o.code, 130);
+        assert_string_equal(o.err, "argosyctl: detached; the rebalance goes on as long as this leader leads "
+                                   "(argosyctl rebalance --abort ends it)\n");
+}
+
+static void refuses_the_rebalance(FakeDaemon *d) {
+        fake_accept(d);
+        expect_rebalance(d, 0);
+        reply_error(d, EBUSY, "another rebalance is under way", false);
+        fake_expect_end(d);
+}
+
+static void a_rebalance_that_is_refused_is_not_asked_for_again(void **state) {
+        _cleanup_outcome_ Outcome o = run(refuses_the_rebalance, "rebalance");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: another rebalance is under way\n");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_drain_is_waited_for_over_daemon_and_leader),
+                cmocka_unit_test(what_no_node_takes_is_named),
+                cmocka_unit_test(a_drain_that_takes_too_long_goes_on),
+                cmocka_unit_test(ctrl_c_lets_the_drain_go_on),
+                cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
+                cmocka_unit_test(why_an_update_goes_back_is_said_once),
+                cmocka_unit_test(ctrl_c_lets_the_update_go_on),
+                cmocka_unit_test(an_update_that_takes_too_long_goes_on),
+                cmocka_unit_test(a_rebalance_goes_on_under_the_next_leader),
+                cmocka_unit_test(what_was_moved_is_enough),
+                cmocka_unit_test(a_rebalance_is_not_waited_for_if_nobody_wants_that),
+                cmocka_unit_test(a_rebalance_that_takes_too_long_goes_on),
+                cmocka_unit_test(ctrl_c_lets_the_rebalance_go_on),
+                cmocka_unit_test(a_rebalance_that_is_refused_is_not_asked_for_again),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -672,7 +672,7 @@ static void on_measured(const Argosy__Response *response, void *userdata) {
         m->bytes += argosy__response__get_packed_size(response);
         if (m->bytes > ANSWER_BYTES_MAX) {
                 m->ended = true;
-                instead = response_too_long(m->bytes);
+                instead = response_too_long(m->bytes, false);
                 if (!instead)
                         return;
                 instead->id = response->id;

@@ -292,6 +292,7 @@ int decide_change(Decision *d, Ticket *t) {
         if (repeated) {
                 draft_rollback(&d->batch, mark);
                 change_repeat(change, response);
+                t->made = true;
         }
         if (d->batch.packed.len > STORE_BATCH_MAX - 256) {
                 size_t bytes = d->batch.packed.len - mark.len;

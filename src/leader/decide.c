@@ -236,6 +236,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         list_append(&again, &t->queue);
                         continue;
                 }
+                t->made = true;
                 if (t->committed)
                         t->committed(l, t);
                 ticket_settle(t, TAKE_PTR(t->response));

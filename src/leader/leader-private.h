@@ -267,6 +267,7 @@ struct Ticket {
         ListNode queue; // in Leader.queue, .flying while its batch is on the way, .settled when `response`
                         // may go out
         bool again;     // back into the queue when the batch is committed
+        bool made;      // the log has what it asked for
         Argosy__Response *response;              // what will be said when the batch is committed
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Wait *wait;

@@ -153,7 +153,7 @@ void ticket_respond(Ticket *t, Argosy__Response *response) {
         Argosy__Response *out;
 
         if (response && response_fit(response, ANSWER_BYTES_MAX) < 0) {
-                out = response_too_long(argosy__response__get_packed_size(response));
+                out = response_too_long(argosy__response__get_packed_size(response), t->made);
                 message_free(response);
                 response = out;
         }

@@ -113,7 +113,12 @@ int response_fit(Argosy__Response *r, size_t max) {
         return bytes > max ? -EMSGSIZE : 0;
 }
 
-Argosy__Response *response_too_long(size_t bytes) {
+Argosy__Response *response_too_long(size_t bytes, bool made) {
+        if (made)
+                return response_error(EMSGSIZE,
+                                      "the change was made, but for units that were refused; only its answer, "
+                                      "%zu bytes, is longer than %d MiB: look at the units themselves",
+                                      bytes, ANSWER_BYTES_MAX >> 20);
         return response_error(E2BIG, "the answer is longer than %d MiB (%zu bytes by now): ask about fewer",
                               ANSWER_BYTES_MAX >> 20, bytes);
 }

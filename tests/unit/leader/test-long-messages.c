@@ -17,6 +17,14 @@
 enum { FILE_BYTES = 200 * 1024, N_FILES = 20 }; // of one host: four pieces
 
 static Rig g;
+static size_t answer_max; // bytes of an answer that fits; 0: as many as the leader says
+
+int __real_response_fit(Argosy__Response *r, size_t max);
+int __wrap_response_fit(Argosy__Response *r, size_t max);
+
+int __wrap_response_fit(Argosy__Response *r, size_t max) {
+        return __real_response_fit(r, answer_max ?: max);
+}
 
 static int setup(void **state) {
         rig_start(&g, 2);
@@ -24,6 +32,7 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
+        answer_max = 0;
         rig_stop(&g);
         return 0;
 }
@@ -225,6 +234,32 @@ static void an_answer_that_no_queue_would_hold_ends_with_a_reason(void **state) 
         assert_int_equal(a->responses[9]->status, 0);
 }
 
+static const Argosy__Response *change(const char *name, const uint8_t id[16]) {
+        RigAnswer *a = rig_change_with(&g, START, name, SERVICE, false, id);
+
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->n, 1);
+        return a->responses[0];
+}
+
+// With E2BIG the client would ask for it once more, in parts.
+static void a_change_whose_answer_is_too_long_was_made_and_says_so(void **state) {
+        const uint8_t id[16] = {7};
+        const Argosy__Response *r;
+
+        answer_max = 1;
+        for (unsigned i = 0; i < 2; i++) { // asked again, since the answer was lost
+                r = change("web.service", id);
+                assert_int_equal(r->status, EMSGSIZE);
+                assert_non_null(strstr(r->message, "the change was made"));
+                assert_int_equal(rig_record(&g, "web.service")->start_rev, rig_record(&g, "web.service")->revision);
+        }
+        r = change("no name", NULL); // nothing was made
+        assert_int_equal(r->status, E2BIG);
+        assert_non_null(strstr(r->message, "ask about fewer"));
+}
+
 // Why each of a thousand nodes refuses each of ten thousand units is left out before anything else.
 static void a_long_answer_is_shortened_where_it_says_the_least(void **state) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
@@ -259,6 +294,7 @@ int main(void) {
                 RIG_TEST(a_host_that_cannot_be_told_everything_at_once_stays_and_says_why),
                 RIG_TEST(a_host_hears_the_number_of_a_manager_without_any_order),
                 RIG_TEST(an_answer_that_no_queue_would_hold_ends_with_a_reason),
+                RIG_TEST(a_change_whose_answer_is_too_long_was_made_and_says_so),
                 cmocka_unit_test(a_long_answer_is_shortened_where_it_says_the_least),
         };
 

@@ -453,6 +453,7 @@ void voters_step(Leader *l, Draft *b) {
         s = membership_plan(&v.view);
         if (s.action == MEMBERSHIP_NOTHING)
                 l->voters_notice[0] = '\0';
+        view_set_live(l, &v, leader_now(l), true);
         if (s.action == MEMBERSHIP_NOTHING || !may_take(l, &v, &s))
                 return;
         if (b && is_for_the_batch(s.action))

@@ -207,7 +207,7 @@ static void stats(StoreStats *ret, void *userdata) {
         for (size_t i = 0; i < g->n_members; i++) {
                 StoreMember *m = &ret->members[i];
 
-                m->answers = rig_votes(g, m->raft_id);
+                m->answers = rig_votes(g, m->raft_id) && m->raft_id != g->members_silent;
                 m->caught_up = m->answers && !g->lags;
                 m->silent_ms = m->answers ? 0 : UINT64_MAX;
         }

@@ -128,6 +128,16 @@ static bool leaves(const MembershipHost *h) {
         return h->voter && h->no_promote;
 }
 
+// The higher, the less the voter is missed. Whether its log answers weighs more than whether its session lives: a
+// majority is one of logs.
+static int worth_little(const MembershipView *v, const MembershipHost *h) {
+        const MembershipMember *m = find_member(v, h->raft_id);
+
+        if (h->host == v->self)
+                return 0;
+        return 1 + !h->here + 2 * !(m && m->live);
+}
+
 // One voter less: those who are to go first, then those beyond the goal; the dead before the living, the
 // leader last.
 static bool plan_demotion(const MembershipView *v, MembershipStep *ret) {
@@ -141,7 +151,7 @@ static bool plan_demotion(const MembershipView *v, MembershipStep *ret) {
                 if (!(leaves(h) && have > 0) &&
                     !(surplus && stays_voter(h) && h->host != v->self && !count(v, leaves)))
                         continue;
-                if (!best || best->host == v->self || (best->here && !h->here && h->host != v->self))
+                if (!best || worth_little(v, h) > worth_little(v, best))
                         best = h;
         }
         if (!best)

@@ -5,7 +5,7 @@
 
 // Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
 // '*' = the leader,
-// '-' = not here and silent, '!' = is to be no voter, '~' = cannot read the log. Numbers follow the letters: a = 1.
+// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read the log. Numbers follow the letters: a = 1.
 typedef struct Scene {
         MembershipHost hosts[16];
         MembershipMember members[16];
@@ -28,7 +28,9 @@ static Scene *scene(const char *text) {
                         h->running_id = 0;
                         if (h->voter)
                                 s.members[s.view.n_members - 1].live = false;
-                } else if (*p == '!')
+                } else if (*p == '?')
+                        s.members[s.view.n_members - 1].live = false;
+                else if (*p == '!')
                         h->no_promote = true;
                 else if (*p == '~')
                         h->too_old = true;
@@ -109,6 +111,27 @@ static void a_cluster_may_want_only_one_voter(void **state) {
         s = scene("A* B C");
         s->view.wanted = 1;
         assert_step(&s->view, MEMBERSHIP_DEMOTE, 2);
+}
+
+// A majority is one of logs, so it is their answers that count.
+static void of_several_the_one_that_is_missed_least_is_demoted(void **state) {
+        static const struct {
+                const char *text;
+                uint32_t host;
+        } cases[] = {
+                {"A* B C-", 3}, {"A* B C?", 3}, {"A* B? C-", 3}, {"A* B- C?", 2}, {"A* B! C?!", 3}, {"A- B! C* D? E", 2},
+        };
+        Scene *s;
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                s = scene(cases[i].text);
+                s->view.wanted = 1;
+                assert_step(&s->view, MEMBERSHIP_DEMOTE, cases[i].host);
+        }
+        s = scene("A* B C?");
+        s->hosts[1].here = false; // it answers, and only its session is down
+        s->view.wanted = 1;
+        assert_step(&s->view, MEMBERSHIP_DEMOTE, 3);
 }
 
 static void five_voters_are_made_of_five_hosts_only(void **state) {
@@ -474,6 +497,7 @@ int main(void) {
                 cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
                 cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),
                 cmocka_unit_test(a_cluster_may_want_only_one_voter),
+                cmocka_unit_test(of_several_the_one_that_is_missed_least_is_demoted),
                 cmocka_unit_test(five_voters_are_made_of_five_hosts_only),
                 cmocka_unit_test(a_promotion_goes_through_its_steps),
                 cmocka_unit_test(a_promotion_that_its_host_does_not_survive_is_taken_back),

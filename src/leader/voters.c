@@ -278,9 +278,11 @@ static void on_member_done(int error, void *userdata) {
         Leader *l = userdata;
 
         l->voters_busy = false;
-        if (error == 0)
+        if (error == 0) {
                 l->voters_error = 0;
         if (error < 0) {
+                l->features_due = true; // the one that is gone may have been a host that no record names
+        }
                 complain(l, error);
                 l->voters_pause_us = leader_now(l) + VOTERS_RETRY_US;
         }

@@ -131,6 +131,7 @@ struct Host {
         uint64_t lost_us; // when it was lost, by our clock
         bool braked;      // it is one of those for which the brake is on
         bool wish_due;    // to be put into the next batch
+        char *name_later; // its Address=, a name, which the log cannot say yet; NULL: nothing
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host
         bool nodes_due;   // to be told the numbers of its nodes
@@ -437,6 +438,7 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
 void session_on_link_lost(Leader *l, Host *h);
 void sessions_on_time(Leader *l, uint64_t now_us);
 void sessions_count_unheard(Leader *l);
+void sessions_on_level(Leader *l); // the log's feature level may have risen
 void sessions_start_barrier(Leader *l);
 void host_lose(Leader *l, Host *h);
 // It said of itself what is not taken; its row says so until it says something else.

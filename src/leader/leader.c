@@ -469,6 +469,7 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->features_due = true;
                 registry_sync_hosts(l);
                 sessions_count_unheard(l);
+                sessions_on_level(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
         if (l->leading && placer_on_roles(l) == -ENOMEM)

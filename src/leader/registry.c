@@ -40,6 +40,7 @@ static void host_free(Host *h) {
                 message_free(h->wish);
         lease_forget(&h->lease);
         list_unlink(&h->tombstones_due);
+        free(h->name_later);
         free(h->version);
         free(h->complaint);
         free(h);
@@ -587,6 +588,8 @@ void registry_clear(Leader *l) {
                 if (h->wish)
                         message_free(h->wish);
                 h->wish = NULL;
+                free(h->name_later);
+                h->name_later = NULL;
                 host_drop_if_unused(l, h);
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "feature-level.h"
+#include "host-address.h"
 #include "host-record.h"
 #include "leader-private.h"
 #include "log.h"
@@ -301,6 +302,39 @@ static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord 
 }
 
 // The host may say something about itself that the log does not know yet.
+static void note_name_for_later(Leader *l, Host *h, const char *name) {
+        free(h->name_later);
+        h->name_later = NULL;
+        if (!names_are_understood(l) && host_address_kind(name) == HOST_ADDRESS_NAME)
+                h->name_later = strdup(name); // without memory for it the next Attach tells it again
+}
+
+static void wish_name(Leader *l, Host *h) {
+        const Argosy__HostRecord *now = cluster_state_find_host(l->state, h->number);
+        Argosy__HostRecord *wish = now ? message_copy(h->wish ? h->wish : now) : NULL;
+
+        if (!wish)
+                return;
+        if (field_set(&wish->address_name, h->name_later) < 0) {
+                message_free(wish);
+                return;
+        }
+        if (h->wish)
+                message_free(h->wish);
+        h->wish = wish;
+        h->wish_due = true;
+        free(h->name_later);
+        h->name_later = NULL;
+}
+
+void sessions_on_level(Leader *l) {
+        if (!names_are_understood(l))
+                return;
+        map_foreach (slot, &l->hosts)
+                if (((Host *) slot->value)->name_later)
+                        wish_name(l, slot->value);
+}
+
 static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
         Argosy__HostRecord *wish = message_copy(r);

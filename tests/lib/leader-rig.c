@@ -670,6 +670,7 @@ static void attach(RigHost *h) {
         m.seq = ++h->seq;
         m.name = record->name;
         m.address = record->address;
+        m.address_name = (char *) (h->address_name ?: "");
         m.port = record->port;
         m.labels = h->labels ? &h->labels : record->own_labels;
         m.n_labels = h->labels ? 1 : record->n_own_labels;

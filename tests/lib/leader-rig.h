@@ -42,6 +42,7 @@ typedef struct RigHost {
         Argosy__Label label, *labels; // its own; NULL: as its record has them
         Argosy__Label **many_labels;  // instead; the test's
         size_t n_many_labels;
+        const char *address_name; // Address=, if that is a name; NULL: none
         bool attached;                // sent Attach in this session
         bool welcomed;
         bool lazy;             // obeys, but reports nothing until told to (rig_host_report)

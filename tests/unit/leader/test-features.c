@@ -119,6 +119,31 @@ static void a_host_that_was_demoted_holds_nothing(void **state) {
         expect(FEATURE_NEWEST, "");
 }
 
+static const char *name_of_2(void) {
+        return cluster_state_find_host(g.state, 2)->address_name;
+}
+
+static void a_name_told_too_early_is_in_the_log_as_soon_as_it_may_be(void **state) {
+        rig_host(&g, 2)->address_name = "n2.example.org";
+        install(2, FEATURE_NEWEST);
+        install(3, FEATURE_NEWEST);
+        assert_string_equal(name_of_2(), "");
+        install(4, FEATURE_NEWEST);
+        assert_string_equal(name_of_2(), "n2.example.org");
+        rig_host(&g, 2)->address_name = NULL; // it has an address again
+        install(2, FEATURE_NEWEST);
+        assert_string_equal(name_of_2(), "");
+}
+
+static void a_name_taken_back_before_it_could_be_told_is_not_told(void **state) {
+        rig_host(&g, 2)->address_name = "n2.example.org";
+        install(2, FEATURE_NEWEST);
+        rig_host(&g, 2)->address_name = NULL;
+        for (uint32_t host = 2; host <= 4; host++)
+                install(host, FEATURE_NEWEST);
+        assert_string_equal(name_of_2(), "");
+}
+
 static void a_new_leader_goes_on(void **state) {
         install(2, FEATURE_NEWEST);
         install(3, FEATURE_NEWEST);
@@ -152,7 +177,10 @@ int main(void) {
                 TEST(the_level_rises_with_the_last_host),
                 TEST(going_back_works_until_it_has_risen),
                 TEST(a_host_that_is_off_holds_it_until_it_is_removed),
+                TEST(a_member_that_no_record_names_holds_it_until_it_is_dropped),
                 TEST(a_host_that_was_demoted_holds_nothing),
+                TEST(a_name_told_too_early_is_in_the_log_as_soon_as_it_may_be),
+                TEST(a_name_taken_back_before_it_could_be_told_is_not_told),
                 TEST(a_new_leader_goes_on),
                 cmocka_unit_test_setup_teardown(a_host_with_an_older_build_becomes_no_voter, setup_newest,
                                                 teardown),
@@ -160,4 +188,3 @@ int main(void) {
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
-                TEST(a_member_that_no_record_names_holds_it_until_it_is_dropped),

@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lib import SLEEPER, SOURCE, Cluster, main
+from lib import SLEEPER, SOURCE, Cluster, eventually, main
+
+PIN = "argosy-pin@job.service.target"
 
 
 def built_package():
@@ -72,6 +74,9 @@ def removed_units_run_on_and_are_ours_again(c, n1):
     c.start("gone.service", SLEEPER)
     c.ctl("start tick.timer")
     c.ctl("destroy gone")
+    c.submit("job.service", "[Service]\nType=oneshot\nExecStart=/bin/sleep infinity\n")
+    c.ctl("start --no-block job")
+    eventually(lambda: n1.run(f"systemctl is-active '{PIN}'"), what="it is pinned")
     n1.write("/run/systemd/system/foreign@.service", SLEEPER)
     n1.run("systemctl start foreign@1")
     kept = ["web", "worker@1", "worker@2", "foreign@1"]
@@ -89,7 +94,9 @@ def removed_units_run_on_and_are_ours_again(c, n1):
 
 def purged_units_are_gone(c, n1):
     """Argosy's programs are not there any more."""
+    assert n1.run(f"systemctl is-active '{PIN}'") == "active\n"
     n1.run("dpkg --purge argosy")
+    assert n1.run("systemctl list-units --all --no-legend --plain 'argosy-*' 'job*'") == ""
     left = n1.run("systemctl list-units --no-legend --plain 'web*' 'worker@*' 'tick*' 'other@*' 'foreign@*'").splitlines()
     assert [line.split()[0] for line in left] == ["foreign@1.service"], left
     files = n1.run("find /run/systemd/system -mindepth 1 -path '*foreign*' -o -mindepth 1 -print").split()

@@ -3,7 +3,9 @@
 
 // Small helpers on strings.
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "macro.h"
 
@@ -12,6 +14,14 @@ char *str_printf(const char *format, ...) _printf_(1, 2);
 bool str_has_prefix(const char *s, const char *prefix);
 // Copies into a buffer of `size` bytes; false (and an empty string) if it does not fit.
 bool str_copy(char *ret, size_t size, const char *s);
+// How many of the `len` bytes at `s` are kept of at most `max`: a character of UTF-8 is kept whole or not at all.
+size_t str_cut_bytes(const char *s, size_t len, size_t max);
+size_t str_cut(const char *s, size_t max);
+// A copy of as much. NULL: out of memory.
+char *str_dup_cut(const char *s, size_t max);
+// As snprintf() for text of others: what is too long for the buffer ends with a whole character. Returns its length.
+size_t str_fit(char *ret, size_t size, const char *format, ...) _printf_(3, 4);
+size_t str_vfit(char *ret, size_t size, const char *format, va_list ap) _printf_(3, 0);
 bool str_has_suffix(const char *s, const char *suffix);
 
 // `ret` has room for 2 * len + 1.

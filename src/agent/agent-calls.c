@@ -18,6 +18,7 @@
 #include "flow-window.h"
 #include "journal.h"
 #include "manager-name.h"
+#include "str.h"
 #include "unit-state.h"
 
 enum {
@@ -159,7 +160,7 @@ static void call_end(Call *c, int error, const char *message) {
         void *userdata = c->userdata;
         char text[AGENT_ERROR_MAX];
 
-        snprintf(text, sizeof(text), "%s", message ?: error < 0 ? strerror(-error) : "");
+        str_fit(text, sizeof(text), "%s", message ?: error < 0 ? strerror(-error) : "");
         response.final = true;
         response.status = -error;
         response.message = text;

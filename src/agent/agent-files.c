@@ -16,6 +16,7 @@
 #include "agent-private.h"
 #include "clock.h"
 #include "log.h"
+#include "str.h"
 #include "unit-name.h"
 
 typedef struct FileItem {
@@ -186,8 +187,8 @@ static void on_removed(AgentUnit *u) {
 static void on_foreign(AgentUnit *u, const FileItem *it) {
         char text[AGENT_ERROR_MAX];
 
-        snprintf(text, sizeof(text), "the name belongs to somebody else on this node: %s",
-                 it->foreign ?: "a file that is not argosy's");
+        str_fit(text, sizeof(text), "the name belongs to somebody else on this node: %s",
+                it->foreign ?: "a file that is not argosy's");
         if (it->is_new && !u->held.pending) {
                 (void) ledger_forget(u->node->ledger, u->name);
                 agent_unit_drop_held(u);
@@ -218,8 +219,8 @@ static void on_item(AgentNode *node, FileItem *it) {
         if (it->foreign || it->error == -EEXIST) {
                 on_foreign(u, it);
         } else if (it->error < 0) {
-                snprintf(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
-                         strerror(-it->error));
+                str_fit(text, sizeof(text), "cannot %s in %s: %s", what_failed(it->job), node->dir_path,
+                        strerror(-it->error));
                 agent_step_done(u, text);
         } else if (it->job == AGENT_FILE_REMOVE) {
                 on_removed(u);

@@ -25,6 +25,7 @@
 #include "fileio.h"
 #include "log.h"
 #include "manager-name.h"
+#include "str.h"
 
 enum {
         MACHINE_FILE_MAX = 16 * 1024, // bytes of systemd-machined's record
@@ -324,7 +325,7 @@ void agent_reach_synced(AgentNode *node) {
 void agent_reach_lost(AgentNode *node, const char *why) {
         char text[AGENT_ERROR_MAX];
 
-        snprintf(text, sizeof(text), "the connection to its systemd is lost: %s", why);
+        str_fit(text, sizeof(text), "the connection to its systemd is lost: %s", why);
         agent_node_set_reason(node, text);
 }
 

@@ -13,6 +13,7 @@
 #include "agent-private.h"
 #include "clock.h"
 #include "log.h"
+#include "str.h"
 
 AgentStepCall *agent_step_call_new(const AgentUnit *u) {
         AgentStepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
@@ -460,7 +461,7 @@ static void fail_all(AgentNode *node, int error) {
                 char text[AGENT_ERROR_MAX];
 
                 list_unlink(&work->call);
-                snprintf(text, sizeof(text), "cannot write the ledger: %s", strerror(-error));
+                str_fit(text, sizeof(text), "cannot write the ledger: %s", strerror(-error));
                 if (work->busy == PLAN_START || work->busy == PLAN_RESTART)
                         u->unwatched = false; // pending, and certainly not started
                 agent_step_done(u, text);

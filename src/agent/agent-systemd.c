@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "fileio.h"
 #include "log.h"
+#include "str.h"
 #include "unit-state.h"
 
 // NULL if the step was overtaken or the unit is gone.
@@ -82,11 +83,11 @@ static void describe_job(const AgentUnit *u, const char *what, SystemdJobResult 
         const UnitRuntime *rt = agent_unit_runtime(u);
 
         if (error && *error)
-                snprintf(ret, AGENT_ERROR_MAX, "%s %s: %s", what, job_result_text(result), error);
+                str_fit(ret, AGENT_ERROR_MAX, "%s %s: %s", what, job_result_text(result), error);
         else if (result == SYSTEMD_JOB_FAILED && rt && *rt->result && !streq(rt->result, "success"))
-                snprintf(ret, AGENT_ERROR_MAX, "%s failed (%s)", what, rt->result);
+                str_fit(ret, AGENT_ERROR_MAX, "%s failed (%s)", what, rt->result);
         else
-                snprintf(ret, AGENT_ERROR_MAX, "%s %s", what, job_result_text(result));
+                str_fit(ret, AGENT_ERROR_MAX, "%s %s", what, job_result_text(result));
 }
 
 // ---- does it run what we wrote?
@@ -265,7 +266,7 @@ static void on_reloaded(int error, void *userdata) {
         if (!u)
                 return;
         if (error < 0) {
-                snprintf(text, sizeof(text), "daemon-reload failed: %s", strerror(-error));
+                str_fit(text, sizeof(text), "daemon-reload failed: %s", strerror(-error));
                 agent_step_done(u, text);
                 return;
         }
@@ -310,8 +311,8 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
         if (!u || agent_unit_doing(u)->busy != PLAN_LOAD)
                 return;
         if (load == ARGOSY__LOAD_STATE__LOAD_UNKNOWN) {
-                snprintf(text, sizeof(text), "systemd did not load it: %s",
-                         error && *error ? error : "no answer");
+                str_fit(text, sizeof(text), "systemd did not load it: %s",
+                        error && *error ? error : "no answer");
                 agent_step_done(u, text);
                 return;
         }
@@ -323,8 +324,8 @@ void agent_on_loaded(const char *name, Argosy__LoadState load, const char *error
                 agent_step_done(u, NULL);
                 return;
         }
-        snprintf(text, sizeof(text), "systemd cannot use it (%s)%s%s", load_state_to_string(load),
-                 error && *error ? ": " : "", error ?: "");
+        str_fit(text, sizeof(text), "systemd cannot use it (%s)%s%s", load_state_to_string(load),
+                error && *error ? ": " : "", error ?: "");
         step_given_up(u, text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "agent-private.h"
 #include "clock.h"
+#include "str.h"
 #include "unit-file.h"
 
 // ---- specs
@@ -167,7 +168,7 @@ void agent_unit_set_error(AgentUnit *u, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(text, sizeof(text), format, ap);
+        str_vfit(text, sizeof(text), format, ap);
         va_end(ap);
         if (!w || (w->error && streq(w->error, text)))
                 return;

@@ -63,7 +63,7 @@ int journal_format(uint64_t at_us, const char *host, const char *ident, const ch
         }
         while (len > 0 && text[len - 1] == '\n')
                 len--;
-        len = MIN_OF(len, (size_t) JOURNAL_LINE_MAX);
+        len = str_cut_bytes(text, len, JOURNAL_LINE_MAX);
         do {
                 const char *end = memchr(text, '\n', len);
                 int part = (int) (end ? (size_t) (end - text) : len);
@@ -83,7 +83,7 @@ int journal_format(uint64_t at_us, const char *host, const char *ident, const ch
         return n;
 }
 
-// A field's value as a string (cut at 256 bytes), or the default.
+// A field's value as a string (cut after 255 bytes), or the default.
 static void field(sd_journal *j, const char *name, const char *otherwise, char ret[static 256]) {
         const void *data;
         size_t len, skip = strlen(name) + 1;
@@ -92,7 +92,7 @@ static void field(sd_journal *j, const char *name, const char *otherwise, char r
                 snprintf(ret, 256, "%s", otherwise);
                 return;
         }
-        len = MIN_OF(len - skip, (size_t) 255);
+        len = str_cut_bytes((const char *) data + skip, len - skip, 255);
         memcpy(ret, (const char *) data + skip, len);
         ret[len] = 0;
 }

@@ -19,6 +19,7 @@
 #include "list.h"
 #include "local-api.h"
 #include "log.h"
+#include "str.h"
 #include "stream.h"
 
 typedef struct Client {
@@ -105,7 +106,7 @@ void api_call_fail(ApiCall *call, int status, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(message, sizeof(message), format, ap);
+        str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
         response.final = true;
         response.status = status;

@@ -15,6 +15,7 @@
 #include <systemd/sd-journal.h>
 
 #include "log.h"
+#include "str.h"
 
 enum { MESSAGE_MAX = 2048 }; // bytes; longer messages are cut
 
@@ -78,7 +79,7 @@ void log_write(int level, const char *file, int line, const char *field, const c
         if (level > max_level)
                 return;
         va_start(ap, format);
-        vsnprintf(message, sizeof(message), format, ap);
+        str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
         if (level <= LOG_ERR && !field && stderr_is_journal())
                 fprintf(stderr, "<%i>%s\n", level, message);

@@ -5,6 +5,13 @@
 #include "clock.h"
 #include "str.h"
 
+enum { UTF8_MAX = 4 }; // bytes of a character
+
+// By its first byte.
+static size_t utf8_length(unsigned char first) {
+        return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+}
+
 char *str_printf(const char *format, ...) {
         va_list ap;
         char *s;
@@ -29,6 +36,55 @@ bool str_copy(char *ret, size_t size, const char *s) {
         }
         memcpy(ret, s, len + 1);
         return true;
+}
+
+static bool is_inside_character(char c) {
+        return ((unsigned char) c & 0xc0) == 0x80;
+}
+
+size_t str_cut_bytes(const char *s, size_t len, size_t max) {
+        size_t n = max;
+
+        if (len <= max)
+                return len;
+        while (n > 0 && max - n < UTF8_MAX - 1 && is_inside_character(s[n]))
+                n--;
+        return is_inside_character(s[n]) ? max : n; // no UTF-8 at all
+}
+
+size_t str_cut(const char *s, size_t max) {
+        return str_cut_bytes(s, strnlen(s, max + 1), max);
+}
+
+char *str_dup_cut(const char *s, size_t max) {
+        return strndup(s, str_cut(s, max));
+}
+
+size_t str_vfit(char *ret, size_t size, const char *format, va_list ap) {
+        int r = vsnprintf(ret, size, format, ap);
+        size_t len = size - 1, last = len;
+
+        if (r < 0 || size == 0)
+                return 0;
+        if ((size_t) r < size)
+                return (size_t) r;
+        // What follows is not known any more: the last character that begins must have come to its end.
+        while (last > 0 && len - last < UTF8_MAX - 1 && is_inside_character(ret[last - 1]))
+                last--;
+        if (last > 0 && len - (last - 1) < utf8_length((unsigned char) ret[last - 1]))
+                len = last - 1;
+        ret[len] = 0;
+        return len;
+}
+
+size_t str_fit(char *ret, size_t size, const char *format, ...) {
+        va_list ap;
+        size_t len;
+
+        va_start(ap, format);
+        len = str_vfit(ret, size, format, ap);
+        va_end(ap);
+        return len;
 }
 
 bool str_has_suffix(const char *s, const char *suffix) {

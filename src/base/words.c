@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "str.h"
 #include "words.h"
 
 static const char other[] = "(other)";
@@ -10,7 +11,7 @@ const char *words_get(Words *w, const char *text) {
         char fitted[WORDS_SIZE];
         char *word;
 
-        snprintf(fitted, sizeof(fitted), "%s", text);
+        str_fit(fitted, sizeof(fitted), "%s", text);
         word = map_find_str(&w->words, fitted);
         if (word)
                 return word;

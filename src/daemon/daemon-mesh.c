@@ -105,7 +105,7 @@ const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
         const Argosy__HostRecord *h = d->state ? cluster_state_find_host(d->state, host) : NULL;
 
         if (h)
-                (void) snprintf(buf, size, "%s", h->name);
+                str_fit(buf, size, "%s", h->name);
         else
                 (void) snprintf(buf, size, "host %u", host);
         return buf;

@@ -74,7 +74,7 @@ static void fail(Join *j, int status, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(message, sizeof(message), format, ap);
+        str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
         log_warning("Not joined: %s", message);
         answer(j, status, message);

@@ -34,7 +34,7 @@ static void say(Done done, void *userdata, int error, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(text, sizeof(text), format, ap);
+        str_vfit(text, sizeof(text), format, ap);
         va_end(ap);
         response.final = true;
         response.status = -error;

@@ -27,6 +27,7 @@
 #include "message.h"
 #include "peers.h"
 #include "router.h"
+#include "str.h"
 
 typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
 
@@ -122,7 +123,7 @@ static void route_fail(Route *route, int status, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(message, sizeof(message), format, ap);
+        str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
         response.final = true;
         response.status = status;

@@ -591,7 +591,7 @@ static void cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
                         c.content = (ProtobufCBinaryData){.data = e->spec->content, .len = e->spec->len};
                 else {
                         out.status = ENOENT;
-                        snprintf(message, sizeof(message), "%s: no such unit", m->names[i]);
+                        str_fit(message, sizeof(message), "%s: no such unit", m->names[i]);
                         out.message = message;
                 }
                 respond(&out, userdata);

@@ -13,6 +13,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "response.h"
+#include "str.h"
 #include "unit-state.h"
 
 enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most
@@ -139,7 +140,7 @@ static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size)
 
         if (!u->group || !rollout_phrase(l, u->group->name, phrase, sizeof(phrase)))
                 return false;
-        snprintf(ret, size, "%s: %s", u->group->name, phrase);
+        str_fit(ret, size, "%s: %s", u->group->name, phrase);
         return true;
 }
 

@@ -33,7 +33,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
                 .refusals = place.refusals,
                 .n_refusals = place.n_refusals,
         };
-        snprintf(ret->why, sizeof ret->why, "%s", place.why);
+        str_fit(ret->why, sizeof ret->why, "%s", place.why);
         return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "message.h"
 #include "response.h"
+#include "str.h"
 
 uint64_t leader_now(const Leader *l) {
         return l->config.now_us ? l->config.now_us(l->userdata) : clock_boot_us();
@@ -361,7 +362,7 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
         if (!h)
                 return;
         if (hello) {
-                char *version = strndup(hello->version, WORD_MAX);
+                char *version = str_dup_cut(hello->version, WORD_MAX);
 
                 free(h->version);
                 h->version = version;
@@ -468,8 +469,8 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 l->hosts_revision = hosts;
                 l->features_due = true;
                 registry_sync_hosts(l);
-                sessions_count_unheard(l);
                 sessions_on_level(l);
+                sessions_count_unheard(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
         if (l->leading && placer_on_roles(l) == -ENOMEM)

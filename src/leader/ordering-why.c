@@ -48,11 +48,11 @@ static void describe(const Telling *t, const char *begin, const char *name, Stan
         const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
 
         if (standing == STANDING_DOWN && s && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                snprintf(t->ret, t->size, "%s %s on %s, which failed (%s)", begin, name, u->node->name,
-                         result ?: "systemd does not say why");
+                str_fit(t->ret, t->size, "%s %s on %s, which failed (%s)", begin, name, u->node->name,
+                        result ?: "systemd does not say why");
         else
-                snprintf(t->ret, t->size, "%s %s%s%s, %s", begin, name, u && u->node ? " on " : "",
-                         u && u->node ? u->node->name : "", phrase(u, standing));
+                str_fit(t->ret, t->size, "%s %s%s%s, %s", begin, name, u && u->node ? " on " : "",
+                        u && u->node ? u->node->name : "", phrase(u, standing));
 }
 
 static bool tell_start(const DependencyPeer *peer, void *userdata) {
@@ -81,7 +81,7 @@ static bool tell_stop(const DependencyPeer *peer, void *userdata) {
 
         if (!ordering_ends_first(peer, t->leader))
                 return false;
-        snprintf(t->ret, t->size, "its stop waits for the stop of %s", peer->name);
+        str_fit(t->ret, t->size, "its stop waits for the stop of %s", peer->name);
         return true;
 }
 

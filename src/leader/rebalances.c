@@ -220,8 +220,8 @@ static const char *node_name(const Leader *l, uint32_t node) {
 static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
         if (*o->failure)
                 return;
-        snprintf(o->failure, sizeof o->failure, "%s failed on %s, where it was moved: %s", m->unit,
-                 node_name(l, m->to), failure);
+        str_fit(o->failure, sizeof o->failure, "%s failed on %s, where it was moved: %s", m->unit,
+                node_name(l, m->to), failure);
         log_unit(LOG_WARNING, m->unit, "Rebalancing stops: %s.", o->failure);
         free(m->error);
         m->error = strdup(failure); // only for the eye

@@ -234,7 +234,7 @@ void host_forget_exclusions(Leader *l, const Host *h) {
 }
 
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
-        size_t len = strnlen(reason, REASON_MAX);
+        size_t len = str_cut(reason, REASON_MAX);
         Exclusion *e = malloc(sizeof(*e) + len + 1);
 
         if (!e)
@@ -382,7 +382,7 @@ static int keep_text(char **field, const char *text, size_t max) {
         char *copy = NULL;
 
         if (*text) {
-                copy = strndup(text, max);
+                copy = str_dup_cut(text, max);
                 if (!copy)
                         return -ENOMEM;
         }
@@ -489,9 +489,9 @@ LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const 
         if (!admits || (!refusal && !(other = who_has_the_node(l, u, n))))
                 return LEFT_OUT_NOT;
         if (refusal)
-                snprintf(ret_why, size, "%s", refusal);
+                str_fit(ret_why, size, "%s", refusal);
         else
-                snprintf(ret_why, size, "it gives way to %s, with which it conflicts", other);
+                str_fit(ret_why, size, "it gives way to %s, with which it conflicts", other);
         return refusal ? LEFT_OUT_REFUSED : LEFT_OUT_GAVE_WAY;
 }
 

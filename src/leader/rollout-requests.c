@@ -21,7 +21,7 @@ static int refuse(Ticket *t, int status, const char *format, ...) {
         va_list args;
 
         va_start(args, format);
-        vsnprintf(why, sizeof(why), format, args);
+        str_vfit(why, sizeof(why), format, args);
         va_end(args);
         ticket_settle(t, response_error(status, "%s", why));
         return 0;
@@ -317,20 +317,19 @@ const char *rollout_word(const Leader *l, const char *name) {
 bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, name);
         const Rollout *o = rollout_find(l, name);
-        int n;
+        size_t n;
 
         if (!rollout_is_under_way(r))
                 return false;
-        n = snprintf(ret, size, "it %s, %zu of %zu are left",
-                     rollout_is_returning(r) ? "goes back to the content of before"
-                     : rollout_is_update(r)  ? "is being updated"
-                                             : "is being restarted",
-                     o ? o->left : 0, o ? o->n_items : 0);
-        if (o && n > 0 && (size_t) n < size && o->n_down >= o->max)
-                n += snprintf(ret + n, size - (size_t) n, "; %zu down or new, and %zu may be", o->n_down,
-                              o->max);
-        if (rollout_is_returning(r) && n > 0 && (size_t) n < size)
-                snprintf(ret + n, size - (size_t) n, " (%s)", r->reason);
+        n = str_fit(ret, size, "it %s, %zu of %zu are left",
+                    rollout_is_returning(r) ? "goes back to the content of before"
+                    : rollout_is_update(r)  ? "is being updated"
+                                            : "is being restarted",
+                    o ? o->left : 0, o ? o->n_items : 0);
+        if (o && o->n_down >= o->max)
+                n += str_fit(ret + n, size - n, "; %zu down or new, and %zu may be", o->n_down, o->max);
+        if (rollout_is_returning(r))
+                str_fit(ret + n, size - n, " (%s)", r->reason);
         return true;
 }
 

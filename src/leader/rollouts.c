@@ -16,6 +16,7 @@
 
 #include "log.h"
 #include "rollout-private.h"
+#include "str.h"
 #include "unit-name.h"
 
 enum {
@@ -326,7 +327,7 @@ static int fail(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const View 
                 const char *why) {
         char reason[ROLLOUT_REASON_SIZE];
 
-        snprintf(reason, sizeof(reason), "%s on %s: %s", v->units[i]->name, node_name(l, v, i), why);
+        str_fit(reason, sizeof(reason), "%s on %s: %s", v->units[i]->name, node_name(l, v, i), why);
         log_unit(LOG_WARNING, r->name, "%s: its %s %s: %s.", r->name,
                  rollout_is_update(r) ? "update" : "restart", has_way_back(r) ? "goes back" : "stops",
                  reason);

@@ -22,6 +22,7 @@
 #include "manager-name.h"
 #include "message.h"
 #include "response.h"
+#include "str.h"
 #include "unit-name.h"
 
 const char *host_name(const Leader *l, const Host *h) {
@@ -301,7 +302,6 @@ static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord 
         return memcmp(x.data, y.data, n) == 0;
 }
 
-// The host may say something about itself that the log does not know yet.
 static void note_name_for_later(Leader *l, Host *h, const char *name) {
         free(h->name_later);
         h->name_later = NULL;
@@ -335,6 +335,7 @@ void sessions_on_level(Leader *l) {
                         wish_name(l, slot->value);
 }
 
+// The host may say something about itself that the log does not know yet.
 static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
         Argosy__HostRecord *wish = message_copy(r);
@@ -350,6 +351,7 @@ static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
                 message_free(wish);
                 return;
         }
+        note_name_for_later(l, h, a->address_name);
         if (fill_wish(l, wish, a) < 0 || records_equal(wish, r)) {
                 message_free(wish);
                 return;
@@ -386,7 +388,7 @@ static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
         s->outcome->node = s->node->number;
         s->outcome->start_rev = o->start_rev;
         s->outcome->at_us = o->at_us;
-        (void) field_printf(&s->outcome->result, "%.*s", WORD_MAX, o->result);
+        (void) field_printf(&s->outcome->result, "%.*s", (int) str_cut(o->result, WORD_MAX), o->result);
         if (!list_is_linked(&s->outcome_due))
                 list_append(&l->outcomes, &s->outcome_due);
 }
@@ -438,12 +440,12 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
 // nowhere else, and may run again as soon as the manager does.
 static void note_reason(Leader *l, Node *n, const char *reason) {
         const char *now = n->reason ?: "";
-        size_t len = strnlen(reason, REASON_MAX); // what would be kept
+        size_t len = str_cut(reason, REASON_MAX); // what would be kept
 
         if (strlen(now) == len && memcmp(now, reason, len) == 0)
                 return;
         free(n->reason);
-        n->reason = *reason ? strndup(reason, REASON_MAX) : NULL;
+        n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
         l->retry_homeless = l->waits_all = true;
         list_foreach (i, &n->placed) // what a dark node does is unknown
                 group_look(l, CONTAINER_OF(i, Unit, placed));
@@ -472,7 +474,7 @@ void host_complain(Leader *l, Host *h, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(why, sizeof(why), format, ap);
+        str_vfit(why, sizeof(why), format, ap);
         va_end(ap);
         if (h->complaint && streq(h->complaint, why))
                 return;

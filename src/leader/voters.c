@@ -11,6 +11,7 @@
 #include "log.h"
 #include "membership.h"
 #include "response.h"
+#include "str.h"
 
 enum {
         VOTERS_RETRY_US = 1000000,    // after a step that failed, or is not safe
@@ -31,7 +32,7 @@ static const char *name_of(const Leader *l, uint32_t host) {
 }
 
 static void say(Leader *l, const char *what, uint32_t host) {
-        snprintf(l->voters_notice, sizeof(l->voters_notice), what, name_of(l, host));
+        str_fit(l->voters_notice, sizeof(l->voters_notice), what, name_of(l, host));
 }
 
 // ------------------------------------------------------------------------------------------------ the view
@@ -117,7 +118,7 @@ static void view_set_live(const Leader *l, View *v, uint64_t since_us, bool hope
 static void add_name(char *text, size_t size, const char *name, size_t i, size_t n) {
         size_t len = strlen(text);
 
-        snprintf(text + len, size - len, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", name);
+        str_fit(text + len, size - len, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", name);
 }
 
 // The voters that do not answer.
@@ -152,12 +153,12 @@ static void say_way_out(const Leader *l, const View *v, const MembershipVerdict 
                 dead &= !answers(v, verdict->first[i]);
         }
         if (verdict->n_first)
-                snprintf(ret, size, "first %s %s, which %s not %s", verb, names,
-                         verdict->n_first == 1 ? "does" : "do", dead ? "answer" : "keep up");
+                str_fit(ret, size, "first %s %s, which %s not %s", verb, names,
+                        verdict->n_first == 1 ? "does" : "do", dead ? "answer" : "keep up");
         else {
                 name_silent(l, v, names, sizeof(names));
-                snprintf(ret, size, "wait until %s answer%s", *names ? names : "the others",
-                         strchr(names, ' ') || !*names ? "" : "s");
+                str_fit(ret, size, "wait until %s answer%s", *names ? names : "the others",
+                        strchr(names, ' ') || !*names ? "" : "s");
         }
 }
 
@@ -205,9 +206,9 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
         int r = judge(l, (Wish){.host = host}, since_us, verb, way_out, sizeof(way_out));
 
         if (r == VOTERS_UNSAFE)
-                snprintf(ret_why, size,
-                         "without %s no majority of the voters would answer: %s; nothing was changed",
-                         name_of(l, host), way_out);
+                str_fit(ret_why, size,
+                        "without %s no majority of the voters would answer: %s; nothing was changed",
+                        name_of(l, host), way_out);
         return r;
 }
 
@@ -216,9 +217,9 @@ int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret
         int r = judge(l, (Wish){.wanted = wanted}, since_us, "remove", way_out, sizeof(way_out));
 
         if (r == VOTERS_UNSAFE)
-                snprintf(ret_why, size,
-                         "on the way to that number no majority of the voters would answer: %s; nothing was changed",
-                         way_out);
+                str_fit(ret_why, size,
+                        "on the way to that number no majority of the voters would answer: %s; nothing was changed",
+                        way_out);
         return r;
 }
 
@@ -280,9 +281,9 @@ static void on_member_done(int error, void *userdata) {
         l->voters_busy = false;
         if (error == 0) {
                 l->voters_error = 0;
-        if (error < 0) {
                 l->features_due = true; // the one that is gone may have been a host that no record names
         }
+        if (error < 0) {
                 complain(l, error);
                 l->voters_pause_us = leader_now(l) + VOTERS_RETRY_US;
         }
@@ -381,9 +382,9 @@ static void say_how_to_call_off(const Leader *l, const View *v, uint32_t host, c
 
         *ret = '\0';
         if (record && record->no_promote)
-                snprintf(ret, size, "; to call it off: argosyctl cluster promote %s", record->name);
+                str_fit(ret, size, "; to call it off: argosyctl cluster promote %s", record->name);
         else if (record && enough)
-                snprintf(ret, size, "; to call it off: argosyctl cluster voters %u", enough);
+                str_fit(ret, size, "; to call it off: argosyctl cluster voters %u", enough);
 }
 
 static void say_blocked(Leader *l, const View *v, const MembershipStep *s) {
@@ -392,9 +393,9 @@ static void say_blocked(Leader *l, const View *v, const MembershipStep *s) {
 
         name_silent(l, v, names, sizeof(names));
         say_how_to_call_off(l, v, host, call_off, sizeof(call_off));
-        snprintf(l->voters_notice, sizeof(l->voters_notice),
-                 "%s cannot stop being a voter until %s answer%s: no majority would%s", name_of(l, host),
-                 *names ? names : "the others", strchr(names, ' ') || !*names ? "" : "s", call_off);
+        str_fit(l->voters_notice, sizeof(l->voters_notice),
+                "%s cannot stop being a voter until %s answer%s: no majority would%s", name_of(l, host),
+                *names ? names : "the others", strchr(names, ' ') || !*names ? "" : "s", call_off);
         if (!l->voters_blocked)
                 log_warning("%s", l->voters_notice);
         l->voters_blocked = true;
@@ -452,10 +453,10 @@ void voters_step(Leader *l, Draft *b) {
             l->voters_pause_us > leader_now(l) || view_make(l, &v) < 0 || v.view.n_members == 0)
                 return;
         l->voters_opening = 0;
+        view_set_live(l, &v, leader_now(l), true);
         s = membership_plan(&v.view);
         if (s.action == MEMBERSHIP_NOTHING)
                 l->voters_notice[0] = '\0';
-        view_set_live(l, &v, leader_now(l), true);
         if (s.action == MEMBERSHIP_NOTHING || !may_take(l, &v, &s))
                 return;
         if (b && is_for_the_batch(s.action))
@@ -474,9 +475,9 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
         l->voters_opening = 0;
         if (*opened->error) {
                 log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
-                         REASON_MAX, opened->error);
-                snprintf(l->voters_notice, sizeof(l->voters_notice), "%s cannot become a voter: %s",
-                         record->name, opened->error);
+                         (int) str_cut(opened->error, REASON_MAX), opened->error);
+                str_fit(l->voters_notice, sizeof(l->voters_notice), "%s cannot become a voter: %s",
+                        record->name, opened->error);
                 l->voters_pause_us = leader_now(l) + VOTERS_OPEN_US;
                 return;
         }

@@ -37,17 +37,17 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
         if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
                 return; // why_note() says it
         if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                snprintf(ret, REASON_SIZE, "it failed (%s)", result ?: "systemd does not say why");
+                str_fit(ret, REASON_SIZE, "it failed (%s)", result ?: "systemd does not say why");
         else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
-                snprintf(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
-                         result ? ")" : "");
+                str_fit(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
+                        result ? ")" : "");
         else if (launched && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
                  s->active != ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING &&
                  s->active != ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING)
-                snprintf(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), s->sub ?: "");
+                str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), s->sub ?: "");
         else if (s->file_stale)
-                snprintf(ret, REASON_SIZE,
-                         "its file is newer than what runs; `restart` takes it up at once");
+                str_fit(ret, REASON_SIZE,
+                        "its file is newer than what runs; `restart` takes it up at once");
 }
 
 // What the node was told and has not done yet, as far as it has said. NULL: nothing.
@@ -75,41 +75,41 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
 
         ret[0] = 0;
         if (n->reason && !host_is_lost(n->host) && n->host->attached) // what it said before may not be so
-                snprintf(ret, REASON_SIZE, "%s", n->reason);
+                str_fit(ret, REASON_SIZE, "%s", n->reason);
         else if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
                 const char *brake = unit_braked(l, u);
                 const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
 
                 if (!e || !failing_why(l, u, e, ret, REASON_SIZE))
-                        snprintf(ret, REASON_SIZE, "%s", brake ?: why);
+                        str_fit(ret, REASON_SIZE, "%s", brake ?: why);
         } else if (ends)
-                snprintf(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
-                         how_it_ends(ends));
+                str_fit(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
+                        how_it_ends(ends));
         else if (room)
-                snprintf(ret, REASON_SIZE, "it waits until %s has ended there, whose place it takes",
-                         room->name);
+                str_fit(ret, REASON_SIZE, "it waits until %s has ended there, whose place it takes",
+                        room->name);
         else if (s && ordering_why(l, s, ret, REASON_SIZE))
                 return;
         else if (under_way(s, r))
-                snprintf(ret, REASON_SIZE, "%s", under_way(s, r));
+                str_fit(ret, REASON_SIZE, "%s", under_way(s, r));
         else if (s->error && *s->error)
-                snprintf(ret, REASON_SIZE, "%s", s->error);
+                str_fit(ret, REASON_SIZE, "%s", s->error);
         else if (s->went_along)
-                snprintf(ret, REASON_SIZE,
-                         "it was stopped with a unit that it is bound to; `start` starts it again");
+                str_fit(ret, REASON_SIZE,
+                        "it was stopped with a unit that it is bound to; `start` starts it again");
         else if (s->drift)
-                snprintf(ret, REASON_SIZE,
-                         "somebody stopped it there without argosy; `start` starts it again");
+                str_fit(ret, REASON_SIZE,
+                        "somebody stopped it there without argosy; `start` starts it again");
         else
                 reason_of_state(s, r, ret);
         if (retries_phrase(l, u, next, sizeof(next)))
-                snprintf(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
+                str_fit(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
         if (!ret[0] && group_holds_back(u))
-                snprintf(ret, REASON_SIZE,
-                         "it is to leave its node and waits: %zu of its group are down already, "
-                         "MaxUnavailable=%zu",
-                         u->group->n_down,
-                         group_budget(u->group, cluster_state_find_unit(l->state, u->name)));
+                str_fit(ret, REASON_SIZE,
+                        "it is to leave its node and waits: %zu of its group are down already, "
+                        "MaxUnavailable=%zu",
+                        u->group->n_down,
+                        group_budget(u->group, cluster_state_find_unit(l->state, u->name)));
         if (!ret[0])
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
 }
@@ -185,12 +185,12 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
         Argosy__Response *r;
 
         if (brake)
-                snprintf(why, sizeof(why), "%s", brake);
+                str_fit(why, sizeof(why), "%s", brake);
         else if (stuck && node_is_emptying(u->node) && failing_stays(l, u, e))
-                snprintf(why, sizeof(why), "%s is to be emptied, and NodeLost=never", u->node->name);
+                str_fit(why, sizeof(why), "%s is to be emptied, and NodeLost=never", u->node->name);
         else if (stuck)
-                snprintf(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,
-                         host_is_lost(u->node->host) ? "lost" : "to be emptied");
+                str_fit(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,
+                        host_is_lost(u->node->host) ? "lost" : "to be emptied");
         else
                 why[0] = 0; // what unit_why() says
         r = why_new(e, stuck ? u->node->name : "-", why);
@@ -267,9 +267,9 @@ static void why_left(const Node *n, void *userdata) {
         if (x->entry && (n->host->attached || !cluster_state_find_tombstone(x->leader->state, x->name, n->number)))
                 return;
         if (n->host->attached)
-                snprintf(why, sizeof(why), "%s; it is being stopped", was);
+                str_fit(why, sizeof(why), "%s; it is being stopped", was);
         else
-                snprintf(why, sizeof(why), "%s; it may still run until the host is heard", was);
+                str_fit(why, sizeof(why), "%s; it may still run until the host is heard", was);
         x->n++;
         r = leftover_new(x, n->name, why);
         if (r && site_fill_row(s, r->status_reply->row) < 0) {

@@ -11,12 +11,13 @@
 #include "feature-level.h"
 #include "frame.h"
 #include "mesh-internal.h"
+#include "str.h"
 #include "tls-context.h"
 
 static void report(Link *l, const char *why) {
         if (l->abandoned || l->mesh->closing || strncmp(l->told_why, why, sizeof(l->told_why) - 1) == 0)
                 return;
-        snprintf(l->told_why, sizeof(l->told_why), "%s", why);
+        str_fit(l->told_why, sizeof(l->told_why), "%s", why);
         l->mesh->ops->link_failed(l->peer.host, why, l->mesh->userdata);
 }
 

@@ -33,7 +33,7 @@ int refuse(char **ret_why, const char *path, unsigned line, const char *format, 
         if (!ret_why)
                 return -EINVAL;
         va_start(ap, format);
-        vsnprintf(reason, sizeof reason, format, ap);
+        str_vfit(reason, sizeof reason, format, ap);
         va_end(ap);
         *ret_why = str_printf("%s:%u: %s", path, line, reason);
         return *ret_why ? -EINVAL : -ENOMEM;

@@ -53,7 +53,7 @@ void raft_store_fatal(RaftStore *s, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        vsnprintf(why, sizeof(why), format, ap);
+        str_vfit(why, sizeof(why), format, ap);
         va_end(ap);
         s->store.ops->fatal(why, s->store.userdata);
         _exit(EXIT_FAILURE); // at once: libraft is in a state from which it would only crash or lie

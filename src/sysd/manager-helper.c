@@ -48,7 +48,7 @@ static int say_failure(int error, const char *what) {
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         char why[256];
 
-        snprintf(why, sizeof(why), "%s: %s", what, strerror(-error));
+        str_fit(why, sizeof(why), "%s: %s", what, strerror(-error));
         reply.error = error;
         reply.why = why;
         (void) say(&reply);
@@ -230,7 +230,7 @@ int manager_helper_write(const char *base, const char *below, uid_t owner, const
         char what[128];
         int r, fd = enter_open_dir(base, names, owner);
 
-        snprintf(what, sizeof(what), "cannot open %s/systemd/%s without following links", base, below);
+        str_fit(what, sizeof(what), "cannot open %s/systemd/%s without following links", base, below);
         if (fd < 0)
                 return say_failure(fd, what);
         r = unit_dir_new_at(fd, path ?: "", search_dirs, &d);

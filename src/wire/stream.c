@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "str.h"
 #include "stream-internal.h"
 
 enum { // keep-alive: silence, then probes; a dead peer is found after 2 + 3 * 1 seconds
@@ -112,7 +113,7 @@ void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) 
         if (stream_is_closing(s))
                 return;
         va_start(ap, format);
-        vsnprintf(s->why, sizeof(s->why), format, ap);
+        str_vfit(s->why, sizeof(s->why), format, ap);
         va_end(ap);
         stream_close(s, error, tell_peer);
 }

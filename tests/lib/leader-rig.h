@@ -110,8 +110,8 @@ struct Rig {
         void *member_data;
         uint32_t transferred;
         bool lags;               // no member has caught up
-        unsigned batches;        // committed
         uint32_t members_silent; // raft id of one whose log does not answer, although its session lives
+        unsigned batches;        // committed
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
         void (*on_told)(Rig *g, uint32_t host, const Argosy__ToHost *m);

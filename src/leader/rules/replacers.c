@@ -78,7 +78,7 @@ static void tell(const Walk *w, const char *name, size_t last, char *ret, size_t
                 free(text);
                 text = longer;
         }
-        snprintf(ret, size, "%s replaces %s", name, text ? text : "...");
+        str_fit(ret, size, "%s replaces %s", name, text ? text : "...");
 }
 
 int replacers_circle(const Replacers *l, const char *name, const UnitOptions *options, char *ret,

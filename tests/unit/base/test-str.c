@@ -43,11 +43,38 @@ static void hex_goes_there_and_back(void **state) {
         assert_false(hex_decode("0001abfg", out, 4));
 }
 
+// Protobuf's strings are UTF-8, and terminals expect it.
+static void text_is_cut_at_the_border_of_a_character(void **state) {
+        static const char grin[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"; // of 1, 2, 3, 4 and 1 bytes
+        static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+        char fitted[16];
+
+        for (size_t max = 0; max < ELEMENTSOF(kept); max++) {
+                assert_int_equal(str_cut(grin, max), kept[max]);
+                assert_int_equal(str_fit(fitted, max + 1, "%s", grin), kept[max]);
+                assert_int_equal(strlen(fitted), kept[max]);
+                assert_memory_equal(fitted, grin, kept[max]);
+        }
+}
+
+static void bytes_that_are_no_characters_are_cut_anywhere(void **state) {
+        static const char latin[] = "caf\xe9 \x80\x80\x80\x80\x80\x80\x80";
+        char fitted[16];
+
+        assert_int_equal(str_cut(latin, 10), 10);
+        assert_int_equal(str_cut(latin, 4), 4);
+        assert_int_equal(str_fit(fitted, 11, "%s", latin), 10);
+        assert_int_equal(str_fit(fitted, 1, "%s", latin), 0);
+        assert_int_equal(str_fit(fitted, 16, "%s", latin), 12);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(spans_are_read_as_systemd_writes_them),
                 cmocka_unit_test(numbers_have_limits),
                 cmocka_unit_test(hex_goes_there_and_back),
+                cmocka_unit_test(text_is_cut_at_the_border_of_a_character),
+                cmocka_unit_test(bytes_that_are_no_characters_are_cut_anywhere),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,11 +50,35 @@ bool daemon_judge(const Hash *pin, const char *alpn, void *userdata) {
         return host > 0 && (!alpn_is_raft(alpn) || raft_id > 0);
 }
 
+static void say_count(const Refusal *f) {
+        unsigned long long n = f->more;
+
+        if (*f->address)
+                log_info("%llu more connection%s from %s refused: %s", n, n == 1 ? "" : "s", f->address, f->why);
+        else if (*f->why)
+                log_warning("%llu more times no connections were accepted: %s", n, f->why);
+        else
+                log_info("%llu more connection%s from other addresses refused", n, n == 1 ? "" : "s");
+}
+
+static void say_counts(Daemon *d, bool all) {
+        Refusal f;
+
+        while (refusals_next(&d->refusals, clock_boot_us(), all, &f))
+                say_count(&f);
+}
+
+bool daemon_may_say_refusal(Daemon *d, const char *address, const char *why) {
+        say_counts(d, false);
+        return refusals_take(&d->refusals, address, why, clock_boot_us());
+}
+
 static void on_accepted(Listener *l, Stream *s, void *userdata) {
         Daemon *d = userdata;
         const StreamPeer *peer = stream_peer(s);
         uint32_t raft_id = 0, host = 0;
 
+        say_counts(d, false);
         if (streq(peer->alpn, ALPN_JOIN)) {
                 join_server_accept(d->join_server, s);
                 return;
@@ -73,7 +97,9 @@ static void on_refused(Listener *l, const StreamPeer *peer, const char *why, voi
         Daemon *d = userdata;
 
         heap_keeper_note(&d->heap, HEAP_CONNECTION);
-        if (peer)
+        if (!daemon_may_say_refusal(d, peer->address, why))
+                return;
+        if (*peer->address)
                 log_info("A connection from %s was refused: %s", peer->address, why);
         else
                 log_warning("No connections are accepted for a moment: %s", why);
@@ -82,6 +108,7 @@ static void on_refused(Listener *l, const StreamPeer *peer, const char *why, voi
 static void on_listener_closed(Listener *l, void *userdata) {
         Daemon *d = userdata;
 
+        say_counts(d, true);
         d->listener = NULL;
         d->closing--;
 }

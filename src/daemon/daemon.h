@@ -14,6 +14,7 @@
 //   port.c           the TCP port: which, and whether it is open
 //   join.c           this host joins another cluster, or leaves
 //   join-server.c    a stranger asks to join
+//   refusals.c       which refused connections the journal hears of
 //   managers.c       managers of users and containers that are nodes too
 //   renew.c          the certificate
 //   heap.c           the allocator; what a burst leaves behind is given back
@@ -27,6 +28,7 @@
 #include "heap.h"
 #include "identity.h"
 #include "list.h"
+#include "refusals.h"
 #include "store.h"
 #include "uvx.h"
 
@@ -68,6 +70,7 @@ struct Daemon {
         uint16_t port; // ours, see port.h
         int port_fd;   // as long as nobody can connect, then -1 and the listener's
         Listener *listener;
+        Refusals refusals; // of connections: what the journal has of them
         LocalApi *api;
         JoinServer *join_server;
         Router *router;
@@ -134,4 +137,6 @@ void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voter
 int daemon_mesh_open(Daemon *d);
 int daemon_listen(Daemon *d, char **ret_why);
 bool daemon_judge(const Hash *pin, const char *alpn, void *userdata);
+// Whether to log that somebody was refused, after what was counted of others has been.
+bool daemon_may_say_refusal(Daemon *d, const char *address, const char *why);
 const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size);

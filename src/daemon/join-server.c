@@ -58,9 +58,11 @@ static void reply(Joiner *j, Argosy__JoinReply *message) {
 
 static void refuse(Joiner *j, const char *why) {
         Argosy__JoinReply message = ARGOSY__JOIN_REPLY__INIT;
+        const char *address = stream_peer(j->stream)->address;
 
         message.error = (char *) why;
-        log_notice("A host at %s asked to join and was refused: %s", stream_peer(j->stream)->address, why);
+        if (daemon_may_say_refusal(j->server->daemon, address, why))
+                log_notice("A host at %s asked to join and was refused: %s", address, why);
         reply(j, &message);
 }
 
@@ -121,10 +123,10 @@ static void on_closed(Stream *s, int error, void *userdata) {
         Joiner *j = userdata;
         JoinServer *server = j->server;
 
-        if (error == -EBADMSG || error == -EMSGSIZE)
-                log_notice(
-                        "A host at %s sent something that is not a join request; its connection was closed.",
-                        stream_peer(s)->address);
+        if ((error == -EBADMSG || error == -EMSGSIZE) &&
+            daemon_may_say_refusal(server->daemon, stream_peer(s)->address, "it sent no join request"))
+                log_notice("A host at %s sent something that is not a join request; its connection was closed.",
+                           stream_peer(s)->address);
         if (j->route)
                 router_cancel(j->route);
         list_unlink(&j->link);

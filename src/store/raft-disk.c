@@ -129,6 +129,7 @@ static int put_installed(RaftStore *s, struct raft_io_snapshot_put *req,
                 raft_store_fatal(s, "out of memory");
         *install = (Install){.owner = s, .done = done, .req = req};
         install->ours.data = install;
+        s->gate.next_index = 0; // the log goes on behind the snapshot
         r = install_marker_put(s->dir, snapshot->index); // guard 3
         if (r < 0)
                 raft_store_fatal(s, "cannot write %s/" INSTALL_MARKER ": %s", s->dir, strerror(-r));

@@ -6,19 +6,27 @@
 //
 // So whatever makes libraft write waits here until a worker has got through to the file system:
 //
-//   append, truncate    in their order; then they are libraft's
+//   append, truncate    in their order; then they are libraft's. What waits goes as one append, up to
+//                       GATE_BUNDLE_BYTES, and the next not before libraft has answered that
 //   messages            that bring a new term, ask for a vote, win an election, hand over the lead or bring a
 //                       snapshot. All others pass: heartbeats of the leader are answered as ever
-//   ticks               of a candidate, who would try again with a new term
+//   ticks               of a candidate, who may try again with a new term: each comes after a look at the disk
 //
 // While it is closed, this server is a voter that is slow to vote and slow to store: the others have a majority
 // or they do not. A leader goes on leading. What the others commit is committed; it answers, and its own log
 // follows later. It does not hand over for that: the next term would have to be written to this very disk, by
 // the loop, before anything else could go on here. After STORE_STUCK_MS raft-disk.c ends the process.
 //
-// The gate costs one turn of a worker for all that is written in one turn of the loop, and nothing while libraft has
-// entries under way: it begins with more only when the disk has taken those, and that is as good as the worker's word.
-// A disk that begins to hang between such an answer and libraft's call is not noticed; that is microseconds in an hour.
+// The gate costs one turn of a worker for each write of libraft's; what comes during one is written together, so that
+// is no more than one in each turn of the disk.
+//
+// What it cannot close: a file system that is frozen between the worker's word and libraft's call, which the loop
+// makes in its next turn; that is some microseconds before each write, and as long as a turn of the loop at most. The
+// call itself would have to be a worker's. libraft has such a way, but takes it only on file systems on which its
+// own probe finds no asynchronous I/O (uv_fs.c, probeAsyncIO()); the outcome is private to it, and no option says
+// otherwise. And io_submit(2) waits for a frozen file system whatever flags it is given, since it asks for the right to
+// write before it looks at them. The same holds for what libraft begins when one of its own jobs has ended (the next
+// segment is ready, the log is truncated): the worker that did the job has just written.
 //
 // Messages are lost rather than kept without limit, and of snapshots, which may be long, all but one; Raft sends them
 // again.
@@ -34,20 +42,28 @@
 #include "raft-store.h"
 #include "str.h"
 
-enum { GATE_MESSAGES_MAX = 16 };
+enum {
+        GATE_MESSAGES_MAX = 16,
+        GATE_BUNDLE_BYTES = 1024 * 1024, // of entries that are written together; more than that only if one append has it
+};
 
 #define GATE_FILE "gate" // empty; libraft leaves names alone that it does not know
 
-typedef struct Write { // an append, until libraft's disk code has answered it, or a truncation (req NULL)
+typedef struct Write { // an append or a truncation (req NULL) that waits
         ListNode node;
-        RaftStore *owner;
-        struct raft_io_append ours; // what libraft's disk code answers
         struct raft_io_append *req;
         const struct raft_entry *entries; // libraft's, until `done`
         unsigned n;
         raft_io_append_cb done;
         raft_index index;
 } Write;
+
+typedef struct Bundle { // appends that libraft's disk code has as one, until it answers
+        struct raft_io_append ours;
+        RaftStore *owner;
+        ListNode writes;
+        struct raft_entry entries[]; // of all of them; their bytes stay where they are
+} Bundle;
 
 typedef struct HeldMessage {
         ListNode node;
@@ -82,33 +98,97 @@ static void knock(RaftStore *s) {
 
 // ---- writes
 
-static void on_written(struct raft_io_append *ours, int status) {
-        Write *w = CONTAINER_OF(ours, Write, ours);
-        RaftStore *s = w->owner;
+static void bundle_end(Bundle *b, int status) {
+        while (!list_is_empty(&b->writes)) {
+                Write *w = CONTAINER_OF(b->writes.next, Write, node);
 
-        w->done(w->req, status);
-        s->gate.n_writing--; // not before: what `done` makes libraft write follows a write that got through
+                list_unlink(&w->node);
+                w->done(w->req, status);
+                free(w);
+        }
+        free(b);
+}
+
+static void on_written(struct raft_io_append *ours, int status) {
+        Bundle *b = CONTAINER_OF(ours, Bundle, ours);
+        RaftStore *s = b->owner;
+
+        bundle_end(b, status);
+        s->gate.writing = false; // not before: what `done` makes libraft write waits for the worker, too
+        if (!list_is_empty(&s->gate.writes))
+                knock(s);
+}
+
+static size_t bytes_of(const Write *w) {
+        size_t bytes = 0;
+
+        for (unsigned i = 0; i < w->n; i++)
+                bytes += w->entries[i].buf.len;
+        return bytes;
+}
+
+// How many appends at the head of the queue go together, and how many entries they have.
+static size_t plan_bundle(const RaftStore *s, size_t *ret_entries) {
+        size_t n = 0, bytes = 0;
+
+        *ret_entries = 0;
+        list_foreach (i, &s->gate.writes) {
+                const Write *w = CONTAINER_OF(i, Write, node);
+
+                bytes += bytes_of(w);
+                if (!w->req || (n > 0 && bytes > GATE_BUNDLE_BYTES))
+                        break;
+                n++;
+                *ret_entries += w->n;
+        }
+        return n;
+}
+
+static void give_appends(RaftStore *s) {
+        size_t n_entries, n = plan_bundle(s, &n_entries), k = 0;
+        Bundle *b = malloc(sizeof(*b) + n_entries * sizeof(*b->entries));
+        int r;
+
+        if (!b)
+                raft_store_fatal(s, "out of memory");
+        b->owner = s;
+        list_init(&b->writes);
+        for (size_t i = 0; i < n; i++) {
+                Write *w = CONTAINER_OF(s->gate.writes.next, Write, node);
+
+                list_unlink(&w->node);
+                list_append(&b->writes, &w->node);
+                memcpy(b->entries + k, w->entries, w->n * sizeof(*w->entries));
+                k += w->n;
+        }
+        s->gate.writing = true;
+        r = raft_disk_must_work(s, s->uv_io.append(&s->io, &b->ours, b->entries, (unsigned) k, on_written),
+                                "entries");
+        if (r != 0) { // closing, libraft's disk may have ended already for other reasons; then the requests are over
+                s->gate.writing = false;
+                bundle_end(b, RAFT_CANCELED);
+        }
+}
+
+static void give_truncation(RaftStore *s) {
+        Write *w = CONTAINER_OF(s->gate.writes.next, Write, node);
+
+        list_unlink(&w->node);
+        (void) raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
         free(w);
 }
 
-// Takes the write.
-static int give_write(Write *w) {
-        RaftStore *s = w->owner;
-        int r;
+static void give_writes(RaftStore *s) {
+        while (!s->gate.writing && !list_is_empty(&s->gate.writes))
+                if (CONTAINER_OF(s->gate.writes.next, Write, node)->req)
+                        give_appends(s);
+                else
+                        give_truncation(s);
+}
 
-        if (!w->req) {
-                r = raft_disk_must_work(s, s->uv_io.truncate(&s->io, w->index), "truncation");
-                free(w);
-                return r;
-        }
-        s->gate.n_writing++;
-        r = raft_disk_must_work(s, s->uv_io.append(&s->io, &w->ours, w->entries, w->n, on_written),
-                                "entries");
-        if (r != 0) {
-                s->gate.n_writing--;
-                free(w);
-        }
-        return r;
+// store_open() is to tell what fails, and at the end it is over anyway.
+static bool is_open(const RaftStore *s) {
+        return s->opening || s->raft_closing;
 }
 
 static int queue_write(RaftStore *s, Write write) {
@@ -117,33 +197,35 @@ static int queue_write(RaftStore *s, Write write) {
         if (!w)
                 return RAFT_NOMEM;
         *w = write;
-        w->owner = s;
-        // store_open() is to tell what fails; or it is over anyway
-        if (s->opening || s->raft_closing || (!s->gate.closed && s->gate.n_writing > 0))
-                return give_write(w);
         list_append(&s->gate.writes, &w->node);
-        knock(s);
+        if (!s->gate.writing)
+                knock(s);
         return 0;
 }
 
 static int on_append(struct raft_io *io, struct raft_io_append *req, const struct raft_entry entries[],
                      unsigned n, raft_io_append_cb done) {
-        return queue_write(owner_of(io), (Write){.req = req, .entries = entries, .n = n, .done = done});
-}
+        RaftStore *s = owner_of(io);
 
-static int on_truncate(struct raft_io *io, raft_index index) {
-        return queue_write(owner_of(io), (Write){.index = index});
-}
-
-static void give_writes(RaftStore *s) {
-        while (!list_is_empty(&s->gate.writes)) {
-                Write *w = CONTAINER_OF(s->gate.writes.next, Write, node), write = *w;
-
-                list_unlink(&w->node);
-                // Closing, libraft's disk may have ended already for other reasons; then the request is over.
-                if (give_write(w) != 0 && write.req)
-                        write.done(write.req, RAFT_CANCELED);
+        if (is_open(s)) {
+                s->gate.next_index = 0;
+                return raft_disk_must_work(s, s->uv_io.append(io, req, entries, n, done), "entries");
         }
+        if (s->gate.next_index)
+                s->gate.next_index += n;
+        return queue_write(s, (Write){.req = req, .entries = entries, .n = n, .done = done});
+}
+
+// libraft truncates before each append, nearly always behind the last entry: that changes nothing.
+static int on_truncate(struct raft_io *io, raft_index index) {
+        RaftStore *s = owner_of(io);
+
+        if (index == s->gate.next_index)
+                return 0;
+        s->gate.next_index = index;
+        if (is_open(s))
+                return raft_disk_must_work(s, s->uv_io.truncate(io, index), "truncation");
+        return queue_write(s, (Write){.index = index});
 }
 
 // ---- messages
@@ -231,8 +313,20 @@ static void give_messages(RaftStore *s) {
         }
 }
 
-bool raft_gate_holds_tick(const RaftStore *s) {
-        return s->gate.closed && raft_state((struct raft *) &s->raft) == RAFT_CANDIDATE;
+bool raft_gate_holds_tick(RaftStore *s) {
+        if (is_open(s) || s->closing || raft_state(&s->raft) != RAFT_CANDIDATE)
+                return false;
+        s->gate.tick_held = true;
+        knock(s);
+        return true;
+}
+
+static void give_tick(RaftStore *s) {
+        if (!s->gate.tick_held || s->gate.closed)
+                return;
+        s->gate.tick_held = false;
+        if (!s->closing)
+                s->tick(&s->io);
 }
 
 // ---- life
@@ -243,6 +337,7 @@ static void on_opened(uv_work_t *work, int status) {
         s->gate.closed = false;
         give_writes(s);
         give_messages(s);
+        give_tick(s);
         if (s->closing)
                 drain_mark(&s->drain); // the close waited for this
 }

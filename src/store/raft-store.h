@@ -93,7 +93,9 @@ typedef struct RaftStore {
                 bool closed; // the worker is on its way to the file system
                 bool delivering;
                 ListNode writes, messages;
-                size_t n_writing; // appends that libraft's disk code has not answered
+                raft_index next_index; // behind all that libraft's disk code has and that waits; 0: not known
+                bool writing;   // libraft's disk code has not answered the last append
+                bool tick_held; // a candidate's
                 size_t n_messages;
         } gate;
 
@@ -171,8 +173,8 @@ int raft_gate_init(RaftStore *s);
 void raft_gate_done(RaftStore *s);
 // Whether the message waits: it makes libraft write. It comes back by raft_disk_receive().
 bool raft_gate_takes(RaftStore *s, struct raft_message *message);
-// Whether a tick of the clock would make libraft write.
-bool raft_gate_holds_tick(const RaftStore *s);
+// Whether a tick of the clock, which may make libraft write, waits. It comes later.
+bool raft_gate_holds_tick(RaftStore *s);
 
 // raft-authority.c
 void raft_authority_init(RaftStore *s);

@@ -163,6 +163,10 @@ static void hang_disk(const StoreNode *n) {
         disk_hangs = true;
 }
 
+static bool is_hanging(void *userdata) {
+        return disk_hangs;
+}
+
 static void on_closed_node(void *userdata) {
         ((StoreNode *) userdata)->closed = true;
 }
@@ -200,13 +204,15 @@ enum { FLIGHT = 16, FLIGHTS = 50 };
 typedef struct Flight {
         StoreNode *node;
         unsigned submitted, done;
+        unsigned hang_at; // when so many are done the disk hangs; 0: it does not
 } Flight;
 
 static void on_landed(StoreOutcome outcome, uint64_t index, void *userdata) {
         Flight *f = userdata;
 
         assert_int_equal(outcome, STORE_COMMITTED);
-        f->done++;
+        if (++f->done == f->hang_at)
+                hang_disk(f->node);
         if (f->submitted == FLIGHT * FLIGHTS)
                 return;
         f->submitted++;
@@ -217,15 +223,72 @@ static bool have_all_landed(void *userdata) {
         return ((Flight *) userdata)->done == FLIGHT * FLIGHTS;
 }
 
-static void a_disk_that_is_at_work_is_not_tried(void **state) {
+static void take_off(Flight *f) {
+        for (; f->submitted < FLIGHT; f->submitted++)
+                assert_int_equal(store_submit(f->node->store, "x", 1, on_landed, f), 0);
+}
+
+static void what_comes_while_the_disk_is_at_work_is_written_together(void **state) {
         StoreCluster *c = store_cluster_of(1);
         Flight f = {.node = store_cluster_leader(c)};
         unsigned before = n_knocks;
 
-        for (; f.submitted < FLIGHT; f.submitted++)
-                assert_int_equal(store_submit(f.node->store, "x", 1, on_landed, &f), 0);
+        take_off(&f);
         store_run_until(&c->loop, have_all_landed, &f, STORE_PATIENCE_MS, "all of them");
-        assert_true(n_knocks - before < FLIGHTS / 4);
+        assert_true(n_knocks - before < 2 * FLIGHTS);
+        store_cluster_free(c);
+}
+
+// A file system is frozen when the last write before that has ended, so what comes next must not be with libraft.
+static void each_write_comes_after_a_look_at_the_disk(void **state) {
+        StoreCluster *c = store_cluster_of(1);
+        Flight f = {.node = store_cluster_leader(c), .hang_at = FLIGHT * FLIGHTS / 2};
+        unsigned landed;
+
+        take_off(&f);
+        store_run_until(&c->loop, is_hanging, NULL, STORE_PATIENCE_MS, "half of them");
+        store_run_for(&c->loop, 100);
+        landed = f.done;
+        disk_hangs = false;
+        store_run_until(&c->loop, have_all_landed, &f, STORE_PATIENCE_MS, "all of them");
+        assert_in_range(landed, f.hang_at, f.hang_at + FLIGHT);
+        store_cluster_free(c);
+}
+
+static unsigned n_ticks;
+
+static void on_counted_tick(struct raft_io *io) {
+        n_ticks++;
+}
+
+static bool has_ticked(void *userdata) {
+        return n_ticks > 0;
+}
+
+static bool is_candidate(void *userdata) {
+        return ((StoreNode *) userdata)->role == STORE_CANDIDATE;
+}
+
+// It may begin a new term with any of them.
+static void a_candidates_clock_stands_while_its_disk_hangs(void **state) {
+        StoreCluster *c = store_cluster_of(2);
+        StoreNode *leader = store_cluster_leader(c);
+        StoreNode *other = leader == &c->servers[0].node ? &c->servers[1].node : &c->servers[0].node;
+        RaftStore *s = raft_store(other->store);
+        raft_io_tick_cb tick = s->tick;
+
+        store_node_close(leader);
+        store_run_until(&c->loop, is_candidate, other, STORE_PATIENCE_MS, "a candidate");
+        hang_disk(other);
+        s->tick = on_counted_tick;
+        n_ticks = 0;
+        store_run_for(&c->loop, 300); // several
+        assert_int_equal(n_ticks, 0);
+        disk_hangs = false;
+        store_run_until(&c->loop, has_ticked, NULL, STORE_PATIENCE_MS, "its clock goes on");
+        s->tick = tick;
+        store_node_open(leader, false, NULL, NULL);
+        store_cluster_agree(c, store_cluster_leader(c));
         store_cluster_free(c);
 }
 
@@ -519,7 +582,9 @@ int main(void) {
                 cmocka_unit_test(a_big_state_goes_to_new_members),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
                 cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
-                cmocka_unit_test(a_disk_that_is_at_work_is_not_tried),
+                cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),
+                cmocka_unit_test(each_write_comes_after_a_look_at_the_disk),
+                cmocka_unit_test(a_candidates_clock_stands_while_its_disk_hangs),
                 cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
                 cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),
                 cmocka_unit_test(a_leader_is_sure_as_long_as_the_others_answer),

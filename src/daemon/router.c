@@ -46,6 +46,7 @@ struct Route {
         bool leaving;         // `cluster leave`
         bool asked;           // a leader was given it
         bool answered;        // at least one response has gone out
+        bool makeshift;       // this host's agent answers until somebody leads
         bool in_call;         // inside leader_request() or agent_call(): free after it returns
         bool done;
 };
@@ -198,6 +199,7 @@ static bool is_local(const Argosy__Request *q) {
 // What this host's agent can say of its own units, when nobody can ask the others.
 static bool is_read_of_units(const Argosy__Request *q) {
         return q->what_case == ARGOSY__REQUEST__WHAT_STATUS ||
+               (q->what_case == ARGOSY__REQUEST__WHAT_TOP && !*q->top->node) ||
                (q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL && !*q->journal->node);
 }
 
@@ -421,6 +423,7 @@ static void answer_stale(Route *route) {
         Daemon *d = route->router->daemon;
 
         if (is_read_of_units(route->request)) {
+                route->makeshift = route->request->what_case == ARGOSY__REQUEST__WHAT_TOP; // has no end of its own
                 ask_agent(route, on_stale_answer);
                 return;
         }
@@ -519,12 +522,26 @@ static void on_drain(void *userdata) {
         arm_timer(r);
 }
 
+static bool somebody_leads(const Daemon *d) {
+        return d->leading || d->known_leader != 0;
+}
+
+static void end_makeshift(Route *route) {
+        agent_cancel(route->router->daemon->agent, route->cancel);
+        route->cancel = 0;
+        route->makeshift = false;
+        route->place = ROUTE_WAITING;
+        route->deadline_us = clock_boot_us() + ROUTER_READ_MS * USEC_PER_MSEC;
+}
+
 void router_on_leader_changed(Router *r) {
         uint64_t now = clock_boot_us();
 
         list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
+                if (route->makeshift && somebody_leads(r->daemon))
+                        end_makeshift(route);
                 if (route->place != ROUTE_AWAY && route->place != ROUTE_HERE)
                         continue;
                 if (route->answered && route->request->what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
@@ -548,7 +565,7 @@ static uint64_t plan_deadline(const Daemon *d, const Argosy__Request *q, uint64_
                 return now + q->timeout_ms * USEC_PER_MSEC;
         if (!is_read(q))
                 return now + ROUTER_CHANGE_MS * USEC_PER_MSEC;
-        if (d->leading || d->known_leader != 0)
+        if (somebody_leads(d))
                 return now + ROUTER_READ_MS * USEC_PER_MSEC;
         return MAX_OF(now, d->leader_seen_us + ROUTER_READ_MS * USEC_PER_MSEC);
 }

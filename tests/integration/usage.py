@@ -84,6 +84,25 @@ def test_it_goes_on_over_restarts_of_units_and_daemons(c: Cluster):
     watching.kill()
 
 
+def test_without_a_leader_the_own_host_shows_what_it_knows(c: Cluster):
+    leader, other = c.leader(), c.followers()[0]
+    c.start("sleeper@{1..4}", SLEEPER)
+    watching = c.begin("top --batch --json=short --delay=200ms --iterations=1000 --fields unit,node", on=other)
+
+    def nodes():
+        return {row["node"] for row in json.loads(watching.line())}
+
+    eventually(lambda: nodes() == {leader.name, other.name})
+    leader.run("systemctl stop argosyd.socket argosyd.service")
+    eventually(lambda: nodes() == {other.name})
+    shown = c.ctl_result("top --json=short --delay=200ms", on=other)
+    assert shown.status == 0 and "only this host's units" in shown.err, shown
+    assert {row["node"] for row in json.loads(shown.out)} == {other.name}
+    leader.run("systemctl start argosyd.socket argosyd.service")
+    eventually(lambda: nodes() == {leader.name, other.name}, what="all nodes again")
+    watching.kill()
+
+
 class Terminal:
     """argosyctl on a terminal of its own."""
 

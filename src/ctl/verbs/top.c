@@ -13,6 +13,7 @@
 #include "ctl.h"
 #include "fields.h"
 #include "screen.h"
+#include "str.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -34,6 +35,7 @@ typedef struct Top {
         Patience patience;
         char notice[256]; // what is wrong, on the screen
         bool failed;
+        bool warned; // that there is no leader
 } Top;
 
 enum {
@@ -97,6 +99,14 @@ static int print_batch(Top *t, const TopRow **rows, size_t n) {
         return fflush(t->ctl->term.out) == 0 ? 0 : -ECANCELED; // whoever reads us has seen enough
 }
 
+static int put_notice(Top *t, const TextStyle *style, Buf *out) {
+        int r = buf_printf(out, " - ");
+
+        if (r == 0)
+                r = text_append_ellipsised(out, t->notice, t->screen.width / 2, style->utf8);
+        return r < 0 ? r : buf_printf(out, "\n");
+}
+
 static int draw(Top *t, const TopRow **rows, size_t n) {
         TextStyle style = t->ctl->term.style;
         _cleanup_buf_ Buf text = {};
@@ -108,8 +118,7 @@ static int draw(Top *t, const TopRow **rows, size_t n) {
                        nodes == 1 ? "" : "s", top_order_to_string(t->order), t->reverse ? " (reversed)" : "",
                        t->delay_ms / 1000.0);
         if (r == 0)
-                r = *t->notice ? buf_printf(&text, " - %.*s\n", (int) (t->screen.width / 2), t->notice)
-                               : buf_printf(&text, "   keys: p t c m i r + - space q\n");
+                r = *t->notice ? put_notice(t, &style, &text) : buf_printf(&text, "   keys: p t c m i r + - space q\n");
         // What finds no room on the screen is not made into text either.
         if (r == 0)
                 r = put_table(t, rows, MIN_OF(n, (size_t) t->screen.height), &style, &text);
@@ -210,9 +219,21 @@ static int on_keys(Top *t) {
 // What a daemon says that cannot answer, or a node that cannot. Printed, or shown on the screen.
 static void complain(Top *t, const char *text) {
         if (t->on_screen)
-                snprintf(t->notice, sizeof(t->notice), "%s", text);
+                str_fit(t->notice, sizeof(t->notice), "%s", text);
         else
                 ctl_fail(t->ctl, "%s", text);
+}
+
+// Without a leader the own host answers for its own units, until there is one again.
+static void say_who_answers(Top *t, const Argosy__Response *r) {
+        if (!r->no_leader)
+                *t->notice = 0;
+        else if (t->on_screen)
+                complain(t, "no leader: only this host's units");
+        else if (!t->warned) {
+                ctl_warn(t->ctl, "no leader can be reached: only this host's units are shown");
+                t->warned = true;
+        }
 }
 
 static bool may_be_over_soon(const Argosy__Response *r) {
@@ -224,7 +245,7 @@ static int on_response(Top *t, const Argosy__Response *r) {
         int e;
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE) {
-                *t->notice = 0;
+                say_who_answers(t, r);
                 t->patience = (Patience){};
                 e = top_view_take(&t->view, r->usage, clock_boot_us());
                 if (e > 0)

@@ -22,7 +22,7 @@ static struct World {
         Daemon daemon;
         uint64_t now_us;
         // What reached the others, and how to answer.
-        unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, resets;
+        unsigned forwarded, forward_cancelled, asked_here, here_cancelled, local, local_cancelled, resets;
         uint64_t forward_id;
         Argosy__Request__WhatCase forwarded_what;
         char removed_host[64], waiting_host[64];
@@ -31,6 +31,7 @@ static struct World {
         uint64_t taken_away, taken_here, taken_local; // marks
         AgentReply reply_local; // of a journal, which does not end at once
         void *reply_data;
+        char *top_node;
         LeaderRespond respond_here;
         void *respond_data;
         // What came back.
@@ -121,6 +122,11 @@ int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentRep
                 *ret_cancel = 6;
                 return 0;
         }
+        if (request->what_case == ARGOSY__REQUEST__WHAT_TOP) { // readings, until nobody wants them any more
+                *ret_cancel = 7;
+                reply(&response, userdata);
+                return 0;
+        }
         response.final = true;
         *ret_cancel = 0;
         reply(&response, userdata); // at once, from inside
@@ -128,7 +134,8 @@ int agent_call(Agent *a, uint32_t node, const Argosy__Request *request, AgentRep
 }
 
 void agent_cancel(Agent *a, uint64_t cancel) {
-        assert_int_equal(cancel, 6);
+        assert_true(cancel == 6 || cancel == 7);
+        w.local_cancelled += cancel == 7;
 }
 
 void agent_taken(Agent *a, uint64_t cancel, uint64_t mark) {
@@ -203,6 +210,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
         static Argosy__Request__LocalStop local_stop = ARGOSY__REQUEST__LOCAL_STOP__INIT;
         static Argosy__Request__ManagerWait manager_wait = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
         static Argosy__Request__Version version = ARGOSY__REQUEST__VERSION__INIT;
+        static Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
         Route *route;
 
@@ -218,7 +226,10 @@ static Route *submit(Argosy__Request__WhatCase what) {
                 q.local_stop = &local_stop;
         else if (what == ARGOSY__REQUEST__WHAT_VERSION)
                 q.version = &version;
-        else if (what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
+        else if (what == ARGOSY__REQUEST__WHAT_TOP) {
+                top.node = w.top_node ?: (char *) "";
+                q.top = &top;
+        } else if (what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT)
                 q.manager_wait = &manager_wait;
         else
                 q.cluster_leave = &leave;
@@ -406,6 +417,46 @@ static void without_a_leader_the_agent_answers_for_its_own_units(void **state) {
         assert_int_equal(w.local, 2);
 }
 
+static void until_answered(void) {
+        w.now_us += 3 * USEC_PER_SEC;
+        for (unsigned before = w.answers; w.answers == before;)
+                uv_run(&w.loop, UV_RUN_ONCE);
+}
+
+static void what_units_use_is_watched_here_until_somebody_leads(void **state) {
+        Route *route = submit(ARGOSY__REQUEST__WHAT_TOP);
+
+        turn();
+        assert_int_equal(w.local, 0); // a leader may come yet
+        until_answered();
+        assert_int_equal(w.local, 1);
+        assert_int_equal(w.status, 0);
+        assert_true(w.no_leader);
+        leader_is(0);
+        assert_int_equal(w.local_cancelled, 0);
+        leader_is(2);
+        assert_int_equal(w.local_cancelled, 1);
+        assert_int_equal(w.forwarded, 1);
+        reply(false, 0);
+        assert_false(w.no_leader);
+        leader_is(0); // it is lost while somebody watches
+        until_answered();
+        assert_int_equal(w.local, 2);
+        router_cancel(route);
+        assert_int_equal(w.local_cancelled, 2);
+}
+
+static void what_units_use_elsewhere_needs_a_leader(void **state) {
+        w.top_node = (char *) "n2";
+        submit(ARGOSY__REQUEST__WHAT_TOP);
+        turn();
+        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        pass(0);
+        assert_int_equal(w.answers, 1);
+        assert_int_equal(w.status, ETIMEDOUT);
+        assert_int_equal(w.local, 0);
+}
+
 static void a_cancelled_request_is_cancelled_where_it_is(void **state) {
         Route *route = submit(ARGOSY__REQUEST__WHAT_CHANGE);
 
@@ -516,6 +567,8 @@ int main(void) {
                 CASE(without_a_leader_this_hosts_own_reader_hears_what_was_taken),
                 CASE(in_the_leaders_process_it_is_asked_directly),
                 CASE(a_read_without_a_leader_is_answered_with_its_age),
+                CASE(what_units_use_is_watched_here_until_somebody_leads),
+                CASE(what_units_use_elsewhere_needs_a_leader),
                 CASE(a_cancelled_request_is_cancelled_where_it_is),
                 CASE(without_a_leader_the_agent_answers_for_its_own_units),
                 CASE(local_requests_need_no_leader),

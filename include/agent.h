@@ -15,21 +15,21 @@
 // What a report says, besides systemd's state:
 //
 //      revision    newest record revision that was finished: carried out, or failed with `error`. An error
-//      may be
-//                  followed by a report of the same revision without one: failed writes, stops and reloads
-//                  are tried again (1 s, doubling up to a minute); failed starts are not. A start is
+//                  may be followed by a report of the same revision without one: failed writes, stops and
+//                  reloads are tried again (1 s, doubling up to a minute); failed starts are not. A start is
 //                  finished when its systemd job has ended, for a one-shot when the one-shot has.
 //      refused     the name belongs to somebody else here (`error` says to whom), nothing was done; with the
-//      revision gone        no longer held (answer to an order with `remove`); also for names that never
-//      were outcome     the run `start_rev` of a one-shot ended for good. Repeated in every report until an
-//      order shows it drift       launched, its start was carried out, and it is inactive although nobody
-//      asked argosy file_stale  what runs is not what is wanted; over when the revision is reported
+//                  revision
+//      gone        no longer held (answer to an order with `remove`); also for names that never were
+//      outcome     the run `start_rev` of a one-shot ended for good. Repeated in every report until an order
+//                  shows it
+//      drift       launched, its start was carried out, and it is inactive although nobody asked argosy
+//      file_stale  what runs is not what is wanted; over when the revision is reported
 //
 // Reports of one turn of the loop travel together, one per unit with all of its state. A unit that changes
 // state again and again by itself is reported about once a second after the first ten times; nobody else's
-// reports wait for that. Orders whose
-// {generation, term, index} is older than the newest that was accepted are ignored; the fence is synced
-// before anything newer is acted on.
+// reports wait for that. Orders whose {generation, term, index} is older than the newest that was accepted are
+// ignored; the fence is synced before anything newer is acted on.
 
 #include <stdbool.h>
 #include <uv.h>

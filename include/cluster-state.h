@@ -84,46 +84,44 @@ DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 // it was applied, and nothing that follows may be: exit. Otherwise its content is no reason to fail:
 //
 //      unit put     Skipped: unknown spec, a name of 0 or more than 255 bytes, if_revision given and
-//      different (or no such unit),
-//                   CLUSTER_UNITS_MAX. The applier fills in the revisions and keeps the outcomes; bump_start
-//                   or a change of `global` drops them. A global unit has no node.
+//                   different (or no such unit), CLUSTER_UNITS_MAX. The applier fills in the revisions and
+//                   keeps the outcomes; bump_start or a change of `global` drops them. A global unit has no
+//                   node.
 //      outcome      Skipped: no such unit, or start_rev is not the record's; for a global unit also an
-//      unknown node. One per unit,
-//                   for global ones one per node; kind NONE takes it back.
+//                   unknown node. One per unit, for global ones one per node; kind NONE takes it back.
 //      spec         Skipped: its hash is not that of the content. Dropped at the end of a batch in which
-//      nobody uses it any more. host         host 0: gets the next number, and so do nodes with number 0.
-//      Skipped: a number that is not in use (a removed
-//                   host never comes back), a node number that this host does not have, a key pin or raft id
-//                   of another host, a raft id that was used before, CLUSTER_HOSTS_MAX.
+//                   nobody uses it any more.
+//      host         host 0: gets the next number, and so do nodes with number 0. Skipped: a number that is
+//                   not in use (a removed host never comes back), a node number that this host does not
+//                   have, a key pin or raft id of another host, a raft id that was used before,
+//                   CLUSTER_HOSTS_MAX.
 //      host remove  Touches no unit: what is still placed there stays so until the leader moves it. Its
-//      set_labels
-//                   are remembered under its host id until that is a host again.
+//                   set_labels are remembered under its host id until that is a host again.
 //      rollout      Takes the place of one of the same name. Skipped: a spec that is unknown, a name that is
-//      too long, or
-//                   CLUSTER_ROLLOUTS_MAX are under way. Revisions that are 0 are filled in.
+//                   too long, or CLUSTER_ROLLOUTS_MAX are under way. Revisions that are 0 are filled in.
 //      role, pool   Takes the place of one of the same name. Skipped: a name of 0 or more than LABEL_MAX
-//      bytes,
-//                   CLUSTER_ROLES_MAX, CLUSTER_POOLS_MAX.
+//                   bytes, CLUSTER_ROLES_MAX, CLUSTER_POOLS_MAX.
 //      unit remove  Leaves tombstones on its nodes, as a tombstone put does. Skipped: no such unit, or
-//      CLUSTER_TOMBSTONES_MAX.
-//      tombstone    One on each of these nodes that is a node of a host. Skipped: a name of 0 or more than 255
-//      bytes,
-//                   CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
-//      tombstone clear   Those of one host's nodes up to a revision: all, or those that a guard ends within a
-//      time.
-//      cluster      A revision_floor above the counter raises it, and with it the revision of every unit; one
-//      beyond what an image may hold is skipped.
+//                   CLUSTER_TOMBSTONES_MAX.
+//      tombstone    One on each of these nodes that is a node of a host. Skipped: a name of 0 or more than
+//                   255 bytes, CLUSTER_TOMBSTONES_MAX. Those of a host or node that is removed go with it.
+//      tombstone clear
+//                   Those of one host's nodes up to a revision: all, or those that a guard ends within a
+//                   time.
+//      cluster      A revision_floor above the counter raises it, and with it the revision of every unit;
+//                   one beyond what an image may hold is skipped.
 //      token        Takes the place of one with the same id. Drops those that expired before the batch's
-//      at_us. request ids  Remembered with the revision after the batch; one that is known keeps its first
-//      revision.
+//                   at_us.
+//      request ids  Remembered with the revision after the batch; one that is known keeps its first
+//                   revision.
 int cluster_state_apply(ClusterState *s, const Argosy__LogBatch *batch) _warn_unused_;
 
 // Appends an image of the whole state: equal states, equal bytes. Cost: proportional to the state.
 int cluster_state_encode(const ClusterState *s, Buf *ret) _warn_unused_;
 // Replaces everything by an image; an empty one is the state of cluster_state_new(). -EBADMSG: not an image,
 // or one that contradicts itself; -ENOMEM; after both the state is as before. Afterwards nothing is dirty: a
-// leader begins by looking at everything anyhow. -EPROTONOSUPPORT: this build cannot read it; as before. No entry from cluster_state_next_dirty() may be
-// outstanding.
+// leader begins by looking at everything anyhow. -EPROTONOSUPPORT: this build cannot read it; as before. No
+// entry from cluster_state_next_dirty() may be outstanding.
 int cluster_state_restore(ClusterState *s, const void *data, size_t len) _warn_unused_;
 
 // Why apply or restore returned -EPROTONOSUPPORT, and what helps: for people.

@@ -11,8 +11,7 @@
 //      CutOff=keep|stop                the node is cut off from the leader: go on running, or stop
 //      CutOffSec=SPAN                  how long after the end of the lease it stops; 30 s
 //      RestartElsewhere=N              systemd has given the unit up N times on its node: start elsewhere;
-//      not
-//                                      given: a failed unit stays as it is
+//                                      not given: a failed unit stays as it is
 //      RestartElsewhereDecaySec=SPAN   after this time a failure counts half; 10 min
 //      OutcomeUnknown=keep|rerun       of a one-shot, when nobody can tell whether it ran
 //

@@ -24,8 +24,7 @@
 //              then     the lowest load + weights of the preferences that it does not match
 //              then     the lowest slot (order of placement_node_add)
 //      load             2 per unit on the node, relative to the host's size, + 1024 * the largest reserved
-//      share of a
-//                       resource, + penalty points; exact up to 3072, in steps of 64 above.
+//                       share of a resource, + penalty points; exact up to 3072, in steps of 64 above.
 //                       Nodes of second choice come after all others
 //      PLACEMENT_BEST_FIT   instead of the lowest load the highest share of CPU or memory, in 1/4096
 //

@@ -8,17 +8,16 @@
 //   DIR/web.service                          content of the spec
 //   DIR/web@.service                         content of the template's spec
 //   DIR/web@2.service                        file of its own for an instance whose revision is not the one
-//   in web@.service: a hard
-//                                            link to what web@.service was before, or the content
+//                                            in web@.service: a hard link to what web@.service was before,
+//                                            or the content
 //   DIR/web.service.d/50-argosy.conf         After=argosy.target, and Slice= where the unit is spread
 //   DIR/web@.service.d/50-argosy.conf        After=argosy.target for all instances; an instance has one of
-//   its own only for Slice=
-//                                            one of its own also for CutOff=stop:
+//                                            its own only for Slice=, and for CutOff=stop:
 //                                            BindsTo=argosy-guard@SEC.target
 //   DIR/app.target.wants/web.service         -> ../web.service, for WantedBy=, RequiredBy= in [Install]
 //   DIR/www.service                          -> web.service, for Alias=
-//   DIR/argosy-pin@.target                   pins one-shots (unit-pin.h), with the first of them; it goes with
-//   the last unit
+//   DIR/argosy-pin@.target                   pins one-shots (unit-pin.h), with the first of them; it goes
+//                                            with the last unit
 //
 // Files of ours are known from the ledger, never guessed from names. Nothing here is synced: DIR is in /run.
 //

@@ -12,11 +12,9 @@
 //
 //      [X-Argosy] and [X-Fleet]        both may be present; they count as one section
 //      MachineID=ID                    32 hex digits: only the machine with this id. Given twice, the first
-//      counts in [X-Fleet],
-//                                      and two different ones are refused in [X-Argosy]
+//                                      counts in [X-Fleet], and two different ones are refused in [X-Argosy]
 //      MachineMetadata=KEY=VALUE ...   values of one key: any of them; different keys: all of them; lines do
-//      not matter.
-//                                      Words may be quoted: "a=b" "c=d"
+//                                      not matter. Words may be quoted: "a=b" "c=d"
 //      Global=BOOLEAN                  on every machine that fits; not together with MachineID=
 //      Manager=NAME ...                managers that may run it: system, user@UID, container@NAME, or globs
 //                                      over these; any of them. Without it only system managers
@@ -27,16 +25,14 @@
 //                                      directions. Not with MachineID=. In [X-Argosy] it may not match the
 //                                      unit itself
 //      Replaces=GLOB ...               units whose name matches are not where this one is: they leave the
-//      node
-//                                      that it is given. Not with Conflicts=, Global=, MachineID=; may not
-//                                      match the unit itself
+//                                      node that it is given. Not with Conflicts=, Global=, MachineID=; may
+//                                      not match the unit itself
 //      Host=NAME ...                   hosts by name or machine id; any of them
 //      RequireLabel=EXPR ...           KEY=VALUE[|VALUE...], KEY!=VALUE[|VALUE...], KEY (exists), !KEY; all
 //      Pool=NAME ...                   like RequireLabel=pool=NAME|...
 //      PreferLabel=EXPR[:WEIGHT] ...   better there, up to a difference in load of WEIGHT (1..1000; 100)
 //      SpreadOver=KEY[:SKEW]           units of one template no further apart in number than SKEW (1)
-//      between
-//                                      the values of this label; "host" for single hosts
+//                                      between the values of this label; "host" for single hosts
 //      PreferSpreadOver=KEY            as far apart as possible
 //      Packing=BOOLEAN                 the fullest node that has room instead of the emptiest
 //      ReserveCPU=CORES or N%, ReserveMemory=BYTES (K M G T), ReserveResource=NAME:N ...
@@ -46,10 +42,9 @@
 //                                      without it those with a negative priority do. None of these three
 //                                      with Global=
 //      MaxUnavailable=N or N%          of the units of one template, how many may be down because of us
-//      (drains, rollouts); 1 and more
-//      After=, Before=, Requires=, BindsTo=, Wants=, PartOf=UNIT ...   order and need among units on any
-//      nodes;
-//                                      not in [X-Fleet]
+//                                      (drains, rollouts); 1 and more
+//      After=, Before=, Requires=, BindsTo=, Wants=, PartOf=UNIT ...
+//                                      order and need among units on any nodes; not in [X-Fleet]
 //      X-Condition{MachineID,MachineMetadata,MachineOf}=, X-Conflicts=   [X-Fleet] only, old names
 //
 // An empty assignment undoes the ones before it. Specifiers in all of them but Global=: %n (name), %N

@@ -7,7 +7,7 @@
 //      Alias=Y ...                        Y: the unit has this name too
 //      Also=Z ...                         Z is to be loaded where this unit is
 //      DefaultInstance=I                  in UnitFile.default_instance: what a template is called where it
-//      is named without an instance
+//                                         is named without an instance
 //
 // Specifiers as in unit-file.h. Refused, with file and line, is what cannot work: a word that is no unit
 // name, a template in place of a unit, an alias of another type or of a type that has none, an alias that

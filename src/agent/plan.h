@@ -11,45 +11,39 @@
 // The rules:
 //
 //   start        start_rev, restart_rev and stop_rev are compared with those of the record ("a start is a
-//   number"). A start is written to
-//                the record together with `pending` before systemd hears of it, so it is carried out once,
-//                whatever crashes.
+//                number"). A start is written to the record together with `pending` before systemd hears of
+//                it, so it is carried out once, whatever crashes.
 //   drift        launched, our start was carried out, and the unit is inactive now although nobody asked
-//   argosy: it was stopped by hand
-//                or ended by itself. It is left alone; the next explicit start brings it back. A unit that
-//                was started by something else while it is only `loaded` (a timer, a dependency) is left
-//                alone too and is not drift.
-//                Nor is it drift if systemd stopped it with a unit that it is bound to, because argosy
-//                stopped that one.
+//                argosy: it was stopped by hand or ended by itself. It is left alone; the next explicit start
+//                brings it back. A unit that was started by something else while it is only `loaded` (a
+//                timer, a dependency) is left alone too and is not drift. Nor is it drift if systemd stopped
+//                it with a unit that it is bound to, because argosy stopped that one.
 //   outcome      only a one-shot (Type=oneshot without RemainAfterExit=) ends for good: DONE when it ended
-//   without failing, FAILED when
-//                it failed. Other units that end by themselves run again after a reboot or a move. An end
-//                during shutdown, or of a start that somebody cancelled, is no outcome.
+//                without failing, FAILED when it failed. Other units that end by themselves run again after a
+//                reboot or a move. An end during shutdown, or of a start that somebody cancelled, is no
+//                outcome.
 //   new content  an active unit is stopped, the file replaced, the unit started again; systemd reads the new
-//   file only if it
-//                really dropped the unit in between. What stays in its memory (pinned by a timer, a target)
-//                needs a reload. A one-shot that is running is left to finish first, unless a restart is
-//                asked for. A unit that was stopped by hand stays stopped.
+//                file only if it really dropped the unit in between. What stays in its memory (pinned by a
+//                timer, a target) needs a reload. A one-shot that is running is left to finish first, unless
+//                a restart is asked for. A unit that was stopped by hand stays stopped.
 //   cut off      a unit with CutOff=stop that is down when the node has been cut off for long enough was
-//   stopped
-//                by that, not by hand: it starts again when the node is back. Until then it is left alone.
-//   pin          a one-shot is started only when its pin (unit-pin.h) is there, which keeps it in systemd's memory
-//   until the
-//                cluster knows how it ended, and goes before new content comes. So after a crash of ours
-//                systemd knows what became of a start: a run that is not the one from before the start was it;
-//                pinned without such a run, it did not begin. Should the pin be gone, nobody knows, and the
-//                unit is not run again unless it asks for that (OutcomeUnknown=rerun).
+//                stopped by that, not by hand: it starts again when the node is back. Until then it is left
+//                alone.
+//   pin          a one-shot is started only when its pin (unit-pin.h) is there, which keeps it in systemd's
+//                memory until the cluster knows how it ended, and goes before new content comes. So after a
+//                crash of ours systemd knows what became of a start: a run that is not the one from before
+//                the start was it; pinned without such a run, it did not begin. Should the pin be gone,
+//                nobody knows, and the unit is not run again unless it asks for that (OutcomeUnknown=rerun).
 //   links        of [Install], below units of the system's, are there while the unit is to run, so that
-//                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit
-//                below which links came or went while it was in memory is read again (a reload) before
-//                it is started or restarted, and no sooner: that it is up is no reason to stop it.
+//                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit below
+//                which links came or went while it was in memory is read again (a reload) before it is
+//                started or restarted, and no sooner: that it is up is no reason to stop it.
 //   failed       a failed start is reported, not repeated; restarting is systemd's Restart=. A failed unit
-//   starts again with a new start,
-//                or with new content unless it is a one-shot.
+//                starts again with a new start, or with new content unless it is a one-shot.
 //   removal      stop, remove the files, forget. What stays in systemd's memory could be started from there,
 //                so that needs a reload, too.
 //   foreign      a name with a file that is not ours, or active without being ours, is never touched: the
-//   order is refused.
+//                order is refused.
 
 #include <stdbool.h>
 

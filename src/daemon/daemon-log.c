@@ -3,9 +3,10 @@
 // The replicated log of this host, where it is a voter.
 //
 //   committed batch -> apply() -> ClusterState -> Leader (which turns what is dirty into orders)
-//   role(LEADER)    -> [first batch of a new or recovered cluster] -> lead(): leader, then mesh, then by the
-//   mesh the agent StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open ->
-//   StoreOpened StoreClose      -> close, empty the log, forget the CA key
+//   role(LEADER)    -> [first batch of a new or recovered cluster] -> leader, then mesh, then by the mesh the
+//                      agent
+//   StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open -> StoreOpened
+//   StoreClose      -> close, empty the log, forget the CA key
 
 #include <errno.h>
 #include <fcntl.h>

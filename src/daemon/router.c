@@ -2,10 +2,11 @@
 //
 // Where a route can be:
 //
-//   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, again when a leader
-//   appears, until its deadline HERE      at the leader in this process       (cancel token) AWAY      at
-//   the leader elsewhere             (forward id) LOCAL     at this host's agent, or joining    (cancel
-//   token)
+//   WAITING   for a leader, or just submitted     -> dispatch() in the next turn, and again when a leader
+//                                                 appears, until its deadline
+//   HERE      at the leader in this process       (cancel token)
+//   AWAY      at the leader elsewhere             (forward id)
+//   LOCAL     at this host's agent, or joining    (cancel token)
 
 #include <errno.h>
 #include <stdarg.h>

@@ -9,8 +9,9 @@
 //   log/           the replicated log, on voters
 //   next/          a new identity that is being written; complete only when it has been renamed to
 //   commit/        a new identity that replaces everything at the next start (or nothing inside: become a
-//   fresh host)
-//   recovery.new/, recovery/  see recovery.h
+//                  fresh host)
+//   recovery.new/, recovery/
+//                  see recovery.h
 //
 // Joining and leaving replace all of it at once: whatever moment the power fails at, the host wakes up as
 // either the old or the new member.

@@ -57,8 +57,7 @@ int site_fill_row(const Site *s, Argosy__Response__UnitRow *row) {
         return fill_states(row, load_state_to_string(s->load), active_state_to_string(s->active), s->sub);
 }
 
-// ------------------------------------------------------------------------------------------------
-// list-units
+// ----------------------------------------------------------------------------------------------- list-units
 
 static const char *manager_of(const Argosy__HostRecord *host, uint32_t node) {
         for (size_t i = 0; i < host->n_nodes; i++)
@@ -329,8 +328,7 @@ static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits 
         return TAKE_PTR(r);
 }
 
-// ------------------------------------------------------------------------------------------------
-// list-unit-files
+// ------------------------------------------------------------------------------------------ list-unit-files
 
 static bool site_has_failed(const Site *s, const Argosy__UnitRecord *r) {
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
@@ -495,8 +493,7 @@ static Argosy__Response *list_nodes(Leader *l) {
         return TAKE_PTR(r);
 }
 
-// ------------------------------------------------------------------------------------------------ cluster
-// status
+// ------------------------------------------------------------------------------------------- cluster status
 
 static const StoreMember *find_member(const StoreStats *stats, uint32_t raft_id) {
         for (size_t i = 0; raft_id && i < stats->n_members; i++)

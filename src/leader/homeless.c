@@ -19,8 +19,7 @@ enum {
         STEPS_MAX = STORE_BATCH_MAX / 2 / STEP_BYTES,
 };
 
-// ------------------------------------------------------------------------------------------------ who made
-// room
+// -------------------------------------------------------------------------------------------- who made room
 
 static void forget_giver(Unit *u) {
         list_unlink(&u->giver);
@@ -76,8 +75,7 @@ const Unit *homeless_awaited(const Site *s) {
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ who is
-// asked
+// --------------------------------------------------------------------------------------------- who is asked
 
 static bool is_any(const char *name, void *userdata) {
         return true;

@@ -40,8 +40,7 @@
 //   Node    while the log has its record; dies with its host
 //   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
 //   Site    one unit on one node: from the first order or report until the agent reports it gone, its guard
-//   has certainly
-//           ended it on a lost host, or the host attaches anew or is removed
+//           has certainly ended it on a lost host, or the host attaches anew or is removed
 //   Group   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
 //   Ticket  from a request's arrival to its final response

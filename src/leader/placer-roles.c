@@ -129,8 +129,7 @@ const char *placer_role_name(const PlacerTables *t, uint32_t number) {
         return ROLE_DEFAULT;
 }
 
-// ------------------------------------------------------------------------------------------------ what is
-// told
+// --------------------------------------------------------------------------------------------- what is told
 
 static uint64_t amount_of(Argosy__Amount *const *list, size_t n, const char *resource, bool *ret_is) {
         for (size_t i = 0; i < n; i++)

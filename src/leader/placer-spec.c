@@ -231,8 +231,7 @@ int placer_label_node(Placement *p, const PlacerPatterns *patterns, const Cluste
         return placement_node_label(p, node, labels, n);
 }
 
-// ------------------------------------------------------------------------------------------------ one
-// question
+// --------------------------------------------------------------------------------------------- one question
 
 static bool value_matches(const LabelMatch *match, const char *value) {
         for (char **v = match->values; v && *v; v++)

@@ -30,8 +30,7 @@ SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field) {
                                                                : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ global
-// units
+// --------------------------------------------------------------------------------------------- global units
 
 const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node) {
         for (size_t i = 0; i < r->n_nodes; i++)

@@ -118,8 +118,7 @@ void tombstones_on_time(Leader *l) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ leaving
-// nodes
+// -------------------------------------------------------------------------------------------- leaving nodes
 
 static bool is_forgotten(const Leader *l, const Site *s, const UnitEntry *e) {
         return (s->ordered || s->reported) && !unit_wanted_on(l, s->unit, e, s->node) &&

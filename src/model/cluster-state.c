@@ -239,8 +239,7 @@ int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ dirty
-// units
+// ---------------------------------------------------------------------------------------------- dirty units
 
 UnitEntry *cluster_state_next_dirty(ClusterState *s) {
         UnitEntry *u;
@@ -415,8 +414,7 @@ const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, cons
         return NULL;
 }
 
-// ------------------------------------------------------------------------------------------------ former
-// hosts
+// --------------------------------------------------------------------------------------------- former hosts
 
 static size_t former_index(const ClusterState *s, const void *host_id, size_t len) {
         size_t i = 0;

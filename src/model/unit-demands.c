@@ -418,8 +418,7 @@ static int set_packing(UnitOptions *o, const RawOption *raw, const char *path, c
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ whose it
-// is
+// ---------------------------------------------------------------------------------------------- whose it is
 
 static int set_role(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                     char **ret_why) {
@@ -460,8 +459,7 @@ void demands_finish(UnitOptions *o) {
                 o->preemptible = o->priority < 0;
 }
 
-// ------------------------------------------------------------------------------------------------ all of
-// them
+// ---------------------------------------------------------------------------------------------- all of them
 
 int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why) {
         static int (*const add[])(UnitOptions *, const RawOption *, const char *, const char *, char **) = {

@@ -41,8 +41,7 @@ bool parse_boolean(const char *word, bool *ret) {
         return false;
 }
 
-// ------------------------------------------------------------------------------------------------ argosy's
-// own options
+// ------------------------------------------------------------------------------------- argosy's own options
 
 // Of one kind, or of all with -1.
 static void drop_raw(RawOption *raw, size_t *n, int kind) {

@@ -10,8 +10,7 @@
 
 #include "placement-private.h"
 
-// ------------------------------------------------------------------------------------------------ roles'
-// order
+// --------------------------------------------------------------------------------------------- roles' order
 
 bool is_behind(const Role *r) {
         for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
@@ -100,8 +99,7 @@ void roles_settle(Placement *p) {
                 role_sift(p, i);
 }
 
-// ------------------------------------------------------------------------------------------------ a role's
-// queues
+// ------------------------------------------------------------------------------------------ a role's queues
 
 static bool queue_before(const Placement *p, uint32_t a, uint32_t b) {
         const Queue *x = &p->queues[a], *y = &p->queues[b];
@@ -160,8 +158,7 @@ static void queue_out(Placement *p, uint32_t queue) {
                 role_moved(p, role);
 }
 
-// ------------------------------------------------------------------------------------------------ waiting
-// for
+// ---------------------------------------------------------------------------------------------- waiting for
 
 static uint32_t *list_of(Placement *p, const Queue *q) {
         const Shape *s = &p->shapes[q->shape];
@@ -435,8 +432,7 @@ uint32_t wait_next(const Placement *p) {
         return p->queues[r->heap[0]].first;
 }
 
-// ------------------------------------------------------------------------------------------------ what
-// roles use
+// ------------------------------------------------------------------------------------------- what roles use
 
 static int64_t missing(const Role *r, unsigned resource) {
         return MAX_OF(r->settings.guarantee[resource] - r->usage[resource], 0);

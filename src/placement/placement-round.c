@@ -222,8 +222,7 @@ static int grant(Placement *p, uint32_t unit, const PlacementBudget *budget, uin
         return r < 0 ? r : NOT_BLOCKED;
 }
 
-// ------------------------------------------------------------------------------------------------
-// preemption
+// ----------------------------------------------------------------------------------------------- preemption
 
 typedef struct Victims {
         uint32_t units[PLACEMENT_VICTIMS_MAX], n;

@@ -342,8 +342,7 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
                 p->broken = true;
 }
 
-// ------------------------------------------------------------------------------------------------
-// exclusions
+// ----------------------------------------------------------------------------------------------- exclusions
 
 int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) {
         int r;

@@ -283,8 +283,7 @@ static int make(Search *s, const Trial *t) {
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ spread,
-// wishes
+// ------------------------------------------------------------------------------------------- spread, wishes
 
 static bool wants_elsewhere(Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
@@ -323,8 +322,7 @@ static int please_units(Search *s, bool *ret_changed) {
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ evening
-// out
+// ---------------------------------------------------------------------------------------------- evening out
 
 static int enter_heaps(Search *s, uint32_t host) {
         HostDue *d = &s->dues[host];

@@ -7,13 +7,12 @@
 //   snapshot_put, installed    the marker is written first and removed at the end (guard 3)
 //   set_term, set_vote,        libraft goes on after a failure as if nothing had happened: fatal (guard 8)
 //   append, truncate           the same; they wait at the gate before (raft-gate.c)
-//   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal (guard
-//   4)
+//   tracer                     "retry failed write" is followed by a crash (wrong timer armed): fatal
+//                              (guard 4)
 //
 // Beside these, the watchdog: entries that wait for the disk for STORE_STUCK_MS end the process, whoever is
 // to blame, unless the disk is full, when a restart would change nothing. A leader whose disk is full hands
-// over to a voter that has written more. Every voter watches its own disk,
-// so no message is needed for it.
+// over to a voter that has written more. Every voter watches its own disk, so no message is needed for it.
 //
 // Tests: store/disk, store/install-marker, store/cluster.
 

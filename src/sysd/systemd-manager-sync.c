@@ -14,8 +14,7 @@
 //           dropped, and only a new connection helps. Should the numbers of a systemd turn out to mean
 //           something else (LOSS_TRUST times nothing had changed), they are not looked at any more.
 //   behind  what waits for us in systemd is written ever more slowly the more it is (400,000 messages: 3,000
-//   a
-//           second), and its replies stand behind it. So if a call is not answered for BEHIND_MS while more
+//           a second), and its replies stand behind it. So if a call is not answered for BEHIND_MS while more
 //           than PROBE_SIGNALS signals come in, the connection is dropped, and all that waited with it.
 
 #include <errno.h>

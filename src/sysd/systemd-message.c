@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What we read of a PropertiesChanged, by interface (man 5 org.freedesktop.systemd1):
+//
 //   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, and the four times of the last
-//   changes of ActiveState org.freedesktop.systemd1.Service   Result; likewise Socket, Timer, Path, Mount,
-//   Automount, Swap
+//                                      changes of ActiveState
+//   org.freedesktop.systemd1.Service   Result; likewise Socket, Timer, Path, Mount, Automount, Swap
+//
 // systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState
 // changes.
 

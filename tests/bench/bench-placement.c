@@ -308,8 +308,7 @@ static double churn(Fleet *f, const char *bench) {
         return 1e9 * BLOCK * BLOCKS / (double) ns;
 }
 
-// ------------------------------------------------------------------------------------------------ the plain
-// scan
+// ------------------------------------------------------------------------------------------- the plain scan
 
 static uint32_t load_of(const Fleet *f, uint32_t n, bool fit) {
         int64_t whole = fit ? 4095 : PLACEMENT_SHARE;
@@ -373,8 +372,7 @@ static double scan_rate(Fleet *f, bool fit) {
         return 1e9 * SCANS / (double) (now_ns() - begin);
 }
 
-// ------------------------------------------------------------------------------------------------ the
-// benchmarks
+// ------------------------------------------------------------------------------------------- the benchmarks
 
 static void bench_place(const char *bench, bool constrained, PlacementPolicy policy) {
         Fleet f;

@@ -7,8 +7,8 @@
 //
 //   plain-client start|stop WINDOW NAME...     until every job has ended
 //   plain-client destroy WINDOW DIR NAME...    stop, remove DIR/NAME.d/50-argosy.conf, DIR/NAME.d and
-//   DIR/NAME as far as
-//                                              they exist, until systemd has dropped every unit
+//                                              DIR/NAME as far as they exist, until systemd has dropped
+//                                              every unit
 //
 // NAME may be "prefix@{1..300}.service". Jobs that systemd adds by itself (slices) are nobody's business
 // here. A job that does not end as "done" is an error: a baseline that fails fast would be a low one.

@@ -75,8 +75,7 @@ static const StoreOps store_ops = {.apply = on_apply,
                                    .authority = on_authority,
                                    .fatal = on_fatal};
 
-// ------------------------------------------------------------------------------------------------ the
-// leader's surroundings
+// -------------------------------------------------------------------------------- the leader's surroundings
 
 static uint64_t now_us(void *userdata) {
         return ((Rig *) userdata)->now_us;
@@ -227,8 +226,7 @@ static const LeaderOps leader_ops = {
         .authority_until = authority_until,
 };
 
-// ------------------------------------------------------------------------------------------------ fake
-// hosts
+// ----------------------------------------------------------------------------------------------- fake hosts
 
 RigHost *rig_host(Rig *g, uint32_t host) {
         assert_in_range(host, 1, g->n_hosts);

@@ -9,7 +9,7 @@
 //   dir/web.service   unit web.service, and its file is dir/web.service
 //   dir/web@1         unit web@1.service, and its file is dir/web@1.service, else dir/web@.service
 //   web@1             as above in the current directory, if there is such a file; if not, the cluster may
-//   know the unit
+//                     know the unit
 
 #include <stdbool.h>
 

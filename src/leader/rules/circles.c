@@ -127,8 +127,7 @@ static int gather(Search *x, const char *const *names, size_t n) {
         return x->error;
 }
 
-// ------------------------------------------------------------------------------------------------ one
-// circle
+// ----------------------------------------------------------------------------------------------- one circle
 
 // The shortest way from the vertex back to itself, within its set; there is one. Returns the vertex from
 // which it is closed, and by which edge.

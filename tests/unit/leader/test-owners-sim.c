@@ -109,8 +109,7 @@ static bool is_launched(const Argosy__UnitRecord *r) {
         return r && r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
-// ------------------------------------------------------------------------------------------------ after
-// every turn
+// ----------------------------------------------------------------------------------------- after every turn
 
 // It has been told what it is to run, and does it.
 static bool is_steady(const RigHost *h) {
@@ -210,8 +209,7 @@ static void check_turn(Rig *rig) {
         braked = g.leader->braked;
 }
 
-// ------------------------------------------------------------------------------------------------ what
-// owners do
+// ------------------------------------------------------------------------------------------- what owners do
 
 static void set_mode(uint32_t host, Argosy__NodeMode mode) {
         rig_settle(&g);
@@ -265,8 +263,7 @@ static void new_leader(void) {
         rig_elect(&g);
 }
 
-// ------------------------------------------------------------------------------------------------ what
-// happens to hosts
+// ------------------------------------------------------------------------------------ what happens to hosts
 
 static void befall(uint32_t host) {
         RigHost *h = rig_host(&g, host);

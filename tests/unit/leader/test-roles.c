@@ -261,8 +261,7 @@ static void a_new_leader_knows_the_roles(void **state) {
         assert_int_equal(at("c1.service"), 0);
 }
 
-// ------------------------------------------------------------------------------------------------
-// priorities
+// ----------------------------------------------------------------------------------------------- priorities
 
 static void a_higher_priority_takes_the_lowest_ones_place(void **state) {
         const Argosy__Response__UnitResult *r;

@@ -357,8 +357,7 @@ static void a_unit_that_stands_alone_can_be_updated_too(void **state) {
         assert_int_equal(count_running(NEW), 1);
 }
 
-// ------------------------------------------------------------------------------------------------ global
-// units
+// --------------------------------------------------------------------------------------------- global units
 
 static void start_everywhere(void) {
         assert_int_equal(rig_change(&g, START, "all.service", OLD GLOBAL)->status, 0);

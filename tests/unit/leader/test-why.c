@@ -256,8 +256,7 @@ static void its_name_belongs_to_somebody_else(void **state) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------ on its
-// node
+// ---------------------------------------------------------------------------------------------- on its node
 
 static void say(Argosy__ActiveState active, const char *sub, bool drift, bool stale) {
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;

@@ -25,8 +25,7 @@ static uint64_t below(uint64_t *seed, uint64_t n) {
         return next(seed) % n;
 }
 
-// ------------------------------------------------------------------------------------------------ random
-// batches
+// ------------------------------------------------------------------------------------------- random batches
 
 static void random_name(uint64_t *seed, char ret[MIRROR_NAME_MAX]) {
         snprintf(ret, MIRROR_NAME_MAX, "u@%u.service", (unsigned) below(seed, NAMES));
@@ -173,8 +172,7 @@ static void random_batch(Batch *b, const ClusterState *s, uint64_t *seed) {
         b->log.at_us = below(seed, 100);
 }
 
-// ------------------------------------------------------------------------------------------------ what must
-// hold
+// ------------------------------------------------------------------------------------------- what must hold
 
 static void assert_same_image(const ClusterState *a, const ClusterState *b) {
         _cleanup_buf_ Buf image_a = {0}, image_b = {0};

@@ -568,8 +568,7 @@ static void only_the_last_requests_are_remembered(void **state) {
         assert_true(cluster_state_was_applied(s, id, &revision));
 }
 
-// ------------------------------------------------------------------------------------------------ dirty
-// units
+// ---------------------------------------------------------------------------------------------- dirty units
 
 static void each_changed_unit_is_handed_out_once_with_what_it_was(void **state) {
         ClusterState *s = *state;
@@ -637,8 +636,7 @@ static void a_unit_that_came_and_went_unseen_is_not_mentioned(void **state) {
 
 // ------------------------------------------------------------------------------------------------ rollouts
 
-// ------------------------------------------------------------------------------------------------ roles,
-// pools
+// --------------------------------------------------------------------------------------------- roles, pools
 
 static void put_role(ClusterState *s, const char *name, uint32_t weight) {
         Argosy__RoleRecord role = ARGOSY__ROLE_RECORD__INIT;

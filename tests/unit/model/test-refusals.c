@@ -201,8 +201,7 @@ static void good_values_are_accepted(void **state) {
         }
 }
 
-// ------------------------------------------------------------------------------------------------
-// contradictions
+// ------------------------------------------------------------------------------------------- contradictions
 
 static void what_contradicts_itself_is_refused_with_the_later_line(void **state) {
         static const struct {

@@ -273,8 +273,7 @@ static void the_same_events_give_the_same_decisions(void **state) {
                 assert_true(live(seed) == live(seed));
 }
 
-// ------------------------------------------------------------------------------------------------ from
-// scratch
+// --------------------------------------------------------------------------------------------- from scratch
 
 // Another one that is told the outcome, not the way there.
 static void world_again(const World *w, World *again) {
@@ -354,8 +353,7 @@ static void what_grew_step_by_step_decides_like_what_was_told_all_at_once(void *
         }
 }
 
-// ------------------------------------------------------------------------------------------------ the
-// budget
+// ----------------------------------------------------------------------------------------------- the budget
 
 static void no_more_is_disturbed_than_the_budget_allows(void **state) {
         for (uint64_t seed = 300; seed < 310; seed++) {

@@ -40,6 +40,7 @@ static void print_message(Ctl *ctl, const char *prefix, const char *format, va_l
         if (text_append_clean(&clean, text, true) < 0 || !(line = buf_take_string(&clean)) ||
             buf_append_wrapped(&lines, line, strlen(prefix), MESSAGE_INDENT, ctl->term.err_width) < 0)
                 return;
+        progress_clear(&ctl->term);
         fflush(ctl->term.out);
         fprintf(ctl->term.err, "%s%.*s\n", prefix, (int) lines.len, (const char *) lines.data);
 }

@@ -7,6 +7,7 @@
 
 #include "argosy.pb-c.h"
 #include "map.h"
+#include "wait-end.h"
 
 typedef struct WaitItem {
         char *name;
@@ -38,12 +39,5 @@ static inline size_t wait_set_open(const WaitSet *w) {
 // borrowed from `w`. NULL: out of memory.
 Argosy__Request__Wait__Item **wait_set_request(const WaitSet *w, size_t *ret_n);
 
-// What to do when the answers to a Wait have ended. `lost`: the connection is gone; `error`: negative errno
-// of the client, or 0 after a final response with `status` (0 or positive errno) and `no_leader`.
-typedef enum WaitStep {
-        WAIT_FINISHED,
-        WAIT_REDIAL,    // connect and ask for what is open
-        WAIT_ASK_AGAIN, // the daemon found no leader; the units are none the worse for it
-        WAIT_GIVE_UP,
-} WaitStep;
+// What it means for what is open that the answers to a Wait have ended; the arguments are those of a WaitEnd.
 WaitStep wait_set_next(const WaitSet *w, bool lost, int error, int status, bool no_leader);

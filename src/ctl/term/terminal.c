@@ -131,30 +131,35 @@ int progress_format(const ProgressState *s, unsigned width, Buf *out) {
         return buf_printf(out, "%s [%s]%s", s->verb, bar, tail);
 }
 
-void progress_draw(Terminal *t, Progress *p, size_t done, size_t failed, size_t total) {
-        ProgressState state = {p->verb, done, failed, total, 0};
-        _cleanup_buf_ Buf line = {};
-        uint64_t now = clock_boot_us();
+void progress_begin(Terminal *t) {
+        progress_clear(t);
+        t->progress.begun_us = 0;
+}
 
-        if (!t->err_tty || (t->flags & TERMINAL_QUIET))
+void progress_draw(Terminal *t, const ProgressState *state) {
+        ProgressState s = *state;
+        _cleanup_buf_ Buf line = {};
+        uint64_t now = clock_boot_us(), drawn_us = t->progress.drawn_us;
+
+        if (!t->err_tty || t->flags & TERMINAL_QUIET || s.total == 0)
                 return;
-        if (p->begun_us == 0)
-                p->begun_us = now;
-        if (now < p->begun_us + PROGRESS_AFTER_MS * USEC_PER_MSEC ||
-            (p->drawn_us > 0 && now < p->drawn_us + PROGRESS_EVERY_MS * USEC_PER_MSEC && done < total))
+        if (t->progress.begun_us == 0)
+                t->progress.begun_us = now;
+        if (now < t->progress.begun_us + PROGRESS_AFTER_MS * USEC_PER_MSEC ||
+            (drawn_us > 0 && now < drawn_us + PROGRESS_EVERY_MS * USEC_PER_MSEC && s.done < s.total))
                 return;
-        state.seconds = (unsigned) ((now - p->begun_us) / USEC_PER_SEC);
-        if (progress_format(&state, width_of(STDERR_FILENO), &line) < 0)
+        s.seconds = (unsigned) ((now - t->progress.begun_us) / USEC_PER_SEC);
+        if (progress_format(&s, width_of(STDERR_FILENO), &line) < 0)
                 return;
-        p->drawn_us = now;
+        t->progress.drawn_us = now;
         fprintf(t->err, "\r%.*s\x1b[K", (int) line.len, (const char *) line.data);
         fflush(t->err);
 }
 
-void progress_clear(Terminal *t, Progress *p) {
-        if (p->drawn_us == 0)
+void progress_clear(Terminal *t) {
+        if (t->progress.drawn_us == 0)
                 return;
         fputs("\r\x1b[K", t->err);
         fflush(t->err);
-        p->drawn_us = 0;
+        t->progress.drawn_us = 0;
 }

@@ -16,6 +16,10 @@ typedef struct Terminal {
         unsigned err_width; // where messages are broken; 0: nowhere
         unsigned flags;     // TerminalFlags
         pid_t pager;        // 0: none
+        struct {
+                uint64_t begun_us; // 0: nothing was to be drawn yet
+                uint64_t drawn_us; // 0: nothing is drawn
+        } progress;
 } Terminal;
 
 typedef enum TerminalFlags {
@@ -32,18 +36,15 @@ void terminal_init(Terminal *t, FILE *out, FILE *err, unsigned flags);
 void pager_open(Terminal *t);
 void pager_close(Terminal *t);
 
-// One line on stderr that is drawn over itself. progress_clear() takes it away, e.g. before a message.
-typedef struct Progress {
-        const char *verb;
-        uint64_t drawn_us; // 0: nothing is drawn
-        uint64_t begun_us;
-} Progress;
-void progress_draw(Terminal *t, Progress *p, size_t done, size_t failed, size_t total);
-void progress_clear(Terminal *t, Progress *p);
-// The line's text, for at most `width` columns. Pure.
+// One line on stderr that is drawn over itself: how far a wait has come. progress_begin() says that another
+// wait begins. Nothing is drawn of a total of 0. progress_clear() takes the line away, e.g. before a message.
 typedef struct ProgressState {
         const char *verb;
         size_t done, failed, total; // failed ones are also done
-        unsigned seconds;           // since the wait began
+        unsigned seconds;           // since the wait began; progress_draw() knows it
 } ProgressState;
+void progress_begin(Terminal *t);
+void progress_draw(Terminal *t, const ProgressState *state);
+void progress_clear(Terminal *t);
+// The line's text, for at most `width` columns. Pure.
 int progress_format(const ProgressState *s, unsigned width, Buf *out);

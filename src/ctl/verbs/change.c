@@ -22,6 +22,7 @@
 #include "rollouts.h"
 #include "terminal.h"
 #include "unit-args.h"
+#include "wait-loop.h"
 #include "wait-set.h"
 #include "verbs.h"
 
@@ -46,13 +47,13 @@ typedef struct Change {
         Ctl *ctl;
         const ChangeVerb *verb;
         WaitSet waiting;
-        Progress progress;
+        Argosy__Request__Wait wait; // for those that are open
+        Argosy__Request__Wait__Item **items;
         Json json;
         size_t n_failed;
         size_t n_may_run; // of these: stopped or destroyed, but for hosts that are not heard
         bool answered; // the Change's answer has come
-        int status;    // of the whole request, 0 or positive errno
-        bool no_leader;
+        int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
         char *logs[FAILURES_SHOWN]; // units that failed on a node
         size_t n_logs;
@@ -118,7 +119,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
                 json_result(&c->json, u);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
                 return;
-        progress_clear(&ctl->term, &c->progress);
+        progress_clear(&ctl->term);
         if (u->status != 0)
                 report_failure(c, u);
         else if (ctl->opt.json == JSON_OFF && c->verb->plans)
@@ -130,7 +131,7 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
 
 static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
         if (*u->message || u->n_refusals > 0)
-                progress_clear(&c->ctl->term, &c->progress);
+                progress_clear(&c->ctl->term);
         if (u->status == 0 && *u->message && !c->verb->plans)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
         if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
@@ -139,7 +140,6 @@ static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
 
 static void note_status(Change *c, const Argosy__Response *r) {
         c->status = r->status;
-        c->no_leader = r->no_leader;
         snprintf(c->message, sizeof(c->message), "%s", status_text(r->status, r->message));
 }
 
@@ -232,42 +232,57 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
 
 // ---- wait
 
-static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+static int wait_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
         Change *c = userdata;
 
-        if (r && r->status != 0) {
-                note_status(c, r);
+        free(c->items);
+        c->items = wait_set_request(&c->waiting, &c->wait.n_items);
+        c->wait.items = c->items;
+        return c->items ? 0 : -ENOMEM;
+}
+
+static int wait_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Change *c = userdata;
+        bool news = false;
+
+        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
                 return 0;
-        }
-        if (r && r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
-                return 0;
-        for (size_t i = 0; r && i < r->progress->n_done; i++) {
+        for (size_t i = 0; i < r->progress->n_done; i++) {
                 const Argosy__Response__UnitResult *u = r->progress->done[i];
 
                 if (!wait_set_finish(&c->waiting, u->name, u->status != 0))
                         continue; // told twice
+                news = true;
                 report_end(c, u);
                 report_warning(c, u);
         }
-        progress_draw(&ctl->term, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
-        return 0;
+        return news ? WAIT_NEWS : 0;
 }
 
-static int wait_once(Change *c) {
-        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        _cleanup_free_ Argosy__Request__Wait__Item **items = NULL;
+static void wait_count(const void *userdata, ProgressState *ret) {
+        const Change *c = userdata;
 
-        items = wait_set_request(&c->waiting, &wait.n_items);
-        if (!items)
-                return -ENOMEM;
-        wait.verb = c->verb->verb;
-        wait.items = items;
-        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
-        request.wait = &wait;
-        c->status = 0;
-        c->no_leader = false;
-        return ctl_call(c->ctl, &request, CALL_PATIENT | (c->ctl->term.err_tty ? CALL_TICK : 0), on_progress, c);
+        *ret = (ProgressState){.verb = c->verb->name,
+                               .done = c->waiting.n_done,
+                               .failed = c->waiting.n_failed,
+                               .total = c->waiting.n_items};
+}
+
+static WaitStep wait_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Change *c = userdata;
+
+        return wait_set_next(&c->waiting, end->lost, end->error, end->status, end->no_leader);
+}
+
+static int print_open(const Change *c, Buf *text) {
+        size_t open = wait_set_open(&c->waiting);
+
+        return buf_printf(text, "the cluster goes on with %zu unit%s (see argosyctl list-units)", open,
+                          open == 1 ? "" : "s");
+}
+
+static int wait_detach(const void *userdata, Buf *text) {
+        return print_open(userdata, text);
 }
 
 // Of those that are still open, the ones that wait for hosts which are not heard. EXIT_MAY_RUN: all of them.
@@ -285,65 +300,42 @@ static int leave_the_silent(Change *c) {
         return n == wait_set_open(&c->waiting) ? EXIT_MAY_RUN : EXIT_OK;
 }
 
-// What is said when we stop waiting although the cluster has not finished.
-static int leave(Change *c, int error) {
-        Ctl *ctl = c->ctl;
-        size_t open = wait_set_open(&c->waiting);
+static int wait_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        _cleanup_buf_ Buf text = {};
+        Change *c = userdata;
+        const char *why;
         int code;
 
-        if (error == -ENOMEM)
-                return ctl_oom(ctl);
-        if (error == -ETIMEDOUT && (code = leave_the_silent(c)) != EXIT_OK)
+        if (end->error == -ETIMEDOUT && (code = leave_the_silent(c)) != EXIT_OK)
                 return code;
-        if (error == -EINTR)
-                fprintf(ctl->term.err,
-                        "argosyctl: detached; the cluster goes on with %zu unit%s (see argosyctl "
-                        "list-units)\n",
-                        open, open == 1 ? "" : "s");
-        else
-                ctl_fail(ctl, "%s; the cluster goes on with %zu unit%s (see argosyctl list-units)",
-                         error == -ETIMEDOUT ? "timed out waiting"
-                         : error < 0         ? ctl->client.why
-                         : c->status != 0    ? c->message
-                                             : "argosyd stopped reporting",
-                         open, open == 1 ? "" : "s");
-        return error == -EINTR ? EXIT_DETACHED : EXIT_FAILED;
+        if (print_open(c, &text) < 0)
+                return ctl_oom(ctl);
+        why = end->error == 0 && end->status == 0 ? "argosyd stopped reporting" : wait_loop_reason(ctl, end);
+        return ctl_fail(ctl, "%s; %.*s", why, (int) text.len, (const char *) text.data);
 }
 
+static const WaitKind unit_wait = {
+        .ask = wait_ask,
+        .take = wait_take,
+        .count = wait_count,
+        .judge = wait_judge,
+        .detach = wait_detach,
+        .leave = wait_leave,
+};
+
 static int wait_all(Change *c) {
-        Patience lost = {}, leaderless = {};
-        Ctl *ctl = c->ctl;
-        int r = 0;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
 
         if (wait_set_open(&c->waiting) == 0)
                 return EXIT_OK;
-        for (;;) {
-                size_t before = c->waiting.n_done;
-                bool again = false;
-
-                progress_draw(&ctl->term, &c->progress, c->waiting.n_done, c->waiting.n_failed, c->waiting.n_items);
-                r = wait_once(c);
-                progress_clear(&ctl->term, &c->progress);
-                if (c->waiting.n_done > before)
-                        lost = leaderless = (Patience){};
-                switch (wait_set_next(&c->waiting, client_is_lost(&ctl->client, r), r, c->status,
-                                  c->no_leader)) {
-                case WAIT_FINISHED:
-                        return EXIT_OK;
-                case WAIT_REDIAL:
-                        again = ctl_try_again(ctl, &lost, &r);
-                        break;
-                case WAIT_ASK_AGAIN:
-                        leaderless.lost_us =
-                                clock_boot_us(); // what was asked for is in the log: this has no end
-                        again = ctl_try_again(ctl, &leaderless, &r);
-                        break;
-                case WAIT_GIVE_UP:
-                        break;
-                }
-                if (!again)
-                        return leave(c, r);
-        }
+        argosy__request__wait__init(&c->wait);
+        c->wait.verb = c->verb->verb;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &c->wait;
+        code = wait_loop_run(c->ctl, &unit_wait, &request, c);
+        free(c->items);
+        return code;
 }
 
 // ---- the verbs
@@ -450,7 +442,6 @@ static int change_units(Change *c, const UnitArgs *a) {
 static int run_change(Ctl *ctl, const ChangeVerb *verb, char **args, size_t n) {
         Change c = {.ctl = ctl,
                     .verb = verb,
-                    .progress.verb = verb->name,
                     .json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_unit_args_ UnitArgs a = {};
         int code;

@@ -7,6 +7,7 @@
 #include "ctl.h"
 #include "terminal.h"
 #include "verbs.h"
+#include "wait-loop.h"
 
 // Lines come from the node's journal as they are; a terminal gets them without anything that it would obey.
 static int print_lines(Ctl *ctl, const Argosy__Response__Journal *j) {
@@ -52,37 +53,48 @@ static int on_journal(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return print_lines(ctl, r->journal);
 }
 
-// Goes on over restarts of argosyd, changes of the leader and moves of the unit. Lines that were written in
-// between are not printed, and that is said.
-static int follow(Ctl *ctl, Argosy__Request *request) {
-        Patience patience = {};
-        Reader reader = {};
+// Lines that were written while nobody listened are not printed.
+static int follow_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
+        Reader *reader = userdata;
 
-        for (;;) {
-                int r;
-
-                reader.any = reader.cut = false;
-                r = ctl_call(ctl, request, CALL_PATIENT, on_journal, &reader);
-                if (r == -ECANCELED || (r == 0 && !reader.cut))
-                        return reader.failed ? EXIT_FAILED : EXIT_OK;
-                if (r == -ENOMEM)
-                        return ctl_oom(ctl);
-                if (r < 0 && !client_is_lost(&ctl->client, r))
-                        return ctl_fail(ctl, "%s", ctl->client.why);
-                if (reader.any)
-                        patience = (Patience){};
-                if (reader.began && !patience.told)
-                        ctl_warn(ctl,
-                                 "the connection to the unit's node was lost; lines may be missing here");
-                patience.told = true;
-                if (reader.began)
-                        request->journal->lines = 0;
-                if (!ctl_try_again(ctl, &patience, &r))
-                        return ctl_fail(ctl, "%s",
-                                        r < 0 ? ctl->client.why
-                                              : "the unit is on no node that can be reached");
-        }
+        if (reader->began)
+                request->journal->lines = 0;
+        reader->any = reader->cut = false;
+        return 0;
 }
+
+static int follow_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        const Reader *reader = userdata;
+        int e = on_journal(ctl, r, userdata);
+
+        return e < 0 ? e : reader->any ? WAIT_NEWS : 0;
+}
+
+static WaitStep follow_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Reader *reader = userdata;
+
+        if (end->error == -ECANCELED || (end->error == 0 && !reader->cut))
+                return WAIT_FINISHED;
+        if (end->error < 0 && !end->lost)
+                return WAIT_GIVE_UP;
+        if (reader->any)
+                ctl_warn(ctl, "the connection to the unit's node was lost; lines may be missing here");
+        return WAIT_REDIAL;
+}
+
+static int follow_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        return ctl_fail(ctl, "%s",
+                        end->error < 0 ? ctl->client.why : "the unit is on no node that can be reached");
+}
+
+// Goes on over restarts of argosyd, changes of the leader and moves of the unit.
+static const WaitKind follow_wait = {
+        .silent = true,
+        .ask = follow_ask,
+        .take = follow_take,
+        .judge = follow_judge,
+        .leave = follow_leave,
+};
 
 int verb_journal(Ctl *ctl, char **args, size_t n) {
         Argosy__Request__Journal journal = ARGOSY__REQUEST__JOURNAL__INIT;
@@ -104,9 +116,8 @@ int verb_journal(Ctl *ctl, char **args, size_t n) {
         journal.node = (char *) (ctl->opt.node ?: "");
         request.what_case = ARGOSY__REQUEST__WHAT_JOURNAL;
         request.journal = &journal;
-        if (journal.follow)
-                return follow(ctl, &request);
-        code = ctl_ask(ctl, &request, CALL_STATUS, on_journal, &reader);
+        code = journal.follow ? wait_loop_run(ctl, &follow_wait, &request, &reader)
+                              : ctl_ask(ctl, &request, CALL_STATUS, on_journal, &reader);
         return code ?: reader.failed ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -5,8 +5,7 @@
 //   the host does it (of a detach: nothing of the manager is left) -> the leader's list of nodes agrees, so
 //   that whoever asks next, on any host, hears the same
 //
-// What the host has done stays so if the leader cannot be waited for, and that is said. Ctrl-C ends only our
-// waiting. The list is in list.c.
+// What the host has done stays so if the leader cannot be waited for, and that is said. The list is in list.c.
 
 #include <errno.h>
 #include <pwd.h>
@@ -16,6 +15,7 @@
 #include "manager-name.h"
 #include "str.h"
 #include "verbs.h"
+#include "wait-loop.h"
 
 // "user@alice" is "user@1000". The name as argosyd knows it, in `buf`; or NULL, after a complaint.
 static char *read_name(Ctl *ctl, const char *word, char buf[static MANAGER_NAME_MAX]) {
@@ -44,55 +44,34 @@ static char *read_name(Ctl *ctl, const char *word, char buf[static MANAGER_NAME_
         }
 }
 
-typedef struct Told { // by the leader, of a manager
-        int status;
-        bool no_leader;
-        char message[512];
-} Told;
-
-static int on_told(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Told *t = userdata;
-
-        (void) ctl;
-        t->status = r->status;
-        t->no_leader = r->no_leader;
-        if (r->status != 0)
-                snprintf(t->message, sizeof(t->message), "%s", status_text(r->status, r->message));
-        return 0;
-}
-
-static bool may_ask_again(const Ctl *ctl, const Told *t, int error) {
-        return error < 0 ? client_is_lost(&ctl->client, error) : t->no_leader || t->status == EAGAIN;
-}
-
 // A leader of an older build does not know the question: then the host's own word is all there is.
+static WaitStep manager_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        if (end->error < 0)
+                return wait_end_step(end);
+        if (end->status == 0 || end->status == EOPNOTSUPP)
+                return WAIT_FINISHED;
+        return end->no_leader || end->status == EAGAIN ? WAIT_REDIAL : WAIT_GIVE_UP;
+}
+
+static int manager_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Argosy__Request__ManagerWait *q = userdata;
+
+        return ctl_fail(ctl, "%s is %s on this host, but the cluster %s: %s", q->manager,
+                        q->detached ? "detached" : "attached",
+                        q->detached ? "may still show it" : "may not show it yet", wait_loop_reason(ctl, end));
+}
+
+static const WaitKind manager_wait = {.judge = manager_judge, .leave = manager_leave};
+
 static int wait_for_leader(Ctl *ctl, char *manager, bool detached) {
         Argosy__Request__ManagerWait q = ARGOSY__REQUEST__MANAGER_WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Patience patience = {};
-        Told told;
-        int r;
 
         q.manager = manager;
         q.detached = detached;
         request.what_case = ARGOSY__REQUEST__WHAT_MANAGER_WAIT;
         request.manager_wait = &q;
-        do {
-                told = (Told){};
-                r = ctl_call(ctl, &request, CALL_PATIENT, on_told, &told);
-                if (r == 0 && (told.status == 0 || told.status == EOPNOTSUPP))
-                        return EXIT_OK;
-                if (r == -EINTR)
-                        return EXIT_DETACHED;
-        } while (may_ask_again(ctl, &told, r) && ctl_try_again(ctl, &patience, &r));
-        if (r == -ENOMEM)
-                return ctl_oom(ctl);
-        return ctl_fail(ctl, "%s is %s on this host, but the cluster %s: %s", manager,
-                        detached ? "detached" : "attached",
-                        detached ? "may still show it" : "may not show it yet",
-                        r == -ETIMEDOUT ? "timed out waiting"
-                        : r < 0         ? ctl->client.why
-                                        : told.message);
+        return wait_loop_run(ctl, &manager_wait, &request, &q);
 }
 
 // The leader is waited for when the host has done all of them: many are one change of the log then.

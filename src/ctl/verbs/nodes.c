@@ -3,17 +3,16 @@
 // cordon, uncordon, drain, maintenance, label.
 //
 // The mode of a node goes into the log by one request; then drain and maintenance ask to wait until the node
-// is empty. Both requests may be repeated, so a lost daemon or leader costs time and nothing else. Ctrl-C
-// ends only our waiting.
+// is empty. Both requests may be repeated, so a lost daemon or leader costs time and nothing else.
 
 #include <errno.h>
 #include <inttypes.h>
 
-#include "clock.h"
 #include "ctl.h"
 #include "str.h"
 #include "terminal.h"
 #include "verbs.h"
+#include "wait-loop.h"
 
 // ---- modes
 
@@ -44,16 +43,12 @@ static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
 // ---- waiting for a drain
 
 typedef struct Drain {
-        const char *node;
-        Progress progress;
+        Argosy__Request__DrainWait wait;
         uint32_t most, left; // units that are to leave: the most seen, and now
-        bool told;
-        int status; // of the final response
-        bool no_leader;
-        char message[256];
 } Drain;
 
 static void print_stuck(Ctl *ctl, const Argosy__Response__Progress *p) {
+        progress_clear(&ctl->term);
         for (size_t i = 0; i < p->n_done; i++) {
                 fprintf(ctl->term.err, "%s:\n", p->done[i]->name);
                 ctl_refusals(ctl, ctl->term.err, p->done[i]->refusals, p->done[i]->n_refusals);
@@ -62,73 +57,59 @@ static void print_stuck(Ctl *ctl, const Argosy__Response__Progress *p) {
                 fprintf(ctl->term.err, "and %" PRIu32 " more units\n", p->remaining - (uint32_t) p->n_done);
 }
 
-static int on_drain(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+static int drain_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Drain *d = userdata;
 
-        if (r && r->status != 0) {
-                d->status = r->status;
-                d->no_leader = r->no_leader;
-                snprintf(d->message, sizeof(d->message), "%s", status_text(r->status, r->message));
-        }
-        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS) {
-                d->told = true;
-                d->left = r->progress->remaining;
-                d->most = MAX_OF(d->most, d->left);
-                if (r->status != 0) {
-                        progress_clear(&ctl->term, &d->progress);
-                        print_stuck(ctl, r->progress);
-                        return 0;
-                }
-        }
-        if (d->most > 0)
-                progress_draw(&ctl->term, &d->progress, d->most - d->left, 0, d->most);
-        return 0;
+        if (r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
+                return 0;
+        d->left = r->progress->remaining;
+        d->most = MAX_OF(d->most, d->left);
+        if (r->status != 0)
+                print_stuck(ctl, r->progress);
+        return WAIT_NEWS;
 }
 
-static int leave(Ctl *ctl, const Drain *d, int error) {
-        if (error == -ENOMEM)
-                return ctl_oom(ctl);
-        if (error == -EINTR) {
-                fprintf(ctl->term.err,
-                        "argosyctl: detached; the drain of %s goes on (see argosyctl list-nodes)\n",
-                        d->node);
-                return EXIT_DETACHED;
-        }
-        return ctl_fail(ctl, "%s: %s; the drain goes on (see argosyctl list-nodes)", d->node,
-                        error == -ETIMEDOUT ? "timed out waiting"
-                        : error < 0         ? ctl->client.why
-                                            : d->message);
+static void drain_count(const void *userdata, ProgressState *ret) {
+        const Drain *d = userdata;
+
+        *ret = (ProgressState){.verb = "drain", .done = d->most - d->left, .total = d->most};
 }
 
-static bool may_ask_again(const Drain *d, Ctl *ctl, int error) {
-        if (error < 0)
-                return client_is_lost(&ctl->client, error);
-        return d->no_leader || d->status == EAGAIN || d->status == ETIMEDOUT;
+static WaitStep drain_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Drain *d = userdata;
+
+        return end->error == 0 && end->status == 0 && d->left == 0 ? WAIT_FINISHED : wait_end_step(end);
 }
+
+static int drain_detach(const void *userdata, Buf *text) {
+        const Drain *d = userdata;
+
+        return buf_printf(text, "the drain of %s goes on (see argosyctl list-nodes)", d->wait.node);
+}
+
+static int drain_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Drain *d = userdata;
+
+        return ctl_fail(ctl, "%s: %s; the drain goes on (see argosyctl list-nodes)", d->wait.node,
+                        wait_loop_reason(ctl, end));
+}
+
+static const WaitKind drain_wait = {
+        .take = drain_take,
+        .count = drain_count,
+        .judge = drain_judge,
+        .detach = drain_detach,
+        .leave = drain_leave,
+};
 
 static int wait_for_drain(Ctl *ctl, char *node) {
-        Argosy__Request__DrainWait wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Drain d = {.wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT};
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Drain d = {.node = node, .progress.verb = "drain"};
-        Patience patience = {};
 
-        wait.node = node;
+        d.wait.node = node;
         request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
-        request.drain_wait = &wait;
-        for (;;) {
-                int r;
-
-                d.status = 0;
-                d.told = d.no_leader = false;
-                r = ctl_call(ctl, &request, CALL_PATIENT | (ctl->term.err_tty ? CALL_TICK : 0), on_drain, &d);
-                progress_clear(&ctl->term, &d.progress);
-                if (r == 0 && d.status == 0 && d.left == 0)
-                        return EXIT_OK;
-                if (d.told)
-                        patience = (Patience){};
-                if (!may_ask_again(&d, ctl, r) || !ctl_try_again(ctl, &patience, &r))
-                        return leave(ctl, &d, r);
-        }
+        request.drain_wait = &d.wait;
+        return wait_loop_run(ctl, &drain_wait, &request, &d);
 }
 
 static int empty_nodes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {

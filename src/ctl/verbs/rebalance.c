@@ -3,7 +3,7 @@
 // rebalance: what would be better off on another node is moved there, a few units at a time.
 //
 // One request, answered as moves come to their end. Nothing of it is in the log: when the leader changes,
-// the same request goes to the next one, less what was moved already. Ctrl-C ends only our waiting.
+// the same request goes to the next one, less what was moved already.
 
 #include <errno.h>
 #include <sys/random.h>
@@ -14,18 +14,15 @@
 #include "table.h"
 #include "terminal.h"
 #include "verbs.h"
+#include "wait-loop.h"
 
 enum { HEALTH_DEFAULT_US = 2000000 }; // as of a rollout
 
 typedef struct Rebalance {
         Json json;
         Table table; // of a dry run
-        Progress progress;
         uint32_t n_moved, n_failed, left;
-        bool told, begun, more;
-        int status; // of the final response
-        bool no_leader;
-        char message[512];
+        bool begun, more;
 } Rebalance;
 
 typedef Argosy__Response__Rebalance__Move Row;
@@ -65,11 +62,10 @@ static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance 
         int error = 0;
 
         o->begun = true;
-        o->told |= r->n_moves > 0;
         o->left = r->remaining;
         o->more = r->more;
         if (r->n_moves > 0)
-                progress_clear(&ctl->term, &o->progress);
+                progress_clear(&ctl->term);
         for (size_t i = 0; i < r->n_moves && error >= 0; i++) {
                 const Row *m = r->moves[i];
 
@@ -85,71 +81,67 @@ static int take_moves(Ctl *ctl, Rebalance *o, const Argosy__Response__Rebalance 
         return error;
 }
 
-static int on_response(Ctl *ctl, const Argosy__Response *r, void *userdata) {
-        Rebalance *o = userdata;
-        int error = 0;
+// What a leader before this one moved counts against the limit.
+static int rebalance_ask(Ctl *ctl, Argosy__Request *request, void *userdata) {
+        const Rebalance *o = userdata;
 
-        if (r && r->status != 0) {
-                o->status = r->status;
-                o->no_leader = r->no_leader;
-                snprintf(o->message, sizeof(o->message), "%s", status_text(r->status, r->message));
-        }
-        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE)
-                error = take_moves(ctl, o, r->rebalance);
-        if (error < 0)
-                return error;
-        if (o->begun && ctl->opt.given & OPT_NO_BLOCK)
-                return -ECANCELED;
-        if (o->n_moved + o->left > 0)
-                progress_draw(&ctl->term, &o->progress, o->n_moved, o->n_failed, o->n_moved + o->left);
+        if (!(ctl->opt.given & OPT_MAX_MOVES))
+                return 0;
+        if (o->n_moved >= ctl->opt.max_moves)
+                return WAIT_ENOUGH;
+        request->rebalance->max_moves = ctl->opt.max_moves - o->n_moved;
         return 0;
 }
 
-static int leave(Ctl *ctl, const Rebalance *o, int error) {
-        if (error == -ENOMEM)
-                return ctl_oom(ctl);
-        if (error == -ECANCELED)
-                return EXIT_OK; // --no-block
-        if (error == -EINTR) {
-                fputs("argosyctl: detached; the rebalance goes on as long as this leader leads (argosyctl "
-                      "rebalance --abort ends it)\n",
-                      ctl->term.err);
-                return EXIT_DETACHED;
+static int rebalance_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Rebalance *o = userdata;
+        bool moved = false;
+        int error;
+
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE) {
+                error = take_moves(ctl, o, r->rebalance);
+                if (error < 0)
+                        return error;
+                moved = r->rebalance->n_moves > 0;
         }
-        if (error < 0)
-                return ctl_fail(ctl, "%s; what was begun goes on",
-                                error == -ETIMEDOUT ? "timed out waiting" : ctl->client.why);
-        return ctl_fail(ctl, "%s", o->message);
+        if (o->begun && ctl->opt.given & OPT_NO_BLOCK)
+                return -ECANCELED;
+        return moved ? WAIT_NEWS : 0;
 }
 
-static bool may_ask_again(const Rebalance *o, Ctl *ctl, int error) {
-        if (error < 0)
-                return client_is_lost(&ctl->client, error);
-        return o->no_leader || o->status == EAGAIN || o->status == ETIMEDOUT;
+static void rebalance_count(const void *userdata, ProgressState *ret) {
+        const Rebalance *o = userdata;
+
+        *ret = (ProgressState){.verb = "rebalance",
+                               .done = o->n_moved,
+                               .failed = o->n_failed,
+                               .total = o->n_moved + o->left};
 }
 
-static int ask(Ctl *ctl, Argosy__Request *request, Rebalance *o) {
-        bool limited = ctl->opt.given & OPT_MAX_MOVES;
-        Patience patience = {};
-
-        for (;;) {
-                int r;
-
-                if (limited && o->n_moved >= ctl->opt.max_moves)
-                        return EXIT_OK; // what a leader before this one moved was enough
-                request->rebalance->max_moves = limited ? ctl->opt.max_moves - o->n_moved : 0;
-                o->status = 0;
-                o->told = o->no_leader = false;
-                r = ctl_call(ctl, request, CALL_PATIENT | (ctl->term.err_tty ? CALL_TICK : 0), on_response, o);
-                progress_clear(&ctl->term, &o->progress);
-                if (r == 0 && o->status == 0)
-                        return EXIT_OK;
-                if (o->told)
-                        patience = (Patience){};
-                if (!may_ask_again(o, ctl, r) || !ctl_try_again(ctl, &patience, &r))
-                        return leave(ctl, o, r);
-        }
+static WaitStep rebalance_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        if (end->error == -ECANCELED || (end->error == 0 && end->status == 0)) // --no-block, or all is done
+                return WAIT_FINISHED;
+        return wait_end_step(end);
 }
+
+static int rebalance_detach(const void *userdata, Buf *text) {
+        return buf_printf(text, "the rebalance goes on as long as this leader leads "
+                                "(argosyctl rebalance --abort ends it)");
+}
+
+static int rebalance_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        return ctl_fail(ctl, "%s%s", wait_loop_reason(ctl, end),
+                        end->error < 0 ? "; what was begun goes on" : "");
+}
+
+static const WaitKind rebalance_wait = {
+        .ask = rebalance_ask,
+        .take = rebalance_take,
+        .count = rebalance_count,
+        .judge = rebalance_judge,
+        .detach = rebalance_detach,
+        .leave = rebalance_leave,
+};
 
 static void print_end(Ctl *ctl, const Rebalance *o, int code) {
         bool dry = ctl->opt.given & OPT_DRY_RUN;
@@ -179,7 +171,7 @@ static int run(Ctl *ctl, Argosy__Request *request, Rebalance *o) {
 
         if (json)
                 json_begin(&o->json, '[');
-        code = ask(ctl, request, o);
+        code = wait_loop_run(ctl, &rebalance_wait, request, o);
         if (json) {
                 json_end(&o->json, ']');
                 json_finish(&o->json);
@@ -193,8 +185,7 @@ int verb_rebalance(Ctl *ctl, char **args, size_t n) {
         static const char *const headers[] = {"UNIT", "FROM", "TO", "WHY"};
         Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Rebalance o = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY},
-                       .progress.verb = "rebalance"};
+        Rebalance o = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         _cleanup_strv_ char **patterns = NULL;
         uint8_t id[16];
         int code;

@@ -3,32 +3,29 @@
 // update, and restart --rolling: new content, or a restart, a few units at a time.
 //
 // Two requests for each name, as for other changes: the rollout goes into the log, then its end is waited
-// for. Both may be repeated. Ctrl-C ends only our waiting.
+// for. Both may be repeated.
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/random.h>
 
-#include "clock.h"
 #include "ctl.h"
 #include "rollouts.h"
 #include "terminal.h"
 #include "unit-args.h"
 #include "verbs.h"
+#include "wait-loop.h"
 
 // Agents tell about a unit that has changed often just before once a second only (report-pace.h): a failure
 // right after the start is known within this time all the same.
 enum { HEALTH_DEFAULT_US = 2000000 };
 
 typedef struct Rollout {
-        const char *name;
-        Progress progress;
-        uint64_t revision;   // 0: there is nothing to wait for
-        uint32_t most, left; // units that are still to be changed: the most seen, and now
-        bool told, back;     // something was said; it goes back
-        int status;          // of the final response
-        bool no_leader;
-        char message[512], reason[512]; // of the final response; why it goes back
+        const char *verb, *name;
+        uint64_t revision;             // 0: there is nothing to wait for
+        uint32_t most, left;           // units that are still to be changed: the most seen, and now
+        bool back;                     // it goes back
+        char reason[WAIT_MESSAGE_MAX]; // and why
 } Rollout;
 
 static int on_begun(Ctl *ctl, const Argosy__Response *r, void *userdata) {
@@ -72,90 +69,78 @@ static int begin(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgsF
         return ctl_ask(ctl, &request, 0, on_begun, o);
 }
 
-static int on_progress(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+static void goes_back(Ctl *ctl, Rollout *o, const char *reason) {
+        ctl_warn(ctl, "%s goes back to the file of before: %s", o->name, reason);
+        snprintf(o->reason, sizeof(o->reason), "%s", reason);
+        o->back = true;
+        o->most = 0;
+}
+
+static int rollout_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Rollout *o = userdata;
 
-        if (r && r->status != 0) {
-                o->status = r->status;
-                o->no_leader = r->no_leader;
-                snprintf(o->message, sizeof(o->message), "%s", status_text(r->status, r->message));
+        if (r->status != 0 || r->what_case != ARGOSY__RESPONSE__WHAT_PROGRESS)
                 return 0;
-        }
-        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_PROGRESS) {
-                o->told = true;
-                if (*r->message && !o->back) {
-                        progress_clear(&ctl->term, &o->progress);
-                        ctl_warn(ctl, "%s goes back to the file of before: %s", o->name, r->message);
-                        snprintf(o->reason, sizeof(o->reason), "%s", r->message);
-                        o->back = true;
-                        o->most = 0;
-                }
-                o->left = r->progress->remaining;
-                o->most = MAX_OF(o->most, o->left);
-        }
-        if (o->most > 0)
-                progress_draw(&ctl->term, &o->progress, o->most - o->left, 0, o->most);
-        return 0;
+        if (*r->message && !o->back)
+                goes_back(ctl, o, r->message);
+        o->left = r->progress->remaining;
+        o->most = MAX_OF(o->most, o->left);
+        return WAIT_NEWS;
+}
+
+static void rollout_count(const void *userdata, ProgressState *ret) {
+        const Rollout *o = userdata;
+
+        *ret = (ProgressState){.verb = o->verb, .done = o->most - o->left, .total = o->most};
+}
+
+static WaitStep rollout_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        return end->error == 0 && end->status == 0 ? WAIT_FINISHED : wait_end_step(end);
+}
+
+static int rollout_detach(const void *userdata, Buf *text) {
+        const Rollout *o = userdata;
+
+        return buf_printf(text, "%s of %s goes on (see argosyctl list-unit-files; update --abort ends it)",
+                          o->verb, o->name);
 }
 
 // The final message without the reason, if that was told when it turned back.
-static const char *news(const Rollout *o) {
+static const char *news(const Rollout *o, const char *message) {
         size_t len = strlen(o->reason);
 
-        if (len == 0 || strncmp(o->message, o->reason, len) != 0 || strncmp(o->message + len, "; ", 2) != 0)
-                return o->message;
-        return o->message + len + 2;
+        if (len == 0 || strncmp(message, o->reason, len) != 0 || strncmp(message + len, "; ", 2) != 0)
+                return message;
+        return message + len + 2;
 }
 
-static int leave(Ctl *ctl, const Rollout *o, int error) {
-        if (error == -ENOMEM)
-                return ctl_oom(ctl);
-        if (error == -EINTR) {
-                fprintf(ctl->term.err,
-                        "argosyctl: detached; %s of %s goes on (see argosyctl list-unit-files; update "
-                        "--abort "
-                        "ends it)\n",
-                        o->progress.verb, o->name);
-                return EXIT_DETACHED;
-        }
-        if (error == 0 && !o->no_leader)
-                return ctl_fail(ctl, "%s %s: %s", o->progress.verb, o->name, news(o));
+static int rollout_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
+        const Rollout *o = userdata;
+
+        if (end->error == 0 && !end->no_leader)
+                return ctl_fail(ctl, "%s %s: %s", o->verb, o->name, news(o, end->message));
         return ctl_fail(ctl, "%s: %s; it goes on (see argosyctl list-unit-files)", o->name,
-                        error == -ETIMEDOUT ? "timed out waiting"
-                        : error < 0         ? ctl->client.why
-                                            : o->message);
+                        wait_loop_reason(ctl, end));
 }
 
-static bool may_ask_again(const Rollout *o, Ctl *ctl, int error) {
-        if (error < 0)
-                return client_is_lost(&ctl->client, error);
-        return o->no_leader || o->status == EAGAIN || o->status == ETIMEDOUT;
-}
+static const WaitKind rollout_wait = {
+        .flags = CALL_NOTE,
+        .take = rollout_take,
+        .count = rollout_count,
+        .judge = rollout_judge,
+        .detach = rollout_detach,
+        .leave = rollout_leave,
+};
 
 static int wait_for_end(Ctl *ctl, Rollout *o) {
         Argosy__Request__RolloutWait wait = ARGOSY__REQUEST__ROLLOUT_WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Patience patience = {};
 
         wait.name = (char *) o->name;
         wait.revision = o->revision;
         request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT;
         request.rollout_wait = &wait;
-        for (;;) {
-                int r;
-
-                o->status = 0;
-                o->told = o->no_leader = false;
-                r = ctl_call(ctl, &request, CALL_PATIENT | CALL_NOTE | (ctl->term.err_tty ? CALL_TICK : 0), on_progress,
-                             o);
-                progress_clear(&ctl->term, &o->progress);
-                if (r == 0 && o->status == 0)
-                        return EXIT_OK;
-                if (o->told)
-                        patience = (Patience){};
-                if (!may_ask_again(o, ctl, r) || !ctl_try_again(ctl, &patience, &r))
-                        return leave(ctl, o, r);
-        }
+        return wait_loop_run(ctl, &rollout_wait, &request, o);
 }
 
 static int roll_one(Ctl *ctl, Rollout *o, Argosy__RolloutKind kind, const UnitArgs *a) {
@@ -195,7 +180,7 @@ int rollouts_run(Ctl *ctl, Argosy__RolloutKind kind, char **args, size_t n) {
         }
         ctl_catch_interrupt(ctl);
         for (size_t i = 0; i < a.n_names && code == EXIT_OK; i++) {
-                Rollout o = {.name = a.names[i], .progress.verb = update ? "update" : "restart"};
+                Rollout o = {.name = a.names[i], .verb = update ? "update" : "restart"};
 
                 code = roll_one(ctl, &o, kind, &a);
         }

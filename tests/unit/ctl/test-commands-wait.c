@@ -115,7 +115,7 @@ static void is_not_heard_again(FakeDaemon *d) {
 }
 
 static void a_drain_that_takes_too_long_goes_on(void **state) {
-        _cleanup_outcome_ Outcome o = run(is_not_heard_again, "drain --timeout=300ms n1");
+        _cleanup_outcome_ Outcome o = run(is_not_heard_again, "drain --timeout=500ms n1");
 
         assert_int_equal(o.code, 1);
         assert_string_equal(o.err,
@@ -226,7 +226,7 @@ static void is_silent_about_the_update(FakeDaemon *d) {
 }
 
 static void an_update_that_takes_too_long_goes_on(void **state) {
-        _cleanup_outcome_ Outcome o = run(is_silent_about_the_update, "update --timeout=300ms a");
+        _cleanup_outcome_ Outcome o = run(is_silent_about_the_update, "update --timeout=500ms a");
 
         assert_int_equal(o.code, 1);
         assert_string_equal(o.err, "argosyctl: a.service: timed out waiting; it goes on (see argosyctl "
@@ -325,7 +325,7 @@ static void a_rebalance_is_not_waited_for_if_nobody_wants_that(void **state) {
 }
 
 static void a_rebalance_that_takes_too_long_goes_on(void **state) {
-        _cleanup_outcome_ Outcome o = run(begins_the_rebalance, "rebalance --timeout=300ms");
+        _cleanup_outcome_ Outcome o = run(begins_the_rebalance, "rebalance --timeout=500ms");
 
         assert_int_equal(o.code, 1);
         assert_string_equal(o.err, "argosyctl: timed out waiting; what was begun goes on\n");

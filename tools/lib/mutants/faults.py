@@ -907,6 +907,24 @@ FAULTS = [
           "if (true)",
           "daemon/guard: what_is_no_lease_is_none"),
 
+    # ---- the command line waits
+    Fault("wait-lost-daemon-ends-it", "src/ctl/client/wait-end.c",
+          "return end->lost ? WAIT_REDIAL : WAIT_GIVE_UP;",
+          "return WAIT_GIVE_UP;",
+          "ctl/wait-loop: the_end_of_answers_is_judged"),
+    Fault("wait-news-change-nothing", "src/ctl/client/wait-loop.c",
+          "lost = leaderless = (Patience){};",
+          "(void) lost;",
+          "ctl/wait-loop: news_make_patience_new"),
+    Fault("wait-message-behind-the-line", "src/ctl/client/ctl.c",
+          "        progress_clear(&ctl->term);\n",
+          "",
+          "ctl/wait-loop: a_message_takes_the_progress_line_away"),
+    Fault("wait-rebalance-moves-too-many", "src/ctl/verbs/rebalance.c",
+          "request->rebalance->max_moves = ctl->opt.max_moves - o->n_moved;",
+          "request->rebalance->max_moves = ctl->opt.max_moves;",
+          "ctl/commands-wait: a_rebalance_goes_on_under_the_next_leader"),
+
     # ---- what units use
     Fault("usage-descriptors-unlimited", "src/sysd/cgroup-usage.c",
           "if (u->groups.count < u->max_groups)",

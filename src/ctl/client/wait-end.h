@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// How the answers to one request of a wait have ended, and what follows from that. Pure.
+
+#include <stdbool.h>
+
+enum { WAIT_MESSAGE_MAX = 512 };
+
+typedef struct WaitEnd {
+        int error;      // negative errno of the client, or of whoever took a response; 0: the last response came
+        bool lost;      // the error means that the daemon went away
+        int status;     // of a response: 0 or positive errno
+        bool no_leader; // and it was for want of a leader
+        char message[WAIT_MESSAGE_MAX]; // for people, if status is not 0
+} WaitEnd;
+
+typedef enum WaitStep {
+        WAIT_FINISHED,
+        WAIT_REDIAL,    // ask again, but not for longer than a lost daemon is given
+        WAIT_ASK_AGAIN, // ask again, for as long as it takes
+        WAIT_GIVE_UP,
+} WaitStep;
+
+// Of what has not come to its end: a daemon that went away and a leader that is missing come back.
+WaitStep wait_end_step(const WaitEnd *end);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""check - builds everything and runs every test: the order and the circles of rooms, unit tests and fuzz corpus, integration on real nodes
+"""check - builds everything and runs every test: the order and the circles of rooms, the files that comments name, unit tests and fuzz corpus, integration on real nodes
 
 The last line is "N passed, N failed". A skipped test counts as failed, and nothing is tried twice.
 """
@@ -67,10 +67,11 @@ def build(directory, options):
             sys.exit(f"check: {' '.join(str(word) for word in command[:2])} failed")
 
 
-def run_rooms(score, directory):
+def run_tool(score, name, *arguments):
+    """One of those that look at the source as it is."""
     began = time.monotonic()
-    done = subprocess.run([SOURCE / "tools/rooms", directory], text=True, capture_output=True)
-    score.note("rooms", done.returncode == 0, time.monotonic() - began, done.stderr)
+    done = subprocess.run([SOURCE / "tools" / name, *arguments], text=True, capture_output=True)
+    score.note(name, done.returncode == 0, time.monotonic() - began, done.stderr)
 
 
 def run_unit_tests(score, directory, prefix, patterns):
@@ -152,7 +153,9 @@ def main():
     build(directory, ASAN if args.sanitize else [])
     if not args.integration:
         if matches("rooms", args.patterns):
-            run_rooms(score, directory)
+            run_tool(score, "rooms", directory)
+        if matches("names", args.patterns):
+            run_tool(score, "names")
         run_unit_tests(score, directory, prefix, args.patterns)
         if args.sanitize:
             build(SOURCE / "build-tsan", TSAN)

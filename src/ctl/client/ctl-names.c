@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which units the words of a command line mean. Ranges and file names are a matter of this side (unit-
-// args.c); a glob is asked for at the leader, and one that matches nothing is an error.
+// Which units the words of a command line mean. Ranges and file names are a matter of this side (unit-args.c); a
+// glob is asked for at the leader, and one that matches nothing is an error.
 
 #include <fcntl.h>
 

@@ -3,6 +3,7 @@
 """Addresses come late, change and go: the cluster finds itself again whenever a majority can find each other by anything that they
 knew before, nobody ever tells others an address that means somebody else, and where nothing is known any more a person can say it."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from lib import Cluster, Failure, eventually, main, stays
@@ -17,6 +18,12 @@ def take_addresses(*nodes):
 
 def give_address(node, last):
     node.run(f"ip -4 address flush dev eth0 && ip address add {NETWORK}.{last}/24 dev eth0")
+
+
+def stop(*nodes):
+    """All at once: the last one of them would wait for the others to take its last words."""
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda node: node.run("systemctl stop argosyd.socket argosyd"), nodes))
 
 
 def elsewhere(node):
@@ -40,15 +47,18 @@ def nobody(node):
 
 
 @contextmanager
-def other_network(c):
-    """However it ends, the next test has the testbed's own network again."""
+def other_network(c, go_on=False):
+    """However it ends, the next test has the testbed's own network again. go_on: nothing is stopped for that; where all have
+    moved, they would find each other only when their old connections are dead."""
     try:
         yield
     finally:
+        if not go_on:
+            stop(*c.nodes)
         names_mean(c, lambda node: node.address)
         for node in c.nodes:
             give_address(node, node.number)
-            node.run("systemctl start argosyd")
+            node.run("systemctl start argosyd.socket argosyd")
         for node in c.nodes:
             eventually(lambda: addresses(c, node) == {other.name: other.address for other in c.nodes})
         c.wait_online()
@@ -74,8 +84,7 @@ def knows(c, node, expected):
 
 
 def start_without_addresses(c, *nodes):
-    for node in nodes:
-        node.run("systemctl stop argosyd.socket argosyd")
+    stop(*nodes)
     take_addresses(*nodes)
     for node in nodes:
         node.run("systemctl start argosyd.socket argosyd")
@@ -106,7 +115,7 @@ def test_one_changes_its_address_while_it_runs(c: Cluster):
     c.start("w@{1..3}")
     before = c.invocations("w@*")
     for node in (c.followers()[0], c.leader()):
-        with other_network(c):
+        with other_network(c, go_on=True):
             move(node)
             everybody_knows(c, lambda other: elsewhere(other) if other.name == node.name else other.address)
     assert c.invocations("w@*") == before, "a healthy unit was stopped"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Bytes that grow by doubling. Every function leaves the buffer as it was when there is no memory for more,
+// and says so; buf_append_wrapped() alone may have appended a part.
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

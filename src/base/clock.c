@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The clocks of the kernel as numbers: boot time for what lasts over a suspend, monotonic time for what does
+// not, wall time for people and for what other machines compare. Nothing here can fail.
+
 #include <time.h>
 
 #include "clock.h"

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The directories of the XDG Base Directory Specification, out of an environment that is handed in. A value
+// that is no absolute path counts as not set, as the specification wants it; what is then not known stays
+// NULL. -ENOMEM leaves nothing behind.
+
 #include <errno.h>
 
 #include "macro.h"

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which address this host tells others. What is configured counts before everything; then an end of a link
+// that works, as that is what somebody reached; then the address of a route, then any other that is global.
+// Among equals the one that was told before stays. Empty: none is known that others could use.
+
 #include <string.h>
 
 #include "address-choice.h"

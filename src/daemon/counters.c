@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What this process counts, gathered from wherever it is counted, for `argosyctl counters`. Reading it changes
+// nothing; of what does not run at the moment (an agent, a leader) the numbers are 0.
+
 #include "counters.h"
 #include "agent.h"
 #include "daemon.h"

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// argosyd's command line, and whose it is: the machine's daemon, a user's (--user), or, as which it executes
+// itself, a helper that enters a manager (manager-helper.h). Mistakes are said on standard error; how the
+// daemon ended becomes the exit status, after one of which systemd does not start it again.
+
 #include <errno.h>
 #include <getopt.h>
 #include <pwd.h>

@@ -1,4 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The tables of the replicated state: specs, units and where they are placed, hosts, what is remembered of
+// removed ones, rollouts, tokens, requests. Which operation of a batch changes them is in
+// cluster-state-apply.c, how they become bytes and come back in cluster-state-image.c; roles and tombstones
+// have files of their own.
+//
+// A state_*() function that adds or replaces keeps the tables and their indexes together, or returns -ENOMEM,
+// after which the state is not used any more. A unit that changed is put on the dirty list by whoever applies;
+// what was removed lives until the leader has taken it from there.
+
 #include "cluster-state-private.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What [X-Argosy] says of failures: NodeLost=, CutOff=, RestartElsewhere=, OutcomeUnknown=. The lines of a
+// file go by one after the other (failing_on_option, failing_on_service); what only all of them together can
+// tell is judged at the end (failing_finish): options that mean nothing without each other, and with
+// CutOff=stop settings of [Service] under which nobody can say when the unit has certainly stopped.
+//
+// Refused is with file and line (-EINVAL and a sentence). An empty value brings the default back.
+
 #include "failing-parser.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Options as written (RawOption, with their lines) become what they mean for one name: specifiers are filled
+// in, words are checked, label demands are grouped by key and everything is sorted. So two units that demand
+// the same have the same `key`, by which the scheduler shares what it works out.
+//
+// A word that is not valid refuses the file with its line (-EINVAL); for a template's own name those are let
+// pass that only an instance fills in.
+
 #include "unit-options.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// States, targets and verbs as words and back, in systemd's words where it has them, and results of units as
+// sentences. A number or word that this version does not know is `unknown`; only target_from_string() says
+// that it is none.
+
 #include "unit-state.h"
 
 #include "macro.h"

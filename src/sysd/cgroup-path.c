@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where the control group of a unit is, by the rules by which systemd makes it: slices nest at each `-`, and
+// names that the kernel or systemd use themselves are escaped. So nobody has to ask systemd for each unit;
+// where the rule does not hold, systemd's own word is taken (cgroup_told_path), if it stays below the
+// manager's root.
+//
+// -ENAMETOOLONG: it does not fit. -EINVAL: no slice's name, or a path that leads out of the root.
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

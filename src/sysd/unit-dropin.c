@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What argosy adds to a unit in a drop-in, by its type: the order behind argosy.target, its slice, and the
+// guard of CutOff=stop. A type that is in no row of the table gets nothing. Only memory can lack.
+
 #include <errno.h>
 
 #include "failing-options.h"

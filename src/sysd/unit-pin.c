@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The name of the target that keeps a one-shot in systemd's memory, from the unit's name and back. A unit
+// whose name leaves no room for that has no pin (-ENAMETOOLONG) and is started without. Whether a content
+// needs one is asked roughly: the word `oneshot` anywhere in it.
+
 #include "unit-pin.h"
 
 #include <errno.h>

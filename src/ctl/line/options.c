@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// getopt's letters become options by one table, and are checked against the verb: an option that it does not
+// take, or a number of arguments that it cannot use, is refused before any daemon hears of it, in one
+// sentence. Letters that mean different things to different verbs are kept until the verb is known.
+
 #include <errno.h>
 #include <getopt.h>
 

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What `status` says of one unit: a head, one labelled line for each thing that is known, the newest journal
+// lines; and the exit codes that systemctl would have. What is not known has no line. Everything that others
+// chose is cleaned of what a terminal would obey.
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Readings of the nodes become rows with rates. A reading is complete when its last part has come; a rate
+// compares it with the node's reading before, so what is new in it has none yet. Nodes that nothing is heard
+// of for a while, or that are gone, are forgotten. -ENOMEM: that reading is not complete.
+
 #include <errno.h>
 
 #include "clock.h"

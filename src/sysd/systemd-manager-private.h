@@ -40,6 +40,8 @@ typedef enum Want {
         WANT_STATE = 1 << 1,  // ListUnitsByNames, only if it is
         WANT_INVOCATION = 1 << 2,
         WANT_RESULT = 1 << 3,
+        WANT_ENTERED = 1 << 4, // of what is inactive: since when
+        WANT_CHANGED = 1 << 5, // and whether that is all that has happened to it
 } Want;
 
 typedef struct SystemdUnitWork {

@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "str.h"
 #include "systemd-manager-private.h"
 #include "unit-pin.h"
 
@@ -75,9 +76,27 @@ static bool caused_by_check(const SystemdUnit *w) {
         return w->work && w->work->checking;
 }
 
+// A service that is inactive and still in memory may be a one-shot that has failed, and was reset since.
 unsigned manager_wants_of_loaded(const SystemdUnit *w) {
-        return WANT_INVOCATION |
-               (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ? WANT_RESULT : 0);
+        if (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                return WANT_INVOCATION | WANT_RESULT;
+        if (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && str_has_suffix(w->name, ".service"))
+                return WANT_INVOCATION | WANT_ENTERED | WANT_CHANGED;
+        return WANT_INVOCATION;
+}
+
+// The property that is asked for.
+static const char *property_of(Want want) {
+        switch (want) {
+        case WANT_INVOCATION:
+                return "InvocationID";
+        case WANT_ENTERED:
+                return "InactiveEnterTimestamp";
+        case WANT_CHANGED:
+                return "StateChangeTimestamp";
+        default:
+                return "Result";
+        }
 }
 
 static void take_unloaded(SystemdManager *m, SystemdUnit *w) {
@@ -166,8 +185,7 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
                 else if (q->want == WANT_STATE)
                         r = take_state(m, w, reply);
                 else
-                        r = take_property(m, w, reply,
-                                          q->want == WANT_INVOCATION ? "InvocationID" : "Result");
+                        r = take_property(m, w, reply, property_of(q->want));
                 ask_on(m, w);
         }
         free(q);
@@ -179,10 +197,10 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
 static int new_query_call(SystemdManager *m, const SystemdUnit *w, Want want, sd_bus_message **ret) {
         int r;
 
-        if (want == WANT_INVOCATION)
-                return manager_new_property_call(m, w->name, SYSTEMD_UNIT, "InvocationID", ret);
         if (want == WANT_RESULT)
                 return manager_new_property_call(m, w->name, unit_result_interface(w->name), "Result", ret);
+        if (want != WANT_LOADED && want != WANT_STATE)
+                return manager_new_property_call(m, w->name, SYSTEMD_UNIT, property_of(want), ret);
         r = manager_new_call(m, want == WANT_LOADED ? "GetUnit" : "ListUnitsByNames", ret);
         if (r < 0)
                 return r;
@@ -229,7 +247,7 @@ void manager_pump_queries(SystemdManager *m) {
                 if (!unit_result_interface(w->name))
                         work->want &= (uint8_t) ~WANT_RESULT;
                 if (w->known && !w->runtime.loaded)
-                        work->want &= (uint8_t) ~(WANT_STATE | WANT_INVOCATION | WANT_RESULT);
+                        work->want = work->want & WANT_LOADED;
                 if (!work->want) {
                         work->checking = false;
                         manager_work_done(w);

@@ -221,8 +221,16 @@ int message_read_changes(sd_bus_message *message, UnitFacts *ret) {
 
 int message_read_value(sd_bus_message *message, const char *property, UnitFacts *ret) {
         *ret = (UnitFacts){};
-        return streq(property, "InvocationID") ? read_invocation(message, 0, ret)
-                                               : read_result(message, 0, ret);
+        if (streq(property, "InvocationID"))
+                return read_invocation(message, 0, ret);
+        if (streq(property, "Result"))
+                return read_result(message, 0, ret);
+        if (streq(property, "InactiveEnterTimestamp")) {
+                ret->has = UNIT_FACT_ENTERED;
+                return read_time(message, UNIT_TIME_INACTIVE_ENTER, ret);
+        }
+        ret->has = UNIT_FACT_CHANGED;
+        return read_time(message, UNIT_TIME_STATE_CHANGE, ret);
 }
 
 int message_read_row(sd_bus_message *message, UnitRow *ret) {

@@ -36,5 +36,6 @@ int message_read_changes(sd_bus_message *message, UnitFacts *ret);
 int message_read_row(sd_bus_message *message, UnitRow *ret);
 // The interface that has Result for a unit of that name, or NULL if the type has none.
 const char *unit_result_interface(const char *name);
-// The value of a reply to Get of one of our properties ("InvocationID" or "Result").
+// The value of a reply to Get of one of our properties ("InvocationID", "Result", "InactiveEnterTimestamp",
+// "StateChangeTimestamp").
 int message_read_value(sd_bus_message *message, const char *property, UnitFacts *ret);

@@ -60,12 +60,29 @@ static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
         if (before == f->active)
                 return false;
         rt->active = f->active;
+        rt->was_reset = before == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
+                        f->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         rt->since_us = before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ? since(f, 0) : since(f, wall_us);
         // systemd says nothing when a unit's load state changes, but what can be started was loaded.
         if (!(f->has & UNIT_FACT_LOAD) && !is_down(f->active) &&
             (is_down(before) || before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN))
                 set_load(rt, ARGOSY__LOAD_STATE__LOAD_LOADED);
         return true;
+}
+
+// Of a unit that was found inactive. reset-failed makes a failed unit inactive, which is a change of its state,
+// but the time at which it went down stays (src/core/unit.c of systemd, unit_notify()).
+static bool set_times(UnitRuntime *rt, const UnitFacts *f) {
+        uint64_t since_us = rt->since_us;
+        bool was_reset = rt->was_reset;
+
+        if (rt->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                return false;
+        if (f->has & UNIT_FACT_ENTERED)
+                rt->since_us = f->times[UNIT_TIME_INACTIVE_ENTER];
+        if (f->has & UNIT_FACT_CHANGED)
+                rt->was_reset = rt->since_us != 0 && f->times[UNIT_TIME_STATE_CHANGE] != rt->since_us;
+        return rt->since_us != since_us || rt->was_reset != was_reset;
 }
 
 bool unit_runtime_load(UnitRuntime *rt) {
@@ -86,6 +103,8 @@ bool unit_runtime_apply(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
                 changed |= set_word(&rt->sub, f->sub);
         if (f->has & UNIT_FACT_RESULT)
                 changed |= set_word(&rt->result, f->result);
+        if (f->has & (UNIT_FACT_ENTERED | UNIT_FACT_CHANGED))
+                changed |= set_times(rt, f);
         if (f->has & UNIT_FACT_INVOCATION) {
                 changed |= memcmp(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id)) != 0;
                 memcpy(rt->invocation_id, f->invocation_id, sizeof(rt->invocation_id));

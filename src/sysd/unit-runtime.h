@@ -11,6 +11,8 @@ typedef enum UnitFact {
         UNIT_FACT_SUB = 1 << 2,
         UNIT_FACT_RESULT = 1 << 3,
         UNIT_FACT_INVOCATION = 1 << 4,
+        UNIT_FACT_ENTERED = 1 << 5, // times[UNIT_TIME_INACTIVE_ENTER], asked for by itself
+        UNIT_FACT_CHANGED = 1 << 6, // likewise UNIT_TIME_STATE_CHANGE, after that one
 } UnitFact;
 
 enum {
@@ -18,6 +20,7 @@ enum {
         UNIT_TIME_ACTIVE_EXIT,
         UNIT_TIME_INACTIVE_ENTER,
         UNIT_TIME_INACTIVE_EXIT,
+        UNIT_TIME_STATE_CHANGE,
         UNIT_TIMES
 };
 

@@ -25,7 +25,7 @@ typedef struct FakeUnit {
         FakeBehaviour behaviour;
         char active[16], sub[24], result[24];
         uint8_t invocation[16];
-        uint64_t since_us;
+        uint64_t since_us, changed_us; // down or up, and of the last change of state
         uint64_t file; // that it was loaded from, 0: none
         uint32_t job;  // 0: none
         char job_type[16];
@@ -388,7 +388,9 @@ static void change(FakeSystemd *f, FakeUnit *u, const char *active, const char *
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
-        u->since_us = (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+        u->changed_us = (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+        if (!was_down || !is_down)
+                u->since_us = u->changed_us;
         if (was_down && !is_down) {
                 memset(u->invocation, 0, 16);
                 f->last_invocation++;
@@ -676,6 +678,10 @@ static void do_get(FakeSystemd *f, sd_bus_message *call) {
                 must(sd_bus_message_append(reply, "v", "s", f->stopping ? "stopping" : "running"));
         else if (u && streq(property, "InvocationID"))
                 append_bytes_variant(reply, u->invocation);
+        else if (u && streq(property, "InactiveEnterTimestamp"))
+                must(sd_bus_message_append(reply, "v", "t", u->since_us));
+        else if (u && streq(property, "StateChangeTimestamp"))
+                must(sd_bus_message_append(reply, "v", "t", u->changed_us));
         else if (u && streq(property, "NeedDaemonReload"))
                 must(sd_bus_message_append(reply, "v", "b", u->file != file_of(f, u->name)));
         else if (u && streq(property, "Result"))

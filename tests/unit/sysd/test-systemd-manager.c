@@ -657,6 +657,28 @@ static void a_restart_missed_while_disconnected_is_seen_by_its_run(void **state)
                "a.service: loaded active running\n");
 }
 
+static void a_failure_that_was_reset_while_disconnected_is_known_when_it_is_synced(void **state) {
+        fake_systemd_add(fake, "well.service", FAKE_RUNS);
+        fake_systemd_add(fake, "badly.service", FAKE_RUNS);
+        fake_systemd_pin(fake, "well.service", true);
+        fake_systemd_pin(fake, "badly.service", true);
+        open_synced();
+        watch_unit(manager, "well.service");
+        watch_unit(manager, "badly.service");
+        settle_down();
+        fake_systemd_set(fake, "well.service", "activating", "start", NULL);
+        fake_systemd_set(fake, "badly.service", "activating", "start", NULL);
+        settle_down();
+        fake_systemd_cut(fake);
+        fake_systemd_set(fake, "well.service", "inactive", "dead", NULL);
+        fake_systemd_set(fake, "badly.service", "failed", "failed", "exit-code");
+        usleep(1000); // another time
+        fake_systemd_set(fake, "badly.service", "inactive", "dead", NULL);
+        loop_until(n_synced == 2);
+        assert_false(watched_unit(manager, "well.service")->was_reset);
+        assert_true(watched_unit(manager, "badly.service")->was_reset);
+}
+
 static void a_reload_unloads_nothing(void **state) {
         fake_systemd_add(fake, "a.service", FAKE_RUNS);
         fake_systemd_set(fake, "a.service", "active", "running", NULL);
@@ -1111,6 +1133,7 @@ int main(void) {
                 T(queued_jobs_wait_for_the_connection),
                 T(changes_missed_while_disconnected_are_found),
                 T(a_restart_missed_while_disconnected_is_seen_by_its_run),
+                T(a_failure_that_was_reset_while_disconnected_is_known_when_it_is_synced),
                 T(a_reload_unloads_nothing),
                 T(a_unit_that_a_reload_dropped_is_unloaded),
                 T(reloads_are_shared),

@@ -72,6 +72,42 @@ static void the_time_is_systemds_if_it_says_one(void **s) {
         assert_int_equal(rt.since_us, 1400);
 }
 
+static void a_failure_that_was_reset_is_seen_by_the_times(void **s) {
+        UnitRuntime rt = fresh();
+        UnitFacts f = state(ACTIVE(INACTIVE), "dead"),
+                  entered = {.has = UNIT_FACT_ENTERED, .times[UNIT_TIME_INACTIVE_ENTER] = 100},
+                  changed = {.has = UNIT_FACT_CHANGED, .times[UNIT_TIME_STATE_CHANGE] = 100};
+
+        unit_runtime_apply(&rt, &f, 7); // found so
+        assert_true(unit_runtime_apply(&rt, &entered, 8));
+        assert_int_equal(rt.since_us, 100);
+        assert_false(unit_runtime_apply(&rt, &changed, 9));
+        assert_false(rt.was_reset);
+        changed.times[UNIT_TIME_STATE_CHANGE] = 200;
+        assert_true(unit_runtime_apply(&rt, &changed, 9));
+        assert_true(rt.was_reset);
+        f = state(ACTIVE(FAILED), "failed");
+        unit_runtime_apply(&rt, &f, 10);
+        assert_false(rt.was_reset);
+        f = state(ACTIVE(INACTIVE), "dead");
+        unit_runtime_apply(&rt, &f, 11); // before our eyes
+        assert_true(rt.was_reset);
+        f = state(ACTIVE(ACTIVE), "running");
+        unit_runtime_apply(&rt, &f, 12);
+        assert_false(rt.was_reset);
+        unit_runtime_apply(&rt, &entered, 13); // an answer that comes late
+        unit_runtime_apply(&rt, &changed, 13);
+        assert_int_equal(rt.since_us, 12);
+        assert_false(rt.was_reset);
+        rt = fresh();
+        f = state(ACTIVE(INACTIVE), "dead");
+        entered.times[UNIT_TIME_INACTIVE_ENTER] = 0; // it never ran
+        unit_runtime_apply(&rt, &f, 7);
+        unit_runtime_apply(&rt, &entered, 8);
+        unit_runtime_apply(&rt, &changed, 8);
+        assert_false(rt.was_reset);
+}
+
 static void equal_words_are_no_change(void **s) {
         char one[] = "running", other[] = "running";
         UnitRuntime rt = fresh();
@@ -174,6 +210,7 @@ int main(void) {
                 cmocka_unit_test(a_lost_file_stays_lost_while_the_unit_goes_down),
                 cmocka_unit_test(the_same_again_is_no_change),
                 cmocka_unit_test(the_time_is_systemds_if_it_says_one),
+                cmocka_unit_test(a_failure_that_was_reset_is_seen_by_the_times),
                 cmocka_unit_test(equal_words_are_no_change),
                 cmocka_unit_test(results_and_runs_are_kept_after_unloading),
                 cmocka_unit_test(words_of_job_results),

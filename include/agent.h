@@ -22,7 +22,8 @@
 //                  revision
 //      gone        no longer held (answer to an order with `remove`); also for names that never were
 //      outcome     the run `start_rev` of a one-shot ended for good. Repeated in every report until an order
-//                  shows it
+//                  shows it; with `error` if nobody can tell how, and only that to a leader who knows no
+//                  such outcome
 //      drift       launched, its start was carried out, and it is inactive although nobody asked argosy
 //      file_stale  what runs is not what is wanted; over when the revision is reported
 //
@@ -94,9 +95,9 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
 // fires from the loop, after it nothing does. Open calls end without another reply.
 void agent_close(Agent *a, void (*closed)(void *userdata), void *userdata);
 
-// From the mesh: who leads now (0: nobody), and its messages: Welcome, BeatAck, Orders, Call, CallCancel,
-// CallTaken; others are ignored.
-void agent_on_leader(Agent *a, uint32_t leader, uint64_t term);
+// From the mesh: who leads now (0: nobody) and its feature level, and its messages: Welcome, BeatAck, Orders,
+// Call, CallCancel, CallTaken; others are ignored.
+void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_level);
 void agent_on_message(Agent *a, const Argosy__ToHost *message);
 
 // The labels of the configuration have changed: told to the leader with a new Attach. Copied.

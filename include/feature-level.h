@@ -24,6 +24,7 @@ enum {
         FEATURE_GOODBYE_RUNNING = 2, // the last Goodbye of a shutdown names what may still run
         FEATURE_MANAGER_WAIT = 2, // the request ManagerWait
         FEATURE_JOURNAL_WINDOW = 2, // Request.Journal.window, and the marks and Taken that come with it
+        FEATURE_OUTCOME_UNKNOWN = 2, // Outcome.Kind UNKNOWN
         FEATURE_NEWEST = 2,
 };
 

@@ -19,6 +19,12 @@ const char *target_to_string(Argosy__Target target);
 // What systemd's Result= of a unit means, for a sentence that says that it failed: "a process of it ended with
 // an error (exit-code)". The word itself if this version does not know it; NULL and "" are no result.
 const char *unit_result_phrase(const char *result);
+// "done", "failed", "unknown"; empty for NONE and other numbers.
+const char *outcome_to_string(Argosy__Outcome__Kind kind);
+// Why a run did not end well, as a sentence; empty if it did. Of a run of which nobody can tell it is this one:
+#define OUTCOME_UNKNOWN_TEXT \
+        "its outcome is unknown: nobody can tell whether it ran to its end while argosyd was away"
+const char *outcome_phrase(const Argosy__Outcome *o);
 // False (and *ret untouched) if the word is none of the three.
 bool target_from_string(const char *word, Argosy__Target *ret);
 

@@ -230,6 +230,8 @@ static const char *why_not(const AgentUnit *u) {
                 return "it has finished";
         if (work->outcome == ARGOSY__OUTCOME__KIND__FAILED)
                 return "it has failed and is not run again by itself";
+        if (work->outcome == ARGOSY__OUTCOME__KIND__UNKNOWN)
+                return OUTCOME_UNKNOWN_TEXT "; `start` runs it again";
         return "";
 }
 
@@ -271,6 +273,7 @@ static void status_respond(Call *c) {
                         (char *) target_to_string(wanted ? wanted->target : (Argosy__Target) held.target);
                 status.revision = agent_unit_answered(u);
                 status.why = (char *) why_not(u);
+                status.outcome = (char *) outcome_to_string(agent_unit_doing(u)->outcome);
         } else {
                 row.unit = c->names[c->at];
                 status.why = (char *) "this node does not hold it";

@@ -31,8 +31,6 @@
 #include "unit-dir.h"
 #include "uvx.h"
 
-#define AGENT_UNKNOWN_TEXT "nobody can tell whether it ran to its end while argosyd was away"
-
 enum {
         AGENT_GUARD_NEWS_US = 5 * 1000 * 1000, // what systemd may need to tell that a guard's units go down
         AGENT_SHUTDOWN_NEWS_US = 2 * 1000 * 1000, // from the beginning of a shutdown until we hear of it
@@ -158,6 +156,7 @@ typedef struct Agent {
 
         uint32_t leader;
         uint64_t leader_term;
+        uint32_t leader_level; // what may be said to it, see feature-level.h
         uint64_t attach_seq, welcomed_seq; // of the last Attach, and of the last one that was answered
         uint32_t welcome_parts;            // taken over of the answer to the last Attach, so far
         bool attach_wanted, attach_sent, attached;

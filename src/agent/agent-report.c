@@ -9,6 +9,7 @@
 
 #include "agent-private.h"
 #include "clock.h"
+#include "feature-level.h"
 #include "unit-state.h"
 
 void agent_unit_report(AgentUnit *u) {
@@ -73,6 +74,11 @@ static bool has_news_of_outcome(const AgentUnit *u) {
                !(u->has_wanted && work->wanted.outcome != ARGOSY__OUTCOME__KIND__NONE);
 }
 
+static bool leader_knows_it(const AgentUnit *u) {
+        return agent_unit_doing(u)->outcome != ARGOSY__OUTCOME__KIND__UNKNOWN ||
+               u->node->agent->leader_level >= FEATURE_OUTCOME_UNKNOWN;
+}
+
 static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
         static const uint8_t none[16];
 
@@ -107,6 +113,8 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->revision = agent_unit_answered(u);
         if (work->error)
                 r->error = work->error;
+        else if (has_news_of_outcome(u) && work->outcome == ARGOSY__OUTCOME__KIND__UNKNOWN)
+                r->error = (char *) OUTCOME_UNKNOWN_TEXT; // until the log has it, and it may never
         r->drift = u->drift;
         r->went_along = u->went_along;
         r->file_stale = u->file_stale;
@@ -121,7 +129,7 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
                 fill_runtime(rt, r);
         else
                 fill_unloaded(u, r);
-        if (has_news_of_outcome(u)) {
+        if (has_news_of_outcome(u) && leader_knows_it(u)) {
                 argosy__outcome__init(outcome);
                 fill_outcome(u, outcome);
                 r->outcome = outcome;

@@ -14,6 +14,7 @@
 
 #include "agent-private.h"
 #include "clock.h"
+#include "feature-level.h"
 #include "log.h"
 
 enum {
@@ -237,11 +238,12 @@ int agent_session_init(Agent *a) {
         return uvx_errno(uv_timer_start(&a->beat, on_beat_timer, a->beat_ms, a->beat_ms));
 }
 
-void agent_on_leader(Agent *a, uint32_t leader, uint64_t term) {
+void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_level) {
         if (a->closing || (leader == a->leader && term == a->leader_term))
                 return;
         a->leader = leader;
         a->leader_term = term;
+        a->leader_level = MIN_OF(leader_level, FEATURE_LEVEL);
         a->attach_sent = false;
         a->attach_wanted = leader != 0;
         a->attach_retry_us = 0;

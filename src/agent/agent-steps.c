@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "log.h"
 #include "str.h"
+#include "unit-state.h"
 
 AgentStepCall *agent_step_call_new(const AgentUnit *u) {
         AgentStepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
@@ -81,6 +82,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         h->owed = h->done = h->failed = h->interrupted = h->unknown = false;
         u->unwatched = false;
         u->work->outcome = ARGOSY__OUTCOME__KIND__NONE;
+        u->work->never_began = NULL;
         agent_unit_record(u);
 }
 
@@ -193,6 +195,21 @@ static void carry_out(AgentUnit *u, const PlanResult *res) {
 
 // ---- what the plan says about the unit
 
+// systemd's word if it has one.
+static const char *result_of(const AgentUnit *u, Argosy__Outcome__Kind outcome) {
+        const UnitRuntime *rt = agent_unit_runtime(u);
+
+        if (outcome == ARGOSY__OUTCOME__KIND__DONE)
+                return "success";
+        if (outcome != ARGOSY__OUTCOME__KIND__FAILED)
+                return "";
+        if (u->work->never_began)
+                return u->work->never_began;
+        if (rt && rt->was_reset)
+                return "reset";
+        return rt && !streq(rt->result, "success") ? rt->result : "";
+}
+
 static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         AgentUnitWork *work = agent_unit_work(u);
@@ -201,10 +218,11 @@ static void note_outcome(AgentUnit *u, Argosy__Outcome__Kind outcome) {
                 return; // judged again whenever it is looked at
         work->outcome = outcome;
         work->outcome_at_us = rt && rt->since_us ? rt->since_us : clock_wall_us();
-        work->outcome_result = rt && *rt->result ? rt->result : "success";
+        work->outcome_result = result_of(u, outcome);
         if (u->has_held && (!u->held.done && !u->held.failed)) {
                 u->held.done = outcome == ARGOSY__OUTCOME__KIND__DONE;
                 u->held.failed = outcome == ARGOSY__OUTCOME__KIND__FAILED;
+                u->held.unknown = outcome == ARGOSY__OUTCOME__KIND__UNKNOWN;
                 agent_unit_record(u);
         }
         agent_unit_report(u);
@@ -228,10 +246,11 @@ static void note_judgement(AgentUnit *u, const PlanResult *res) {
         }
 }
 
-static void note_fulfilled(AgentUnit *u) {
+static void note_fulfilled(AgentUnit *u, bool failed) {
         const UnitRuntime *rt = agent_unit_runtime(u);
 
         u->held.pending = u->held.owed = false;
+        u->held.failed = failed;
         if (rt)
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         u->unwatched = false;
@@ -244,10 +263,8 @@ static void note_unseen(AgentUnit *u, bool unknown) {
         u->unwatched = false;
         if (unknown) {
                 u->held.pending = false;
-                u->held.interrupted = u->held.unknown = true;
-                u->parsed = true; // or what is said below would be followed by a parse that went well
-                agent_unit_set_error(u, "%s", AGENT_UNKNOWN_TEXT);
-                log_unit(LOG_WARNING, u->name, "%s: %s", u->name, AGENT_UNKNOWN_TEXT);
+                u->held.interrupted = u->held.unknown = true; // an older build lets go by the first
+                log_unit(LOG_WARNING, u->name, "%s: %s", u->name, OUTCOME_UNKNOWN_TEXT);
         }
         agent_unit_record(u);
 }
@@ -266,6 +283,7 @@ static void note_settled(AgentUnit *u, const PlanWanted *w) {
         if (w->outcome != ARGOSY__OUTCOME__KIND__NONE && !h->done && !h->failed) {
                 h->done = w->outcome == ARGOSY__OUTCOME__KIND__DONE;
                 h->failed = w->outcome == ARGOSY__OUTCOME__KIND__FAILED;
+                h->unknown = w->outcome == ARGOSY__OUTCOME__KIND__UNKNOWN;
         } else if (h->start_rev != w->start_rev) {
                 h->done = h->failed = h->interrupted = h->unknown = false;
         }
@@ -291,7 +309,7 @@ static void note_answered(AgentUnit *u, uint64_t revision) {
 static void note(AgentUnit *u, const PlanResult *res, const PlanWanted *wanted) {
         note_judgement(u, res);
         if (res->fulfilled)
-                note_fulfilled(u);
+                note_fulfilled(u, res->failed);
         if (res->not_begun || res->unknown)
                 note_unseen(u, res->unknown);
         if (res->again)

@@ -137,6 +137,29 @@ static bool looks_again(AgentUnit *u) {
         return true;
 }
 
+// A start that systemd gave up before the unit began, and that nobody repeats. NULL: it may have begun.
+static const char *why_never_began(const AgentUnit *u, SystemdJobResult result) {
+        static const char *const words[] = {
+                [SYSTEMD_JOB_TIMEOUT] = "timeout",       [SYSTEMD_JOB_FAILED] = "",
+                [SYSTEMD_JOB_DEPENDENCY] = "dependency", [SYSTEMD_JOB_REFUSED] = "refused",
+                [SYSTEMD_JOB_NO_UNIT] = "refused",
+        };
+        const UnitRuntime *rt = agent_unit_runtime(u);
+        bool is_down = !rt || rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
+
+        return is_down && (size_t) result < ELEMENTSOF(words) ? words[result] : NULL;
+}
+
+// It ends for good by what no later start of systemd's own would mend; not so while everything is stopped.
+static void note_how_it_began(AgentUnit *u, SystemdJobResult result) {
+        const AgentSpec *content = agent_unit_content(u);
+        const char *never_began = why_never_began(u, result);
+
+        u->work->never_began = never_began;
+        u->held.interrupted = result == SYSTEMD_JOB_CANCELED || (never_began && u->node->stopping);
+        u->held.failed = never_began && !u->node->stopping && content && content->oneshot;
+}
+
 static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result, const char *error) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         char text[AGENT_ERROR_MAX];
@@ -148,7 +171,7 @@ static void start_ended(AgentUnit *u, const char *what, SystemdJobResult result,
         if (result == SYSTEMD_JOB_NO_UNIT && looks_again(u))
                 return; // the run is still pending
         u->held.pending = false;
-        u->held.interrupted = result == SYSTEMD_JOB_CANCELED;
+        note_how_it_began(u, result);
         if (rt)
                 memcpy(u->held.invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         u->unwatched = false;
@@ -422,6 +445,7 @@ static bool was_stopped_by_the_shutdown(const AgentUnit *u) {
         const AgentHeld *h = &u->held;
 
         return u->has_held && h->target == ARGOSY__TARGET__TARGET_LAUNCHED && !h->done && !h->failed &&
+               !h->unknown &&
                !(content && content->oneshot && !h->interrupted) &&
                agent_unit_doing(u)->busy == PLAN_NOTHING && is_down_or_goes_there(&u->watch.runtime) &&
                u->watch.runtime.since_us >= u->node->stopping_since_us;

@@ -87,6 +87,7 @@ typedef struct AgentUnitWork {
         Argosy__Outcome__Kind outcome;
         uint64_t outcome_at_us;
         const char *outcome_result; // lives as long as the connection to systemd
+        const char *never_began;    // how systemd ended the job of a start that never began; NULL: it did
 } AgentUnitWork;
 
 typedef struct AgentUnit {

@@ -80,7 +80,7 @@ static int adopt_record(const LedgerRecord *record, void *userdata) {
         r = adopt_files(u, record);
         if (r < 0)
                 return r;
-        if (node->units_were_stopped && !record->done && !record->failed) {
+        if (node->units_were_stopped && !record->done && !record->failed && !record->unknown) {
                 u->held.target = ARGOSY__TARGET__TARGET_INACTIVE; // as after a reboot
                 u->held.pending = false;
         }
@@ -219,6 +219,14 @@ static bool is_held_already(AgentUnit *u, const PlanWanted *w, bool from_templat
         return true;
 }
 
+// One that only a later version knows is over all the same.
+static Argosy__Outcome__Kind decode_outcome(const Argosy__UnitOrder *o) {
+        if (!o->outcome || o->outcome->start_rev != o->start_rev)
+                return ARGOSY__OUTCOME__KIND__NONE;
+        return o->outcome->kind < ARGOSY__OUTCOME__KIND__UNKNOWN ? o->outcome->kind
+                                                                 : ARGOSY__OUTCOME__KIND__UNKNOWN;
+}
+
 static PlanWanted decode(const Argosy__UnitOrder *o, const Hash *spec) {
         return (PlanWanted){
                 .target = o->target,
@@ -227,8 +235,7 @@ static PlanWanted decode(const Argosy__UnitOrder *o, const Hash *spec) {
                 .start_rev = o->start_rev,
                 .restart_rev = o->restart_rev,
                 .stop_rev = o->stop_rev,
-                .outcome = o->outcome && o->outcome->start_rev == o->start_rev ? o->outcome->kind
-                                                                               : ARGOSY__OUTCOME__KIND__NONE,
+                .outcome = decode_outcome(o),
         };
 }
 

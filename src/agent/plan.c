@@ -48,6 +48,11 @@ static bool is_new_run(const PlanInput *in) {
         return invocation_is_known(in->runtime->invocation_id) && !is_old_run(in);
 }
 
+// The last run failed, and does not show that any more. Our own resets are followed by a start.
+static bool was_reset(const PlanInput *in) {
+        return in->runtime && in->runtime->was_reset;
+}
+
 static bool was_launched(const PlanInput *in) {
         return in->held && in->held->target == ARGOSY__TARGET__TARGET_LAUNCHED;
 }
@@ -86,7 +91,12 @@ static void judge_run(const PlanInput *in, Phase phase, PlanResult *res) {
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
         else if (h->failed)
                 res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
+        else if (h->unknown)
+                res->outcome = ARGOSY__OUTCOME__KIND__UNKNOWN;
         else if (phase == PHASE_FAILED && in->oneshot)
+                res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
+        else if (phase == PHASE_DOWN && in->oneshot && in->unwatched && was_reset(in) && !h->interrupted &&
+                 !(w && is_over(w)))
                 res->outcome = ARGOSY__OUTCOME__KIND__FAILED;
         else if (phase == PHASE_DOWN && in->oneshot && !h->interrupted && !(w && is_over(w)))
                 res->outcome = ARGOSY__OUTCOME__KIND__DONE;
@@ -214,7 +224,8 @@ static bool plan_file(const PlanInput *in, Phase phase, PlanResult *res) {
 
 bool plan_enables(const PlanWanted *wanted, const LedgerRecord *held) {
         return wanted->target == ARGOSY__TARGET__TARGET_LAUNCHED && !is_over(wanted) &&
-               !(held && (held->done || held->failed) && wanted->start_rev <= held->start_rev);
+               !(held && (held->done || held->failed || held->unknown) &&
+                 wanted->start_rev <= held->start_rev);
 }
 
 // Returns true if the links are to change first.
@@ -317,6 +328,7 @@ static bool judge_unseen(const PlanInput *in, Phase phase, PlanResult *res) {
         if (!may_have_run(in) || (phase != PHASE_DOWN && phase != PHASE_FAILED))
                 return false;
         res->fulfilled = in->runtime && is_new_run(in);
+        res->failed = res->fulfilled && was_reset(in);
         res->not_begun = !res->fulfilled && in->pinned;
         return res->again = res->fulfilled || res->not_begun;
 }

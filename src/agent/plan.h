@@ -19,9 +19,10 @@
 //                timer, a dependency) is left alone too and is not drift. Nor is it drift if systemd stopped
 //                it with a unit that it is bound to, because argosy stopped that one.
 //   outcome      only a one-shot (Type=oneshot without RemainAfterExit=) ends for good: DONE when it ended
-//                without failing, FAILED when it failed. Other units that end by themselves run again after a
-//                reboot or a move. An end during shutdown, or of a start that somebody cancelled, is no
-//                outcome.
+//                without failing, FAILED when it failed (also if somebody has reset that before we looked) or
+//                could not begin, UNKNOWN when nobody can tell. Other units that end by themselves run again
+//                after a reboot or a move. An end during shutdown, or of a start that somebody cancelled, is
+//                no outcome.
 //   new content  an active unit is stopped, the file replaced, the unit started again; systemd reads the new
 //                file only if it really dropped the unit in between. What stays in its memory (pinned by a
 //                timer, a target) needs a reload. A one-shot that is running is left to finish first, unless
@@ -33,7 +34,8 @@
 //                memory until the cluster knows how it ended, and goes before new content comes. So after a
 //                crash of ours systemd knows what became of a start: a run that is not the one from before
 //                the start was it; pinned without such a run, it did not begin. Should the pin be gone,
-//                nobody knows, and the unit is not run again unless it asks for that (OutcomeUnknown=rerun).
+//                nobody knows: that is its outcome, and the unit is not run again unless it asks for that
+//                (OutcomeUnknown=rerun).
 //   links        of [Install], below units of the system's, are there while the unit is to run, so that
 //                nothing of the system's starts what is only loaded, or a one-shot that is done. A unit below
 //                which links came or went while it was in memory is read again (a reload) before it is
@@ -115,6 +117,7 @@ typedef struct PlanResult {
         uint64_t wait_until_us;
         bool owe_run;   // with PLAN_STOP: record `pending` first, the unit is to come back with new content
         bool fulfilled; // the pending run was seen: record that
+        bool failed;    // and it had failed, which somebody has reset since: record that, too
         bool not_begun; // systemd never heard of the pending run: record that it is owed
         bool unknown;   // nobody can tell what became of the pending run: record that
         bool again;     // plan again when that is recorded
@@ -128,7 +131,7 @@ typedef struct PlanResult {
         bool file_stale;               // what runs differs from what is wanted
         bool refused;                  // the name is active here and not ours: the node is not eligible
         bool judged;                   // drift and outcome say something; otherwise keep what was known
-        Argosy__Outcome__Kind outcome; // how the recorded run ended for good: record it as done or failed
+        Argosy__Outcome__Kind outcome; // how the recorded run ended for good: record that
 } PlanResult;
 
 PlanResult plan_unit(const PlanInput *in);

@@ -337,6 +337,12 @@ static bool site_has_failed(const Site *s, const Argosy__UnitRecord *r) {
                (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED);
 }
 
+static bool site_is_untold(const Site *s, const Argosy__UnitRecord *r) {
+        const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
+
+        return o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
+}
+
 // How far the wish was carried out, in the words of targets, or that it failed somewhere.
 static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
         const Argosy__UnitRecord *r = e->record;
@@ -355,6 +361,8 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                                 return "unknown";
                         if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || s->revision < r->start_rev)
                                 word = streq(word, "launched") ? word : "loaded";
+                        else if (site_is_untold(s, r))
+                                return "unknown";
                         else if (site_has_failed(s, r))
                                 return "failed";
                         else

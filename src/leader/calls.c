@@ -157,6 +157,16 @@ static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Arg
         return 0;
 }
 
+static int say_how_it_ended(const Argosy__UnitRecord *r, const Node *n, Argosy__Response__Status *s) {
+        const Argosy__Outcome *o = record_final_outcome(r, n->number);
+
+        if (status_set_outcome(s, o) < 0)
+                return -ENOMEM;
+        if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || !o || o->kind != ARGOSY__OUTCOME__KIND__UNKNOWN)
+                return 0;
+        return field_printf(&s->why, "%s; `start` runs it again", outcome_phrase(o));
+}
+
 // What the leader knows better than the agent.
 static int complete_status(Leader *l, Argosy__Response *r, const char *unit, const Node *n) {
         const UnitEntry *e = cluster_state_find_unit(l->state, unit);
@@ -171,6 +181,8 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
                 return -ENOMEM;
         if (!e)
                 return 0;
+        if (n && say_how_it_ended(e->record, n, s) < 0)
+                return -ENOMEM;
         if (n && !*s->why && say_what_it_waits_for(l, unit, n, s) < 0)
                 return -ENOMEM;
         s->revision = e->record->revision;

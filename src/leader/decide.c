@@ -32,7 +32,7 @@ static int decide_outcomes(Decision *d) {
                 if (!e || e->record->start_rev != s->outcome->start_rev ||
                     record_final_outcome(e->record, s->node->number))
                         continue;
-                if (draft_has_unit(&d->batch, s->unit->name))
+                if (draft_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))
                         list_append(&later, &s->outcome_due);
                 else
                         r = draft_put_outcome(&d->batch, s->unit->name, s->outcome);

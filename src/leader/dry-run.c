@@ -20,8 +20,18 @@ static bool same_spec(const Argosy__UnitRecord *a, const Argosy__UnitRecord *b) 
         return a->spec.len == b->spec.len && memcmp(a->spec.data, b->spec.data, a->spec.len) == 0;
 }
 
-static bool has_finished(const Argosy__UnitRecord *r) {
-        return r->n_outcomes > 0 && r->outcomes[0]->start_rev == r->start_rev;
+// NULL: it has not ended for good.
+static const char *action_of_ended(const Argosy__UnitRecord *r) {
+        if (r->n_outcomes == 0 || r->outcomes[0]->start_rev != r->start_rev)
+                return NULL;
+        switch (r->outcomes[0]->kind) {
+        case ARGOSY__OUTCOME__KIND__DONE:
+                return "has finished and would run again";
+        case ARGOSY__OUTCOME__KIND__FAILED:
+                return "has failed and would run again";
+        default:
+                return "would run again, whatever became of its last run";
+        }
 }
 
 static const char *action_of_new(const Argosy__UnitRecord *next) {
@@ -48,7 +58,7 @@ static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__
                                : action_of_new(next);
         if (next->target != now->target)
                 return action_of_new(next);
-        return has_finished(now) ? "has finished and would run again" : "is started already";
+        return action_of_ended(now) ?: "is started already";
 }
 
 static int describe(Argosy__Response__UnitResult *result, const UnitEntry *u,

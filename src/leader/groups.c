@@ -32,6 +32,7 @@ bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e) {
 
 const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
         const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const Argosy__Outcome *o;
 
         if (!has_answered(l, s, e))
                 return NULL;
@@ -42,9 +43,13 @@ const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
             str_has_prefix(s->sub, "auto-restart"))
                 return result ? unit_result_phrase(result) : "it failed; systemd is trying again";
-        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
-            !record_final_outcome(e->record, s->node->number))
+        if (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                return NULL;
+        o = record_final_outcome(e->record, s->node->number);
+        if (!o)
                 return result ? unit_result_phrase(result) : "it ended by itself";
+        if (o->kind != ARGOSY__OUTCOME__KIND__DONE)
+                return outcome_phrase(o);
         return NULL;
 }
 

@@ -34,6 +34,8 @@ static const char *phrase(const Unit *u, Standing standing) {
                 return "whose start failed; systemd tries again";
         case STANDING_FINISHED:
                 return "which has finished";
+        case STANDING_UNTOLD:
+                return "of which nobody can tell how it ended (outcome unknown)";
         case STANDING_DOWN:
                 return "which is not running";
         case STANDING_UP:
@@ -42,12 +44,22 @@ static const char *phrase(const Unit *u, Standing standing) {
         return "which is up";
 }
 
+static const Argosy__Outcome *outcome_of(const Leader *l, const char *name, const Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, name);
+
+        return e && u && u->node ? record_final_outcome(e->record, u->node->number) : NULL;
+}
+
 static void describe(const Telling *t, const char *begin, const char *name, Standing standing) {
         const Unit *u = unit_find(t->leader, name);
         const Site *s = u && u->node ? site_find(u, u->node) : NULL;
         const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const Argosy__Outcome *o = outcome_of(t->leader, name, u);
+        bool failed = o || (s && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
 
-        if (standing == STANDING_DOWN && s && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+        if (o && *o->result)
+                result = o->result;
+        if (standing == STANDING_DOWN && s && failed)
                 str_fit(t->ret, t->size, "%s %s on %s, which failed (%s)", begin, name, u->node->name,
                         result ?: "systemd does not say why");
         else

@@ -57,17 +57,21 @@ static Standing standing_when_down(const Leader *l, const Site *s, const UnitEnt
                 return STANDING_BLOCKED;
         if (s->revision < start_revision(l, e, s))
                 return STANDING_COMING;
-        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && entry_ends_by_itself(e) &&
-            (!s->result || streq(s->result, "success")) && !s->error)
-                return STANDING_FINISHED;
-        return STANDING_DOWN;
+        // Whoever begins now builds on an end that another leader would know nothing of.
+        return site_is_unsettled(l, s, e) ? STANDING_COMING : STANDING_DOWN;
+}
+
+static Standing standing_of_outcome(const Argosy__Outcome *o) {
+        return o->kind == ARGOSY__OUTCOME__KIND__DONE      ? STANDING_FINISHED
+               : o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN ? STANDING_UNTOLD
+                                                           : STANDING_DOWN;
 }
 
 static Standing standing_on(const Leader *l, const Site *s, const UnitEntry *e) {
         const Argosy__Outcome *o = record_final_outcome(e->record, s->node->number);
 
         if (o)
-                return o->kind == ARGOSY__OUTCOME__KIND__DONE ? STANDING_FINISHED : STANDING_DOWN;
+                return standing_of_outcome(o);
         if (!s->node->host->attached)
                 return STANDING_UNKNOWN;
         if (!s->reported)
@@ -115,7 +119,7 @@ Standing ordering_standing(const Leader *l, const char *name) {
                 return standing_of_global(l, u, e);
         o = record_final_outcome(e->record, e->record->node);
         if (o)
-                return o->kind == ARGOSY__OUTCOME__KIND__DONE ? STANDING_FINISHED : STANDING_DOWN;
+                return standing_of_outcome(o);
         if (!u->node || host_is_lost(u->node->host)) // the next batch finds it another node
                 return list_is_linked(&u->moving) && !list_is_linked(&u->homeless) ? STANDING_COMING
                                                                                    : STANDING_NOWHERE;

@@ -94,6 +94,7 @@ typedef struct Bundle {
         Argosy__UnitOrder *orders;
         Argosy__UnitOrder **order_pointers;
         size_t n_orders, allocated;
+        Argosy__Outcome *outcomes; // in the words of an older host, by order; NULL: none
         Argosy__Spec *specs;
         Argosy__Spec **spec_pointers;
         size_t n_specs;
@@ -103,6 +104,7 @@ typedef struct Bundle {
 static void bundle_done(Bundle *b) {
         free(b->orders);
         free(b->order_pointers);
+        free(b->outcomes);
         free(b->specs);
         free(b->spec_pointers);
         *b = (Bundle){};
@@ -148,6 +150,24 @@ static bool has_it(const Site *s, const Hash *hash) {
                (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
+// A host that does not know the outcome UNKNOWN hears what comes to the same: it is over, and not well.
+static int order_outcome(Bundle *b, const Site *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o) {
+        const Argosy__Outcome *outcome = record_final_outcome(r, s->node->number);
+
+        o->outcome = (Argosy__Outcome *) outcome;
+        if (!outcome || outcome->kind != ARGOSY__OUTCOME__KIND__UNKNOWN ||
+            s->node->host->feature_level >= FEATURE_OUTCOME_UNKNOWN)
+                return 0;
+        if (!b->outcomes)
+                b->outcomes = calloc(b->allocated + 1, sizeof(*b->outcomes));
+        if (!b->outcomes)
+                return -ENOMEM;
+        o->outcome = &b->outcomes[b->n_orders];
+        *o->outcome = *outcome;
+        o->outcome->kind = ARGOSY__OUTCOME__KIND__FAILED;
+        return 0;
+}
+
 static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
         const Argosy__UnitRecord *r = e->record;
         Content c = rollout_content(l, e, s->node->number);
@@ -170,9 +190,8 @@ static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argo
         o->start_rev = r->start_rev;
         o->restart_rev = c.restart_rev;
         o->stop_rev = r->stop_rev;
-        o->outcome = (Argosy__Outcome *) record_final_outcome(r, s->node->number);
         ordering_adjust(s, o);
-        return 0;
+        return order_outcome(b, s, r, o);
 }
 
 static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {

@@ -6,6 +6,7 @@
 
 #include "feature-level.h"
 #include "leader-private.h"
+#include "log-format.h"
 #include "manager-name.h"
 #include "response.h"
 #include "str.h"
@@ -417,6 +418,22 @@ const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_
                     (!r->global || r->outcomes[i]->node == node))
                         return r->outcomes[i];
         return NULL;
+}
+
+bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o) {
+        return cluster_state_feature_level(l->state) >=
+               log_format_level(&argosy__outcome__kind__descriptor, o->kind);
+}
+
+bool site_is_unsettled(const Leader *l, const Site *s, const UnitEntry *e) {
+        bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !(s->error && *s->error);
+
+        if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
+                return false;
+        if (s->outcome && s->outcome->start_rev == e->record->start_rev && outcome_fits_log(l, s->outcome))
+                return true;
+        return failed || ended;
 }
 
 // A global unit gives way to units that are placed, and of two global ones that conflict the one whose name

@@ -72,6 +72,20 @@ static int refuse_start(const char *name, const char *why, Argosy__Response__Uni
         return r < 0 ? r : 1;
 }
 
+// Of a one-shot of which nobody can tell whether it ran: only who names it runs it again.
+static bool is_untold(const Planner *p, const char *name) {
+        const UnitEntry *e = cluster_state_find_unit(p->state, name);
+        const Argosy__UnitRecord *r = e ? e->record : NULL;
+
+        if (!r || r->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return false;
+        for (size_t i = 0; i < r->n_outcomes; i++)
+                if (r->outcomes[i]->start_rev == r->start_rev &&
+                    r->outcomes[i]->kind == ARGOSY__OUTCOME__KIND__UNKNOWN)
+                        return true;
+        return false;
+}
+
 // Starts what the unit needs, unless that runs.
 static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResult *result) {
         bool required = d->kinds & UNIT_REQUIRES;
@@ -82,7 +96,7 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
                 return MIN_OF(r, 0);
         if (!required && (r = is_known(p, d->name)) <= 0)
                 return r;
-        if (p->ops->is_up && p->ops->is_up(d->name, p->userdata))
+        if (is_untold(p, d->name) || (p->ops->is_up && p->ops->is_up(d->name, p->userdata)))
                 return 0;
         if (is_being_planned(p, d->name)) // who asked for it finds out
                 return 0;

@@ -61,8 +61,8 @@ static void look_at_unit(const Leader *l, const Draft *b, const Argosy__RolloutR
                 rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item->wanted_up;
         item->changed = is_changed(r, e->record);
         look_at_site(l, u->node ? site_find(u, u->node) : NULL, e, item);
-        if (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED)
-                item->failure = *o->result ? unit_result_phrase(o->result) : "it failed";
+        if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
+                item->failure = outcome_phrase(o);
 }
 
 static void view_units(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Group *g,

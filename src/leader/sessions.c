@@ -374,7 +374,8 @@ static void forget_complaint(Host *h, const Argosy__ToVoter__Attach *a) {
 static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
-        if (!o || o->kind == ARGOSY__OUTCOME__KIND__NONE || !e || o->start_rev != e->record->start_rev)
+        if (!o || o->kind <= ARGOSY__OUTCOME__KIND__NONE || o->kind > ARGOSY__OUTCOME__KIND__UNKNOWN || !e ||
+            o->start_rev != e->record->start_rev)
                 return;
         if (!unit_wanted_on(l, s->unit, e, s->node) || record_final_outcome(e->record, s->node->number))
                 return;

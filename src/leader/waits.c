@@ -46,14 +46,6 @@ static const char *text(const char *s) {
         return s ? s : "";
 }
 
-static bool is_unsettled(const UnitEntry *e, const Site *s) {
-        bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !*text(s->error);
-
-        return e && (failed || ended) && entry_ends_by_itself(e) &&
-               !record_final_outcome(e->record, s->node->number);
-}
-
 typedef struct View {
         const Leader *l;
         const Unit *unit;
@@ -100,7 +92,8 @@ static void add_node(const Node *n, void *userdata) {
         site->blocked = s->hold == HOLD_BLOCKED;
         site->seen = s->reported;
         site->reported = s->reported && n->host->attached;
-        site->unsettled = is_unsettled(v->entry, s);
+        site->unsettled = v->entry && site_is_unsettled(v->l, s, v->entry);
+        site->outcome = v->entry ? record_final_outcome(v->entry->record, n->number) : NULL;
         site->revision = s->revision;
         site->load = s->load;
         site->active = s->active;

@@ -36,7 +36,10 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
 
         if (launched && o && o->kind == ARGOSY__OUTCOME__KIND__DONE)
                 return; // why_note() says it
-        if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+        if (launched && o && (o->kind != ARGOSY__OUTCOME__KIND__FAILED ||
+                              s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED))
+                str_fit(ret, REASON_SIZE, "%s; `start` runs it again", outcome_phrase(o));
+        else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 str_fit(ret, REASON_SIZE, "it failed (%s)", result ?: "systemd does not say why");
         else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 str_fit(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
@@ -63,6 +66,12 @@ static const char *under_way(const Site *s, const Argosy__UnitRecord *r) {
             s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 return "it is being stopped";
         return "it is being loaded";
+}
+
+static bool nobody_can_tell(const Argosy__UnitRecord *r, const Node *n) {
+        const Argosy__Outcome *o = record_final_outcome(r, n->number);
+
+        return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
 }
 
 // Why it is not as wanted on a node that is to have it.
@@ -92,7 +101,7 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                 return;
         else if (under_way(s, r))
                 str_fit(ret, REASON_SIZE, "%s", under_way(s, r));
-        else if (s->error && *s->error)
+        else if (s->error && *s->error && !nobody_can_tell(r, n))
                 str_fit(ret, REASON_SIZE, "%s", s->error);
         else if (s->went_along)
                 str_fit(ret, REASON_SIZE,
@@ -165,7 +174,8 @@ static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Un
 
         reason_of_site(l, u, s, n, e->record, why);
         r = why_new(e, n->name, why);
-        if (r && ((!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
+        if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
+                  (!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
                   (s && site_fill_row(s, r->status_reply->row) < 0) ||
                   (retries_are_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
                                                     &r->status_reply->n_refusals) < 0))) {

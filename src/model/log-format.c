@@ -27,6 +27,7 @@ static const struct LaterPart {
 } later_parts[] = {
         {&argosy__cluster_record__descriptor, 100, FEATURE_REVISION_FLOOR}, // revision_floor
         {&argosy__host_record__descriptor, 130, FEATURE_ADDRESS_NAMES},     // address_name
+        {&argosy__outcome__kind__descriptor, ARGOSY__OUTCOME__KIND__UNKNOWN, FEATURE_OUTCOME_UNKNOWN},
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE, FEATURE_TOMBSTONES},
         {&argosy__log_op__descriptor, ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR, FEATURE_TOMBSTONES},
         {&argosy__log_op__unit_remove__descriptor, 110, FEATURE_TOMBSTONES}, // nodes

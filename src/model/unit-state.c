@@ -39,6 +39,13 @@ static const char *const targets[] = {
         [ARGOSY__TARGET__TARGET_LAUNCHED] = "launched",
 };
 
+static const char *const outcomes[] = {
+        [ARGOSY__OUTCOME__KIND__NONE] = "",
+        [ARGOSY__OUTCOME__KIND__DONE] = "done",
+        [ARGOSY__OUTCOME__KIND__FAILED] = "failed",
+        [ARGOSY__OUTCOME__KIND__UNKNOWN] = "unknown",
+};
+
 static const char *const verbs[] = {
         [ARGOSY__VERB__VERB_NONE] = "unknown",  [ARGOSY__VERB__VERB_SUBMIT] = "submit",
         [ARGOSY__VERB__VERB_LOAD] = "load",     [ARGOSY__VERB__VERB_START] = "start",
@@ -93,6 +100,9 @@ const char *unit_result_phrase(const char *result) {
                 {"resources", "systemd could not get what it needs for it (resources)"},
                 {"protocol", "it did not do what its Type= promises (protocol)"},
                 {"exec-condition", "its ExecCondition= says that it is not to run (exec-condition)"},
+                {"dependency", "a unit that it needs on its node did not start (dependency)"},
+                {"refused", "systemd refused to start it (refused)"},
+                {"reset", "it failed, and somebody has reset that (reset-failed)"},
         };
 
         if (!result || !*result)
@@ -101,6 +111,18 @@ const char *unit_result_phrase(const char *result) {
                 if (streq(result, phrases[i].result))
                         return phrases[i].phrase;
         return result;
+}
+
+const char *outcome_to_string(Argosy__Outcome__Kind kind) {
+        return (unsigned) kind < ELEMENTSOF(outcomes) ? outcomes[kind] : "";
+}
+
+const char *outcome_phrase(const Argosy__Outcome *o) {
+        if (o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN)
+                return OUTCOME_UNKNOWN_TEXT;
+        if (o->kind != ARGOSY__OUTCOME__KIND__FAILED)
+                return "";
+        return *o->result ? unit_result_phrase(o->result) : "it failed";
 }
 
 const char *target_to_string(Argosy__Target target) {

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A one-shot runs once for each start, whatever becomes of argosyd meanwhile, and how it ended is known to everybody."""
 
+import json
 import time
 
-from lib import PATIENT, Cluster, eventually, main
+from lib import PATIENT, SLEEPER, Cluster, eventually, main
 
 # Leaves a line for every run, waits for /root/go, and ends as /root/ends says. systemd notes nothing of its start in the journal.
 JOB = "#!/bin/sh\necho $1 >>/root/runs\nwhile [ ! -e /root/go ]; do sleep 0.05; done\n. /root/ends\n"
@@ -41,9 +42,17 @@ def begin(c, unit, text=QUIET):
     return next(node for node in c.nodes if node.path("/root/runs").exists())
 
 
-def crash_around(c, unit, text=QUIET, meanwhile=None):
+def said(c, verb):
+    return " ".join(c.ctl_result(f"{verb} job").out.split())
+
+
+def outcome(c, verb):
+    [row] = json.loads(c.ctl_result(f"{verb} job --json=short").out)
+    return row["outcome"]
+
+
+def crash(c, node, unit, meanwhile=None):
     """The unit runs, argosyd is killed there, the unit ends, argosyd is back."""
-    node = begin(c, unit, text)
     kill_argosyd(node)
     node.run("touch /root/go")
     eventually(lambda: state_of(node, unit) in ("inactive", "failed"))
@@ -51,6 +60,11 @@ def crash_around(c, unit, text=QUIET, meanwhile=None):
         meanwhile(node)
     start_argosyd(node)
     c.wait_online()
+
+
+def crash_around(c, unit, text=QUIET, meanwhile=None):
+    node = begin(c, unit, text)
+    crash(c, node, unit, meanwhile)
     return node
 
 
@@ -71,6 +85,45 @@ def test_a_one_shot_that_failed_meanwhile_has_failed(c: Cluster):
     node.run("truncate -s 0 /root/ends")
     c.ctl("start job")
     assert c.runs("job") == 2
+
+
+def test_a_failure_that_somebody_resets_meanwhile_is_one(c: Cluster):
+    prepare(c, "exit 3")
+    node = crash_around(c, "job", meanwhile=lambda node: node.run("systemctl reset-failed job"))
+    eventually(lambda: "it failed, and somebody has reset that" in said(c, "why"))
+    assert c.runs("job") == 1 and state_of(node, "job") == "inactive"
+    assert outcome(c, "why") == c.file_row("job")["state"] == "failed"
+    node.run("truncate -s 0 /root/ends")
+    c.ctl("start job")
+    assert "it has finished" in said(c, "why")
+
+
+def test_what_systemd_does_not_let_begin_has_failed(c: Cluster):
+    prepare(c)
+    c.let_go()
+    ways = {
+        "Requires=bad.service\nAfter=bad.service": "start failed because of a dependency",
+        "Requires=nobody.service": "start was refused by systemd: Unit nobody.service not found",
+        "AssertPathExists=/nowhere": "an Assert...= of the unit does not hold",
+        "RefuseManualStart=yes": "start was refused by systemd",
+    }
+    for node in c.nodes:
+        node.write("/etc/systemd/system/bad.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n")
+    c.submit("job.service", QUIET)
+    c.submit("needs.service", SLEEPER + "[X-Argosy]\nRequires=job.service\n")
+    for options, words in ways.items():
+        c.node("n1").write("/root/units/job.service", f"[Unit]\n{options}\n{QUIET}")
+        c.ctl_fails("start --replace /root/units/job.service", on="n1", saying=words)
+        c.ctl_fails("why job", status=3, saying=words)
+        assert outcome(c, "why") == "failed"
+    c.ctl_fails("start needs", saying="waiting for job.service")
+    assert not c.where("needs") and c.runs("job") == 0
+    c.node("n1").write("/root/units/job.service", f"[Unit]\nConditionPathExists=/nowhere\n{QUIET}")
+    c.ctl("start --replace /root/units/job.service", on="n1")
+    assert "it has finished" in said(c, "why") and c.runs("job") == 0
+    eventually(lambda: c.where("needs"))
+    for node in c.nodes:
+        node.run("rm /etc/systemd/system/bad.service")
 
 
 def test_killed_at_any_moment_it_runs_once(c: Cluster):
@@ -132,13 +185,38 @@ def lose_the_pin(node):
     node.run("systemctl stop argosy-pin@job.service.target; systemctl daemon-reload")
 
 
+def assert_unknown(c, node):
+    """Everybody says so."""
+    text = "its outcome is unknown: nobody can tell whether it ran to its end while argosyd was away"
+    eventually(lambda: said(c, "why") == f"job.service on {node.name}: {text}; `start` runs it again")
+    assert text in said(c, "status")
+    assert outcome(c, "why") == outcome(c, "status") == c.file_row("job")["state"] == "unknown"
+    assert c.runs("job") == 1
+
+
 def test_what_nobody_knows_is_not_run_again(c: Cluster):
     prepare(c)
-    crash_around(c, "job", meanwhile=lose_the_pin)
-    eventually(lambda: "nobody can tell" in c.ctl_result("why job").out)
-    assert c.runs("job") == 1
+    node = c.node("n2")
+    c.submit("job.service", QUIET + "[X-Argosy]\nHost=n2\n")
+    c.submit("goes-on.service", SLEEPER + "[X-Argosy]\nAfter=job.service\n")
+    c.submit("needs.service", SLEEPER + "[X-Argosy]\nRequires=job.service\n")
+    start = c.begin("start job", on="n1")
+    eventually(lambda: c.runs("job") == 1)
+    c.ctl("start --no-block goes-on needs")
+    crash(c, node, "job", lose_the_pin)
+    assert_unknown(c, node)
+    result = start.result()
+    assert result.status == 1 and "job.service on n2: its outcome is unknown" in " ".join(result.err.split()), result.err
+    eventually(lambda: c.where("goes-on"))
+    c.ctl_fails("start needs", saying="waiting for job.service on n2, of which nobody can tell how it ended")
+    for host in (node, c.leader()):
+        host.run("systemctl restart argosyd")
+        c.wait_online()
+        assert_unknown(c, node)
+    assert not c.where("needs")
     c.ctl("start job")
     assert c.runs("job") == 2
+    eventually(lambda: c.where("needs"))
 
 
 def test_unless_it_says_that_it_may_run_twice(c: Cluster):

@@ -5,6 +5,7 @@
 // files, ledger and fence are real, in a directory of the test. The test says whom the agent is connected to
 // (w.systemd) before agent_up().
 
+#include "feature-level.h"
 #include "loop.h"
 #include "tmpdir.h"
 
@@ -280,7 +281,7 @@ static inline void agent_down(void) {
 static inline void meet_leader(const Order *orders, size_t n) {
         unsigned before = w.n_attaches;
 
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches > before);
         send_welcome(orders, n, 60000);
         loop_until(w.attached);
@@ -324,6 +325,11 @@ static inline const Argosy__UnitReport *report_of(const char *name) {
         Seen *seen = map_find_str(&w.seen, name);
 
         return seen ? seen->report : NULL;
+}
+
+static inline void forget_reports(void) {
+        map_done_with(&w.seen, seen_free);
+        w.n_attaches = 0;
 }
 
 static inline bool answered(const char *name, uint64_t revision) {

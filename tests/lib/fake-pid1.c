@@ -177,6 +177,8 @@ static void collect(FakePid1 *p, FakeUnit *u) {
 
 static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, const char *sub,
                       const char *result) {
+        u->rt.was_reset = u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
+                          active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         u->rt.active = active;
         u->rt.sub = sub;
         u->rt.result = result;
@@ -225,6 +227,10 @@ static bool run_start(FakePid1 *p, FakeUnit *u, SystemdJobResult *ret) {
         if (lacks_its_service(p, u->name)) {
                 collect(p, u);
                 return *ret = SYSTEMD_JOB_FAILED, true;
+        }
+        if (strstr(u->content, "Requires=nobody.service")) {
+                collect(p, u);
+                return *ret = SYSTEMD_JOB_DEPENDENCY, true;
         }
         u->runs++;
         p->last_invocation++;
@@ -667,6 +673,14 @@ void pid1_finish(FakePid1 *p, const char *name, bool well) {
         set_state(p, u, well ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                   well ? "dead" : "failed", well ? "success" : "exit-code");
         end_start(u, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_FAILED);
+        collect(p, u);
+}
+
+void pid1_reset_failed(FakePid1 *p, const char *name) {
+        FakeUnit *u = unit_get(p, name);
+
+        if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
         collect(p, u);
 }
 

@@ -7,7 +7,7 @@
 //
 // A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
-// "/bin/false" fails, "[Broken" cannot be loaded. A timer whose service has no file does not start.
+// "/bin/false" fails, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has no file does not start.
 // NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the SystemdManager
 // that is connected to it, as PID 1 outlives argosyd.
 
@@ -24,6 +24,7 @@ FakePid1 *pid1_free(FakePid1 *p);
 void pid1_start(FakePid1 *p, const char *name);
 void pid1_stop(FakePid1 *p, const char *name);
 void pid1_finish(FakePid1 *p, const char *name, bool well); // the main process ends
+void pid1_reset_failed(FakePid1 *p, const char *name);
 void pid1_pin(FakePid1 *p, const char *name);               // stays in memory when inactive
 // What argosy pins, see systemd_manager_pin(). Pins do not wait for pid1_hold_jobs().
 bool pid1_is_held(FakePid1 *p, const char *name);

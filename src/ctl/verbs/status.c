@@ -62,6 +62,8 @@ static void json_status(Json *j, const Argosy__Response__Status *s) {
         json_string(j, s->desired);
         json_key(j, "revision");
         json_u64(j, s->revision);
+        json_key(j, "outcome");
+        json_string(j, s->outcome);
         json_key(j, "why");
         json_string(j, s->why);
         json_key(j, "refusals");

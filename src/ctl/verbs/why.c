@@ -19,7 +19,8 @@ static void json_why(Json *j, const Argosy__Response__Status *s) {
         const char *const pairs[][2] = {
                 {"unit", s->row->unit}, {"node", s->row->node},     {"desired", s->desired},
                 {"load", s->row->load}, {"active", s->row->active}, {"sub", s->row->sub},
-                {"why", s->why},        {"note", s->note}};
+                {"why", s->why},        {"note", s->note},
+                {"outcome", s->outcome}};
 
         json_begin(j, '{');
         json_strings(j, pairs, ELEMENTSOF(pairs));

@@ -6,6 +6,7 @@
 #include "response.h"
 #include "str.h"
 #include "unit-file.h"
+#include "unit-state.h"
 
 // Every message begins with the same base; init knows its size from the descriptor.
 static void *message_new(const ProtobufCMessageDescriptor *type) {
@@ -166,6 +167,10 @@ Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node) {
                 return NULL;
         }
         return w;
+}
+
+int status_set_outcome(Argosy__Response__Status *s, const Argosy__Outcome *o) {
+        return field_set(&s->outcome, o ? outcome_to_string(o->kind) : "");
 }
 
 Argosy__Label *label_new(const char *key, const char *value) {

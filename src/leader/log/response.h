@@ -52,6 +52,8 @@ void *field_grow(void *array, size_t n);
 Argosy__Response__UnitResult *unit_result_new(const char *name);
 Argosy__Refusal *refusal_new(const char *node, const char *reason);
 Argosy__Response__UnitRow *unit_row_new(const char *unit, const char *node);
+// NULL: none.
+int status_set_outcome(Argosy__Response__Status *s, const Argosy__Outcome *o);
 Argosy__Label *label_new(const char *key, const char *value);
 // Short form of a spec's hash, as tables show it. `ret` has room for 8 bytes.
 void spec_short(const ProtobufCBinaryData *hash, char ret[static 8]);

@@ -25,6 +25,16 @@ static const char *failed(const char *result) {
         return result && *result ? unit_result_phrase(result) : "it failed";
 }
 
+// Of a start that never began the node says more than the log.
+static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitSite *s) {
+        bool never_began = s && s->reported && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+        const char *error = never_began && o->kind == ARGOSY__OUTCOME__KIND__FAILED && s->error ? s->error : "";
+
+        if (o->kind == ARGOSY__OUTCOME__KIND__DONE)
+                return success("");
+        return failure(EIO, *error ? error : outcome_phrase(o), s ? s->node : NULL);
+}
+
 static WaitVerdict judge_started(const WaitSite *s) {
         switch (s->active) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
@@ -100,6 +110,8 @@ static WaitVerdict judge_site(Argosy__Verb verb, uint64_t revision, const WaitSi
         // Should its node die now, it would be run again elsewhere.
         if (s->unsettled && (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART))
                 return pending();
+        if (s->outcome && (verb == ARGOSY__VERB__VERB_START || verb == ARGOSY__VERB__VERB_RESTART))
+                return judge_outcome(s->outcome, s);
         if (s->error && *s->error)
                 return failure(EIO, s->error, s->node);
         switch (verb) {
@@ -198,10 +210,10 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
         return is_silent ? silent() : success("");
 }
 
-static const char *node_of(const WaitView *v) {
+static const WaitSite *site_of(const WaitView *v) {
         for (size_t i = 0; i < v->n_sites; i++)
                 if (v->sites[i].wanted)
-                        return v->sites[i].node;
+                        return &v->sites[i];
         return NULL;
 }
 
@@ -226,11 +238,8 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
                                      .status = EAGAIN,
                                      .message = "no node takes it at present",
                                      .unplaced = true};
-        if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && (o = final_outcome(r))) {
-                if (o->kind == ARGOSY__OUTCOME__KIND__FAILED)
-                        return failure(EIO, failed(o->result), node_of(v));
-                return success("");
-        }
+        if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && (o = final_outcome(r)))
+                return judge_outcome(o, site_of(v));
         return judge_all(verb, revision, v);
 }
 

@@ -26,6 +26,7 @@ typedef struct WaitSite {
         bool seen;        // what it was like when it was seen last is below
         bool reported;    // and is known now
         bool unsettled;   // a one-shot has ended there, and the log does not say yet how
+        const Argosy__Outcome *outcome; // as the log has it; NULL: it has not ended for good
         uint64_t revision;
         Argosy__LoadState load;
         Argosy__ActiveState active;

@@ -10,7 +10,7 @@ static void losing_the_leader_stops_nothing(void **state) {
         send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
         loop_until(answered("web.service", 5));
         w.cut = true;
-        agent_on_leader(w.agent, 0, 0);
+        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
         assert_false(w.attached);
         pid1_stop(pid1, "web.service");
         pid1_start(pid1, "web.service");
@@ -26,7 +26,7 @@ static void losing_the_leader_stops_nothing(void **state) {
 static void the_lease_runs_out_and_comes_back(void **state) {
         unsigned attaches;
 
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == 1);
         send_welcome(NULL, 0, 100);
         loop_until(w.attached && w.n_beats > 0);
@@ -52,7 +52,7 @@ static void ack_beat(uint64_t seq) {
 static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         uint64_t first;
 
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == 1);
         send_welcome(NULL, 0, 200);
         loop_until(w.attached && w.n_beats > 0);
@@ -72,7 +72,7 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
 static void a_welcome_to_an_older_attach_is_ignored(void **state) {
         Fence fence;
 
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == 1);
         w.attach->attach->seq--;
         send_welcome((Order[]){{.name = "old.service", .content = web, .revision = 5, .start = 5}}, 1,
@@ -93,7 +93,7 @@ static void a_welcome_to_an_older_attach_is_ignored(void **state) {
 static void what_was_ordered_before_an_attach_is_not_obeyed_after_it(void **state) {
         Fence fence;
 
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == 1);
         send_welcome(NULL, 0, 100);
         loop_until(w.n_attaches == 2); // the lease is over
@@ -114,13 +114,13 @@ static void numbers_begin_again_after_a_recovery(void **state) {
         meet_leader(NULL, 0);
         send_order(o);
         loop_until(answered("web.service", 90));
-        agent_on_leader(w.agent, 0, 0);
+        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
         w.generation = 2;
         w.term = 1;
         w.index = 3;
         o.revision = o.start = 40;
         o.restart = 30;
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == 2);
         send_welcome(&o, 1, 60000);
         o.revision = o.restart = 50; // on the heels of it
@@ -154,7 +154,7 @@ static void a_welcome_in_parts_removes_only_when_all_have_come(void **state) {
         send_orders(&orders[1], 2);
         loop_until(answered("b.service", 6) && answered("old.service", 7));
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term);
+        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches > attaches);
         beats = w.n_beats;
         send_welcome_part(&orders[0], 1);
@@ -177,7 +177,7 @@ static void a_welcome_without_all_its_parts_removes_nothing(void **state) {
         send_orders(orders, 2);
         loop_until(answered("a.service", 5) && answered("b.service", 6));
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term);
+        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == attaches + 1);
         send_wanted(&orders[1], 1, 60000, false, 1);
         loop_until(w.n_attaches == attaches + 2);
@@ -195,7 +195,7 @@ static void what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs
 
         meet_leader(NULL, 0);
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term);
+        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
         for (unsigned i = 0; i < 3; i++)
                 send_welcome_part(&o, 1);
         assert_int_equal(w.agent->n_batches, 3);
@@ -214,10 +214,10 @@ static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) 
         loop_until(answered("broken.service", 5));
         assert_string_not_equal(report_of("broken.service")->error, "");
         attaches = w.n_attaches;
-        agent_on_leader(w.agent, 1, ++w.term);
+        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == attaches + 1);
         w.frame_max = argosy__to_voter__get_packed_size(w.attach) - 1;
-        agent_on_leader(w.agent, 1, ++w.term);
+        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == attaches + 2);
         assert_int_equal(w.attach->attach->n_held, 1);
         assert_string_equal(w.attach->attach->held[0]->error, "");
@@ -261,7 +261,7 @@ static void an_older_fence_orders_nothing(void **state) {
         agent_down();
         agent_up();
         w.term = 4;
-        agent_on_leader(w.agent, 1, w.term);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
         loop_until(w.n_attaches == 2);
         send_welcome(NULL, 0, 1000);
         uv_run(&test_loop, UV_RUN_NOWAIT);
@@ -346,7 +346,7 @@ static void leaving_the_cluster_leaves_no_trace(void **state) {
         // And it can join another one, whose terms begin again.
         w.term = 1;
         w.index = 1;
-        agent_on_leader(w.agent, 0, 0);
+        agent_on_leader(w.agent, 0, 0, FEATURE_NEWEST);
         meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
         loop_until(pid1_runs(pid1, "web.service") == 2);
 }

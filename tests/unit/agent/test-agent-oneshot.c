@@ -4,6 +4,7 @@
 #include "agent-world.h"
 
 #include "agent-private.h"
+#include "unit-state.h"
 
 static void a_oneshot_that_somebody_cancels_is_not_done(void **state) {
         meet_leader(NULL, 0);
@@ -139,6 +140,16 @@ static void a_oneshot_that_was_not_started_is_started(void **state) {
         assert_int_equal(pid1_runs(pid1, "job.service"), 1);
 }
 
+static void assert_unknown(void) {
+        const Argosy__UnitReport *r = report_of("job.service");
+
+        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
+        assert_non_null(r->outcome);
+        assert_int_equal(r->outcome->kind, ARGOSY__OUTCOME__KIND__UNKNOWN);
+        assert_string_equal(r->error, OUTCOME_UNKNOWN_TEXT);
+        assert_false(r->drift);
+}
+
 static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         Order o = crash_around_a_oneshot();
 
@@ -147,12 +158,80 @@ static void a_oneshot_of_which_nobody_knows_waits_for_a_decision(void **state) {
         agent_up();
         meet_leader(&o, 1);
         loop_until(answered("job.service", 5));
-        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
-        assert_null(report_of("job.service")->outcome);
-        assert_non_null(strstr(report_of("job.service")->error, "nobody can tell whether it ran"));
-        o.revision = o.start = 6;
+        assert_unknown();
+        agent_down();
+        agent_up();
+        forget_reports();
+        meet_leader(&o, 1);
+        loop_until(answered("job.service", 5));
+        assert_unknown(); // it was noted
+        o.outcome = ARGOSY__OUTCOME__KIND__UNKNOWN;
+        send_order(o);
+        loop_until(!report_of("job.service")->outcome);
+        assert_string_equal(report_of("job.service")->error, ""); // whoever wants to know asks the log
+        assert_false(report_of("job.service")->drift);
+        o = (Order){.name = "job.service", .content = job, .revision = 6, .start = 6};
         send_order(o);
         loop_until(pid1_runs(pid1, "job.service") == 1);
+}
+
+static void a_leader_that_knows_no_unknown_outcome_hears_of_an_error(void **state) {
+        Order o = crash_around_a_oneshot();
+
+        pid1_hold_jobs(pid1, false);
+        pid1_lose_pin(pid1, "job.service");
+        for (int i = 0; i < 2; i++) { // also after another restart
+                agent_up();
+                forget_reports();
+                agent_on_leader(w.agent, 1, ++w.term, FEATURE_OUTCOME_UNKNOWN - 1);
+                loop_until(w.n_attaches > 0);
+                send_welcome(&o, 1, 60000);
+                loop_until(w.attached && answered("job.service", 5));
+                assert_null(report_of("job.service")->outcome);
+                assert_string_equal(report_of("job.service")->error, OUTCOME_UNKNOWN_TEXT);
+                agent_down();
+        }
+        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
+        agent_up();
+}
+
+static void a_failure_that_somebody_resets_while_we_are_away_is_one(void **state) {
+        Order o = crash_around_a_oneshot();
+
+        pid1_hold_jobs(pid1, false);
+        pid1_start(pid1, "job.service");
+        pid1_finish(pid1, "job.service", false);
+        pid1_reset_failed(pid1, "job.service");
+        agent_up();
+        meet_leader(&o, 1);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__FAILED);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 1);
+        o.revision = o.start = 6;
+        send_order(o);
+        loop_until(pid1_runs(pid1, "job.service") == 2);
+        pid1_finish(pid1, "job.service", true);
+        loop_until(answered("job.service", 6) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__DONE);
+}
+
+static void a_oneshot_that_cannot_begin_has_failed(void **state) {
+        static const char needy[] = "[Unit]\nRequires=nobody.service\n[Service]\nType=oneshot\nExecStart=/bin/true\n";
+        Order o = {.name = "job.service", .content = needy, .revision = 5, .start = 5};
+
+        meet_leader(NULL, 0);
+        send_order(o);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__FAILED);
+        assert_string_equal(report_of("job.service")->outcome->result, "dependency");
+        assert_string_equal(report_of("job.service")->error, "start failed because of a dependency");
+        agent_down();
+        agent_up();
+        forget_reports();
+        meet_leader(&o, 1);
+        loop_until(answered("job.service", 5) && report_of("job.service")->outcome);
+        assert_int_equal(report_of("job.service")->outcome->kind, ARGOSY__OUTCOME__KIND__FAILED);
+        assert_int_equal(pid1_runs(pid1, "job.service"), 0);
 }
 
 static void a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so(void **state) {
@@ -225,6 +304,9 @@ int main(void) {
                 WORLD_TEST(a_oneshot_that_was_not_started_is_started),
                 WORLD_TEST(a_oneshot_of_which_nobody_knows_waits_for_a_decision),
                 WORLD_TEST(a_oneshot_that_failed_unseen_has_failed),
+                WORLD_TEST(a_leader_that_knows_no_unknown_outcome_hears_of_an_error),
+                WORLD_TEST(a_failure_that_somebody_resets_while_we_are_away_is_one),
+                WORLD_TEST(a_oneshot_that_cannot_begin_has_failed),
                 WORLD_TEST(a_oneshot_of_which_nobody_knows_is_run_again_if_it_says_so),
                 WORLD_TEST(a_oneshot_is_let_go_when_the_cluster_knows),
                 WORLD_TEST(a_oneshot_runs_also_where_it_cannot_be_pinned),

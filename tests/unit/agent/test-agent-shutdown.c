@@ -85,7 +85,7 @@ static void the_next_leader_is_told_of_the_shutdown_too(void **state) {
         loop_until(w.stopping && w.goodbye);
         message_free(w.goodbye);
         w.goodbye = NULL;
-        agent_on_leader(w.agent, 2, 8);
+        agent_on_leader(w.agent, 2, 8, FEATURE_NEWEST);
         loop_until(w.goodbye);
         assert_true(w.goodbye->goodbye->stopping);
 }

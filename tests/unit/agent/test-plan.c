@@ -24,23 +24,24 @@ typedef struct Row {
         bool no_order, remove, loaded_only, new_content, over;
         unsigned start, restart, stop; // 0: the default
         // the record
-        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted, owed;
+        bool no_record, was_loaded_only, written_only, done, failed_before, pending, interrupted, owed, untold;
         // the world
         Is is;
         bool other_run; // the run in systemd's memory is not the recorded one
         bool links, enabled, links_stale;
         bool no_file, removed, stale, pinned_long, not_parsed, oneshot, unwatched, shutdown, failing;
-        bool pinned, pin_failed, rerun;
+        bool pinned, pin_failed, rerun, was_reset;
         bool cut_off, was_cut_off, drifted, goes_along;
         PlanStep busy;
         // what must come out
         PlanStep step;
-        bool owe_run, joined, fulfilled, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short, went_along;
+        bool owe_run, joined, fulfilled, failed, not_begun, unknown, again, settled, answered, drift, file_stale, refused, cut_short, went_along;
         Argosy__Outcome__Kind outcome;
 } Row;
 
 #define DONE ARGOSY__OUTCOME__KIND__DONE
 #define LOST ARGOSY__OUTCOME__KIND__FAILED
+#define UNTOLD ARGOSY__OUTCOME__KIND__UNKNOWN
 
 static const uint64_t now_us = 1000 * USEC_PER_SEC;
 
@@ -61,6 +62,7 @@ static UnitRuntime runtime_of(const Row *row) {
                           .active = states[row->is].active,
                           .sub = states[row->is].sub,
                           .result = "",
+                          .was_reset = row->was_reset,
                           .loaded = row->is != GONE};
 
         if (rt.loaded)
@@ -94,6 +96,7 @@ static PlanResult outcome_of(const Row *row) {
                 .pending = row->pending,
                 .interrupted = row->interrupted,
                 .owed = row->owed,
+                .unknown = row->untold,
         };
         PlanInput in = {
                 .wanted = row->no_order ? NULL : &wanted,
@@ -145,6 +148,7 @@ static void check_row(const Row *row) {
         CHECK(cut_short);
         CHECK(joined);
         CHECK(fulfilled);
+        CHECK(failed);
         CHECK(settled);
         CHECK(drift);
         CHECK(went_along);
@@ -392,6 +396,19 @@ static void after_a_crash_systemd_knows_whether_a_one_shot_ran(void **state) {
                  .is = GONE, .unknown = true, .again = true},
                 {"the pin is gone, but something else has kept it", .pending = true, .unwatched = true,
                  .oneshot = true, .is = DEAD, .other_run = true, .fulfilled = true, .again = true},
+                {"which is its outcome from then on", .interrupted = true, .untold = true, .oneshot = true,
+                 .is = GONE, .settled = true, .outcome = UNTOLD},
+                {"until it is started again", .interrupted = true, .untold = true, .oneshot = true,
+                 .is = GONE, .start = 8, .step = PLAN_PIN},
+                {"it failed, and somebody has reset that", .pending = true, .unwatched = true, .oneshot = true,
+                 .pinned = true, .is = DEAD, .other_run = true, .was_reset = true, .fulfilled = true,
+                 .failed = true, .again = true},
+                {"so did a run that we had seen begin", .unwatched = true, .oneshot = true, .pinned = true,
+                 .is = DEAD, .was_reset = true, .settled = true, .outcome = LOST},
+                {"our own reset for a start says nothing about that", .oneshot = true, .pinned = true,
+                 .is = DEAD, .was_reset = true, .settled = true, .outcome = DONE},
+                {"nor about one that was cancelled", .unwatched = true, .oneshot = true, .interrupted = true,
+                 .is = DEAD, .was_reset = true, .settled = true, .drift = true},
                 {"nobody knows, and it may run again", .pending = true, .unwatched = true, .oneshot = true,
                  .rerun = true, .is = GONE, .step = PLAN_PIN},
                 {"what we watched all the time is no question", .pending = true, .oneshot = true,

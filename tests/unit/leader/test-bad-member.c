@@ -128,6 +128,19 @@ static void a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on(voi
         assert_int_equal(rig_count_running(&g, "small.service"), 1);
 }
 
+static void an_outcome_that_nobody_knows_is_none(void **state) {
+        RigUnit *u;
+
+        rig_host_set_labels(&g, 1, "where", "here");
+        rig_change(&g, START, "web.service", SERVICE "[X-Argosy]\nMachineMetadata=where=here\n");
+        u = rig_unit_on(&g, 1, "web.service");
+        rig_host_report(&g, rig_host(&g, 1), u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE,
+                        (Argosy__Outcome__Kind) 17);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "web.service")->n_outcomes, 0);
+        assert_int_equal(rig_change(&g, START, "small.service", SERVICE)->status, 0);
+}
+
 static void texts_of_a_report_are_cut(void **state) {
         static char text[100000];
         RigHost *h = rig_host(&g, 1);
@@ -200,6 +213,7 @@ int main(void) {
                 RIG_TEST(a_host_with_too_many_labels_stops_no_failover),
                 RIG_TEST(what_no_entry_can_hold_is_dropped_and_the_rest_goes_on),
                 RIG_TEST(a_request_that_no_entry_can_hold_is_refused_and_the_rest_goes_on),
+                RIG_TEST(an_outcome_that_nobody_knows_is_none),
                 RIG_TEST(texts_of_a_report_are_cut),
                 cmocka_unit_test(what_a_host_may_say_of_itself_has_limits),
         };

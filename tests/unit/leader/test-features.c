@@ -7,6 +7,8 @@
 #include "leader-rig.h"
 #include "test.h"
 
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+
 static Rig g;
 
 static int setup(void **state) {
@@ -75,6 +77,35 @@ static void the_level_rises_with_the_last_host(void **state) {
         expect(FEATURE_BASE, "not 2 yet: n2 has 1");
         install(2, FEATURE_NEWEST);
         expect(FEATURE_NEWEST, "");
+}
+
+// Until then it is an error of the node; then the log has it, and who does not know it hears of a failure.
+static void an_outcome_that_nobody_can_tell_waits_for_the_level(void **state) {
+        static const char job[] = "[Service]\nType=oneshot\nExecStart=/bin/true\n[X-Argosy]\nHost=n2\n";
+        RigUnit *u;
+
+        install(2, FEATURE_NEWEST);
+        install(4, FEATURE_NEWEST);
+        g.start_ms = 1000;
+        rig_change(&g, ARGOSY__VERB__VERB_START, "job.service", job);
+        u = rig_unit_on(&g, 2, "job.service");
+        u->ready_us = 0;
+        u->answered = u->order->revision;
+        u->outcome = ARGOSY__OUTCOME__KIND__UNKNOWN;
+        rig_host_report(&g, rig_host(&g, 2), u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, u->outcome);
+        rig_settle(&g);
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 0);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_START, "other.service", SERVICE)->status, 0); // nobody waits
+        install(3, FEATURE_NEWEST);
+        expect(FEATURE_NEWEST, "");
+        assert_int_equal(rig_record(&g, "job.service")->n_outcomes, 1);
+        assert_int_equal(rig_record(&g, "job.service")->outcomes[0]->kind, ARGOSY__OUTCOME__KIND__UNKNOWN);
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->order->outcome->kind,
+                         ARGOSY__OUTCOME__KIND__UNKNOWN);
+        install(2, FEATURE_BASE);
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->order->outcome->kind,
+                         ARGOSY__OUTCOME__KIND__FAILED);
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, 1);
 }
 
 static void going_back_works_until_it_has_risen(void **state) {
@@ -175,6 +206,7 @@ static void a_host_with_an_older_build_becomes_no_voter(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(the_level_rises_with_the_last_host),
+                TEST(an_outcome_that_nobody_can_tell_waits_for_the_level),
                 TEST(going_back_works_until_it_has_risen),
                 TEST(a_host_that_is_off_holds_it_until_it_is_removed),
                 TEST(a_member_that_no_record_names_holds_it_until_it_is_dropped),

@@ -75,6 +75,91 @@ static void a_start_waits_for_the_start_of_another_one(void **state) {
         assert_true(is_up(1, "a.service"));
 }
 
+#define ONE_SHOT "[Service]\nType=oneshot\nExecStart=/bin/true\n"
+
+// A one-shot has ended; its host says how with the same report.
+static void ends(uint32_t host, const char *name, Argosy__ActiveState state, Argosy__Outcome__Kind outcome) {
+        RigUnit *u = rig_unit_on(&g, host, name);
+
+        u->ready_us = 0;
+        u->answered = u->order->revision;
+        u->outcome = outcome; // again with the next Attach
+        rig_host_report(&g, rig_host(&g, host), u, state, outcome);
+        rig_turns(&g, 10);
+}
+
+static void start_behind_a_one_shot(void) {
+        change(START, "job.service", ONE_SHOT ON("two"));
+        change(START, "after.service", SERVICE ON("one") "After=job.service\n");
+        change(START, "needs.service", SERVICE ON("three") "Requires=job.service\n");
+        assert_int_equal(on(2, "job.service"), ACTIVATING);
+        assert_null(rig_unit_on(&g, 1, "after.service"));
+        assert_null(rig_unit_on(&g, 3, "needs.service"));
+}
+
+static void who_comes_after_a_one_shot_begins_when_the_log_has_its_end(void **state) {
+        static const struct {
+                Argosy__ActiveState state;
+                Argosy__Outcome__Kind outcome;
+                bool both;
+        } ways[] = {
+                {DOWN, ARGOSY__OUTCOME__KIND__DONE, true},
+                {FAILED, ARGOSY__OUTCOME__KIND__FAILED, false},
+                {DOWN, ARGOSY__OUTCOME__KIND__UNKNOWN, false},
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(ways); i++) {
+                start_behind_a_one_shot();
+                g.slow = true;
+                ends(2, "job.service", ways[i].state, ways[i].outcome);
+                assert_int_equal(g.n_held, 1);
+                assert_null(rig_unit_on(&g, 1, "after.service"));
+                assert_null(rig_unit_on(&g, 3, "needs.service"));
+                g.slow = false;
+                rig_release(&g);
+                rig_settle(&g);
+                assert_int_equal(rig_record(&g, "job.service")->outcomes[0]->kind, ways[i].outcome);
+                assert_int_equal(on(1, "after.service"), ACTIVATING);
+                assert_int_equal(rig_unit_on(&g, 3, "needs.service") != NULL, ways[i].both);
+                teardown(NULL);
+                setup(NULL);
+        }
+}
+
+static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void **state) {
+        RigAnswer *wait;
+        unsigned starts;
+
+        start_behind_a_one_shot();
+        ends(2, "job.service", DOWN, ARGOSY__OUTCOME__KIND__UNKNOWN);
+        rig_settle(&g);
+        starts = rig_unit_on(&g, 2, "job.service")->starts;
+        for (int i = 0; i < 2; i++) { // under the next leader, too
+                wait = rig_wait(&g, START, "needs.service", rig_record(&g, "needs.service")->revision);
+                rig_settle(&g);
+                assert_true(wait->final);
+                assert_int_equal(wait->responses[0]->progress->done[0]->status, EAGAIN);
+                assert_non_null(strstr(wait->responses[0]->progress->done[0]->message,
+                                       "waiting for job.service on n2, of which nobody can tell how it ended"));
+                wait = rig_wait(&g, START, "job.service", rig_record(&g, "job.service")->revision);
+                rig_settle(&g);
+                assert_int_equal(wait->responses[0]->progress->done[0]->status, EIO);
+                assert_non_null(strstr(wait->responses[0]->progress->done[0]->message, "its outcome is unknown"));
+                assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts);
+                rig_depose(&g);
+                rig_elect(&g);
+                rig_settle(&g);
+        }
+        change(START, "needs.service", NULL);
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts); // only who names it runs it again
+        rig_unit_on(&g, 2, "job.service")->outcome = ARGOSY__OUTCOME__KIND__NONE;
+        change(START, "job.service", NULL);
+        assert_int_equal(rig_unit_on(&g, 2, "job.service")->starts, starts + 1);
+        ends(2, "job.service", DOWN, ARGOSY__OUTCOME__KIND__DONE);
+        rig_settle(&g);
+        assert_int_equal(on(3, "needs.service"), ACTIVATING);
+}
+
 static void what_failed_blocks_who_requires_it_until_it_is_up(void **state) {
         RigAnswer *wait;
 
@@ -739,6 +824,10 @@ static void starts_are_in_order_and_stops_in_reverse_whatever_happens(void **sta
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_start_waits_for_the_start_of_another_one, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_comes_after_a_one_shot_begins_when_the_log_has_its_end,
+                                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                        who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended, setup, teardown),
                 cmocka_unit_test_setup_teardown(what_failed_blocks_who_requires_it_until_it_is_up, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(

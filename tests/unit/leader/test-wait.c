@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
+#include "unit-state.h"
 #include "wait.h"
 
 #define START ARGOSY__VERB__VERB_START
@@ -90,6 +91,43 @@ static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
         assert_ends(START, EIO);
         outcome.kind = ARGOSY__OUTCOME__KIND__DONE;
         assert_ends(START, 0);
+}
+
+static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+        WaitVerdict v;
+
+        outcome.kind = ARGOSY__OUTCOME__KIND__UNKNOWN;
+        outcome.start_rev = 10;
+        record.outcomes = outcomes;
+        record.n_outcomes = 1;
+        sites[0].active = INACTIVE;
+        for (int global = 0; global <= 1; global++) { // each node's own, where it runs on all
+                record.global = global;
+                sites[0].outcome = global ? &outcome : NULL;
+                v = wait_judge(START, 10, &view);
+                assert_int_equal(v.status, EIO);
+                assert_string_equal(v.message, OUTCOME_UNKNOWN_TEXT);
+                assert_string_equal(v.node, "n1");
+        }
+}
+
+static void a_start_that_never_began_says_what_the_node_says(void **state) {
+        Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
+
+        outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
+        outcome.result = "dependency";
+        outcome.start_rev = 10;
+        record.outcomes = outcomes;
+        record.n_outcomes = 1;
+        sites[0].active = INACTIVE;
+        assert_string_equal(wait_judge(START, 10, &view).message,
+                            "a unit that it needs on its node did not start (dependency)");
+        sites[0].error = "start failed because of a dependency";
+        assert_string_equal(wait_judge(START, 10, &view).message, "start failed because of a dependency");
+        assert_ends(START, EIO);
+        record.global = true; // no other node's
+        assert_ends(START, EIO);
 }
 
 static void a_start_that_fails_says_why_and_where(void **state) {
@@ -248,6 +286,8 @@ int main(void) {
                 cmocka_unit_test_setup(a_start_ends_when_the_asked_revision_is_active, setup),
                 cmocka_unit_test_setup(a_one_shot_has_ended_when_the_log_says_how, setup),
                 cmocka_unit_test_setup(a_start_that_fails_says_why_and_where, setup),
+                cmocka_unit_test_setup(a_start_of_which_nobody_can_tell_the_end_fails, setup),
+                cmocka_unit_test_setup(a_start_that_never_began_says_what_the_node_says, setup),
                 cmocka_unit_test_setup(a_one_shot_ends_the_start_when_it_has_finished, setup),
                 cmocka_unit_test_setup(a_wait_follows_the_unit_to_another_node, setup),
                 cmocka_unit_test_setup(a_unit_without_a_node_ends_the_wait_at_once, setup),

@@ -128,6 +128,17 @@ static void what_came_later_needs_its_level(void **state) {
         batch_done(&b);
 }
 
+static void a_value_that_came_later_needs_its_level(void **state) {
+        char what[LOG_FORMAT_WHAT_MAX];
+        Batch b = {0};
+
+        batch_outcome(&b, "a.service", 1, 4, ARGOSY__OUTCOME__KIND__UNKNOWN);
+        assert_int_equal(check_batch(&b, FEATURE_OUTCOME_UNKNOWN - 1, what), -EPROTONOSUPPORT);
+        assert_string_equal(what, "value 3 of Kind");
+        assert_int_equal(check_batch(&b, FEATURE_OUTCOME_UNKNOWN, what), 0);
+        batch_done(&b);
+}
+
 // What is reachable from the log, each message once.
 typedef struct Seen {
         const ProtobufCMessageDescriptor *messages[64];
@@ -247,6 +258,7 @@ int main(void) {
                 cmocka_unit_test(an_unknown_field_is_found_wherever_it_is),
                 cmocka_unit_test(an_unknown_value_is_no_other_value),
                 cmocka_unit_test(what_came_later_needs_its_level),
+                cmocka_unit_test(a_value_that_came_later_needs_its_level),
                 cmocka_unit_test(every_field_that_came_later_has_its_level),
                 cmocka_unit_test(a_batch_that_cannot_be_read_is_not_applied_in_part),
                 cmocka_unit_test(a_level_that_the_build_does_not_have_ends_it),

@@ -46,12 +46,30 @@ static void a_result_is_told_with_a_verb_and_its_word(void **state) {
         assert_string_equal(unit_result_phrase(NULL), "systemd does not say why");
 }
 
+static void an_outcome_is_a_word_and_a_sentence(void **state) {
+        Argosy__Outcome o = ARGOSY__OUTCOME__INIT;
+
+        assert_string_equal(outcome_to_string(o.kind), "");
+        o.kind = ARGOSY__OUTCOME__KIND__DONE;
+        assert_string_equal(outcome_to_string(o.kind), "done");
+        assert_string_equal(outcome_phrase(&o), "");
+        o.kind = ARGOSY__OUTCOME__KIND__FAILED;
+        assert_string_equal(outcome_phrase(&o), "it failed");
+        o.result = "dependency";
+        assert_string_equal(outcome_phrase(&o), "a unit that it needs on its node did not start (dependency)");
+        o.kind = ARGOSY__OUTCOME__KIND__UNKNOWN;
+        assert_string_equal(outcome_to_string(o.kind), "unknown");
+        assert_string_equal(outcome_phrase(&o), OUTCOME_UNKNOWN_TEXT);
+        assert_string_equal(outcome_to_string((Argosy__Outcome__Kind) 99), "");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(states_are_systemds_words),
                 cmocka_unit_test(every_state_is_read_back_from_its_word),
                 cmocka_unit_test(what_a_newer_version_says_is_unknown),
                 cmocka_unit_test(a_result_is_told_with_a_verb_and_its_word),
+                cmocka_unit_test(an_outcome_is_a_word_and_a_sentence),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

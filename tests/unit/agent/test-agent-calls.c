@@ -25,20 +25,19 @@ typedef struct Reader { // stands for a JournalReader
 
 static Reader *reader; // the newest one that is open
 
-int __wrap_journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigned n_lines, bool follow,
-                              const JournalOps *journal_ops, void *userdata, JournalReader **ret);
-void __wrap_journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata);
+typeof(journal_reader_new) __wrap_journal_reader_new; // the compiler compares them
+typeof(journal_reader_close) __wrap_journal_reader_close;
 
-int __wrap_journal_reader_new(uv_loop_t *loop, uid_t manager, const char *unit, unsigned n_lines, bool follow,
-                              const JournalOps *journal_ops, void *userdata, JournalReader **ret) {
+int __wrap_journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalOps *journal_ops,
+                              void *userdata, JournalReader **ret) {
         Reader *r = calloc(1, sizeof(*r));
 
-        assert_int_equal(manager, JOURNAL_SYSTEM);
+        assert_int_equal(q->manager, JOURNAL_SYSTEM);
         r->ops = *journal_ops;
         r->userdata = userdata;
-        r->n_lines = n_lines;
-        r->follow = follow;
-        snprintf(r->unit, sizeof(r->unit), "%s", unit);
+        r->n_lines = q->n_lines;
+        r->follow = q->follow;
+        snprintf(r->unit, sizeof(r->unit), "%s", q->unit);
         assert_int_equal(uv_idle_init(loop, &r->handle), 0);
         reader = r;
         *ret = (JournalReader *) r;

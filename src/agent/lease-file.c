@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The lease of this host as guards see it: one page, mapped by the agent, which writes it, and by the
+// guards, which read. A file that is not one of ours begins with a lease that is over. Errors are errno;
+// without the file the agent does not begin.
+
 #include "lease-file.h"
 
 #include <errno.h>

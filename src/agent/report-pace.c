@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How often a unit that changes by itself is reported: REPORT_BURST times at once, then once in
+// REPORT_INTERVAL_US. One number says how far its allowance is used; 0: now, else the boot time when it may,
+// on a tick, so that many wake together.
+
 #include "macro.h"
 
 #include "report-pace.h"

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which slice of argosy's a new unit of this node goes into: none while there are few units, then the first
+// that is not full, and if all are, the emptiest. Units are only counted; where each one is stands in its
+// record. A slice that is not of that kind counts as none.
+
 #include <stdio.h>
 
 #include "slices.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// SHA-256 by the TLS library, which everybody who talks to others has anyhow, and CRC-32C for what only guards
-// against torn writes. A TLS library without SHA-256 ends the process.
+// SHA-256 by the TLS library, which everybody who talks to others has anyhow, and CRC-32C for what only
+// guards against torn writes. A TLS library without SHA-256 ends the process.
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>

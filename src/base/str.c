@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Text: cutting it at the border of a character, numbers and time spans out of it, hexadecimal digits. What is
-// cut is UTF-8 whenever it was before; what is no UTF-8 is cut at the byte. Parsers take all of the text or
-// nothing, and leave *ret alone when they return false.
+// Text: cutting it at the border of a character, numbers and time spans out of it, hexadecimal digits. What
+// is cut is UTF-8 whenever it was before; what is no UTF-8 is cut at the byte. Parsers take all of the text
+// or nothing, and leave *ret alone when they return false.
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What libuv leaves to each program: its errors as errno (what has no errno of its own gets the nearest one),
-// the beginning of its pool, and the drain.
+// What libuv leaves to each program: its errors as errno (what has no errno of its own gets the nearest
+// one), the beginning of its pool, and the drain.
 //
 // The pool begins when it gets its first job, and its threads inherit the signal mask of whoever gave it. So
-// the mask is closed here for a moment, and a job for each thread waits until all of them have one. A Drain is
-// an idle handle that is active only while it is marked.
+// the mask is closed here for a moment, and a job for each thread waits until all of them have one. A Drain
+// is an idle handle that is active only while it is marked.
 
 #include <assert.h>
 #include <errno.h>

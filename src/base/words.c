@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Words that many records repeat, each kept once. At most WORDS_MAX different ones are kept, cut to
-// WORDS_SIZE: beyond that, and without memory, everything is `(other)`. Nobody has to look at an error, and a
-// peer cannot make it grow.
+// WORDS_SIZE: beyond that, and without memory, everything is `(other)`. Nobody has to look at an error, and
+// a peer cannot make it grow.
 
 #include <errno.h>
 #include <stdio.h>

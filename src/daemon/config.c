@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The configuration: one table of all keys with their types, defaults, limits and help, which the parser, the
-// manual and `--help` share; argosy.conf and the drop-ins beside it, the later directory wins.
+// The configuration: one table of all keys with their types, defaults, limits and help, which the parser,
+// the manual and `--help` share; argosy.conf and the drop-ins beside it, the later directory wins.
 //
 // A line that means nothing is logged with file and line and left out, as is the rest of a file behind a
 // section header without its bracket: a mistyped key keeps no host from starting. A file that is there and

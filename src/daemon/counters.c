@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What this process counts, gathered from wherever it is counted, for `argosyctl counters`. Reading it changes
-// nothing; of what does not run at the moment (an agent, a leader) the numbers are 0.
+// What this process counts, gathered from wherever it is counted, for `argosyctl counters`. Reading it
+// changes nothing; of what does not run at the moment (an agent, a leader) the numbers are 0.
 
 #include "counters.h"
 #include "agent.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The directories of the machine's argosyd, which are fixed, and those of a user's, which follow XDG. Without
-// a runtime directory or a home there is nowhere to be: -ENOENT and what to set. paths_make() makes what is
-// missing, and refuses a runtime directory that belongs to another user.
+// The directories of the machine's argosyd, which are fixed, and those of a user's, which follow XDG.
+// Without a runtime directory or a home there is nowhere to be: -ENOENT and what to set. paths_make() makes
+// what is missing, and refuses a runtime directory that belongs to another user.
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The TCP port: reserved at the start, so that nobody else takes it, and opened when somebody has a reason to
-// connect. With Port=0 a free one is chosen and kept in a file; if another program has it meanwhile, a new one
-// is chosen, which the others learn with the next Attach. A configured port that is taken is an error with the
-// reason.
+// The TCP port: reserved at the start, so that nobody else takes it, and opened when somebody has a reason
+// to connect. With Port=0 a free one is chosen and kept in a file; if another program has it meanwhile, a
+// new one is chosen, which the others learn with the next Attach. A configured port that is taken is an
+// error with the reason.
 
 #include <errno.h>
 #include <fcntl.h>

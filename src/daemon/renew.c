@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A certificate of which few days are left is renewed: a request goes to the leader, whose answer is saved and
-// used from then on. Without a leader, or if it cannot be signed now, the next occasion asks again. An expired
-// certificate ends nothing: members trust the key.
+// A certificate of which few days are left is renewed: a request goes to the leader, whose answer is saved
+// and used from then on. Without a leader, or if it cannot be signed now, the next occasion asks again. An
+// expired certificate ends nothing: members trust the key.
 
 #include "renew.h"
 #include "clock.h"

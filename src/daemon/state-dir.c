@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Identity and peers file of this host. Each is replaced by one rename, synced; a new identity is prepared in
-// next/, committed by renaming that to commit/, and moved into place by the next start, which may be
+// Identity and peers file of this host. Each is replaced by one rename, synced; a new identity is prepared
+// in next/, committed by renaming that to commit/, and moved into place by the next start, which may be
 // interrupted and repeated. So there is no moment at which a power cut leaves half of each.
 //
 // Damage is -EBADMSG with a sentence that says which file and what to do; it is never mended by itself.

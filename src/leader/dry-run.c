@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A draft of a Change in words: what each record would become is compared with what it is. Nothing is
+// decided here, so the words are as good as the draft. A unit that has an error keeps it. -ENOMEM leaves the
+// response half described; the caller answers with an error then.
+
 #include "dry-run.h"
 
 #include <errno.h>

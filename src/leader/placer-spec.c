@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Options of unit files and records of hosts in the words of the Placement: label demands become terms,
+// hosts' facts become labels with names of their own (`@id`, `@host`, `@manager`). Lists of manager patterns
+// are kept once for all who use them, at most PLACER_PATTERNS_MAX (-ENOSPC).
+
 #include "placer-spec.h"
 
 #include <errno.h>

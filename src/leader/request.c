@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What each unit of a Change becomes: where its content comes from, what its record will say, what it brings
+// along, and where it is placed. All of a unit goes into the draft or nothing does, and then its result says
+// why. When change_plan() fails, the draft is as it was. The facets that look at several units are in
+// request-together.c, request-company.c, request-dependencies.c and request-replaces.c.
+
 #include <errno.h>
 
 #include "placement.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Whom a host talks to: of the voters that say that they lead the one with the newest term, but none that is
-// older than what was heard already; when to dial again, with a random half so that not all come at once; and
-// whether a voter serves the host that says Hello, with the reason why not.
+// older than what was heard already; when to dial again, with a random half so that not all come at once;
+// and whether a voter serves the host that says Hello, with the reason why not.
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where a voter may be, in the order of likelihood: its name or address by the log, what a person said, whence
-// it dialled us, what other voters say, and at last the address and the name of its host. Each place is
-// offered once, however often it is known. false: there is no further one, and it begins anew.
+// Where a voter may be, in the order of likelihood: its name or address by the log, what a person said,
+// whence it dialled us, what other voters say, and at last the address and the name of its host. Each place
+// is offered once, however often it is known. false: there is no further one, and it begins anew.
 
 #include <stdio.h>
 #include <string.h>

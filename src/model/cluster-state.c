@@ -5,9 +5,9 @@
 // cluster-state-apply.c, how they become bytes and come back in cluster-state-image.c; roles and tombstones
 // have files of their own.
 //
-// A state_*() function that adds or replaces keeps the tables and their indexes together, or returns -ENOMEM,
-// after which the state is not used any more. A unit that changed is put on the dirty list by whoever applies;
-// what was removed lives until the leader has taken it from there.
+// A state_*() function that adds or replaces keeps the tables and their indexes together, or returns
+// -ENOMEM, after which the state is not used any more. A unit that changed is put on the dirty list by
+// whoever applies; what was removed lives until the leader has taken it from there.
 
 #include "cluster-state-private.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Lines of a unit file or of the configuration, as systemd reads them: a backslash at the end joins the next
-// line, comments may stand between such lines, ends of lines may be of any kind, a byte order mark is skipped.
-// What is neither section nor assignment is handed over as garbage, and the caller says what that means; a
-// section without its bracket is -EBADMSG. Keys and values are valid until the next line.
+// line, comments may stand between such lines, ends of lines may be of any kind, a byte order mark is
+// skipped. What is neither section nor assignment is handed over as garbage, and the caller says what that
+// means; a section without its bracket is -EBADMSG. Keys and values are valid until the next line.
 
 #include "ini-reader.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Names of systemd managers, and the names of the nodes that they are. Letters are those of ASCII whatever the
-// locale says. A name that is none is MANAGER_INVALID; user@0 is none, since what runs there may as well run
-// in the system's.
+// Names of systemd managers, and the names of the nodes that they are. Letters are those of ASCII whatever
+// the locale says. A name that is none is MANAGER_INVALID; user@0 is none, since what runs there may as well
+// run in the system's.
 
 #include "manager-name.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies of messages, by packing and unpacking them, and unpacking that tells a lack of memory (-ENOMEM) from
-// broken bytes (-EBADMSG), which protobuf-c does not.
+// Copies of messages, by packing and unpacking them, and unpacking that tells a lack of memory (-ENOMEM)
+// from broken bytes (-EBADMSG), which protobuf-c does not.
 
 #include "message.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// systemd's specifiers, as far as argosy's own options have them: %n, %N, %p, %i and %%. They are checked when
-// the file is read; what is none stands as it is when a word is filled in later. NULL: out of memory.
+// systemd's specifiers, as far as argosy's own options have them: %n, %N, %p, %i and %%. They are checked
+// when the file is read; what is none stands as it is when a word is filled in later. NULL: out of memory.
 
 #include "specifier.h"
 

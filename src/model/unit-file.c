@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A unit file is read line by line: argosy's own options become RawOptions, with their lines, of systemd's
-// settings only the few are noted that change what argosy does, and at the end it is judged what excludes each
-// other. What the options mean for one name is answered later (unit-options.c), since they may hold
+// settings only the few are noted that change what argosy does, and at the end it is judged what excludes
+// each other. What the options mean for one name is answered later (unit-options.c), since they may hold
 // specifiers.
 //
 // What cannot work is refused with file and line: -EINVAL and a sentence in *ret_why. Keys of systemd's that

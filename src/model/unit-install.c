@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What [Install] asks for, filled in for one name: each word becomes a link or a unit that is loaded too,
-// once, however often it is said. For a template words that depend on the instance are left to the instances.
-// The first word that cannot work refuses the file, with its line.
+// once, however often it is said. For a template words that depend on the instance are left to the
+// instances. The first word that cannot work refuses the file, with its line.
 
 #include "unit-install.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What is a unit name, of which kind, and its parts. The table says which types there are, and of those that
-// argosy does not run why not. Letters are those of ASCII whatever the locale says. A name that is none has a
-// reason in *ret_why (static); the functions for parts take any text and return what there is.
+// argosy does not run why not. Letters are those of ASCII whatever the locale says. A name that is none has
+// a reason in *ret_why (static); the functions for parts take any text and return what there is.
 
 #include "unit-name.h"
 

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units, and who follows whom: a unit that is put on a node or leaves it is counted there, in its domains
+// and for its role, and those who have to be with it are called. What has to leave its node (it conflicts,
+// or is not where it is to be) is found here and told by placement_unit_must_go(); who gets which node is
+// placement-round.c's to decide.
+
 #include <errno.h>
 
 #include "placement-private.h"

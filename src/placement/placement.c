@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Life of a Placement, its hosts and nodes, and the brake. What changes about a node (labels, state, room)
+// is put into whatever indexes it and marks those who wait for something like it; nothing is decided here.
+
 #include "placement.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Work of several groups (requests) takes turns: the group that had its turn goes behind the others, and none
-// has more than group_max running. A group exists while something of it waits or runs. Only adding can fail,
-// for lack of memory, and then nothing was added.
+// Work of several groups (requests) takes turns: the group that had its turn goes behind the others, and
+// none has more than group_max running. A group exists while something of it waits or runs. Only adding can
+// fail, for lack of memory, and then nothing was added.
 
 #include "fair-queue.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How the helper becomes somebody else for good: a user, or a process in a container's namespaces. Each
-// function goes all the way or returns an error, and then the caller ends the process: half a change of rights
-// is never used. A container's init is known by its pid and by when it was born, so that a number that was
-// given again is not entered.
+// function goes all the way or returns an error, and then the caller ends the process: half a change of
+// rights is never used. A container's init is known by its pid and by when it was born, so that a number
+// that was given again is not entered.
 
 #include "manager-enter.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Where a systemd manager is reached and where it looks for unit files, for the machine's and for a user's
-// own. The directories stand in tables, in systemd's order of precedence; one that is named twice counts where
-// it was named first. -ENOMEM leaves nothing behind.
+// own. The directories stand in tables, in systemd's order of precedence; one that is named twice counts
+// where it was named first. -ENOMEM leaves nothing behind.
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of the connection's counters, by which they are shown, and summed over all connections. All are sums but
-// resync_us, of which the longest counts. There is one row for each field of SystemdStats.
+// The table of the connection's counters, by which they are shown, and summed over all connections. All are
+// sums but resync_us, of which the longest counts. There is one row for each field of SystemdStats.
 
 #include "systemd-manager.h"
 

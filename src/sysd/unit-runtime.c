@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What one fact of systemd (a signal, a row of a list) changes in what is known of a unit, and whether a job
-// that has ended was seen to do what it was asked for. Facts are applied in the order in which they were sent,
-// so they never go backwards; each function says whether anything changed.
+// that has ended was seen to do what it was asked for. Facts are applied in the order in which they were
+// sent, so they never go backwards; each function says whether anything changed.
 //
 // Words of systemd that this version does not know become the nearest thing: an unknown job result is a
 // failure, with a sentence that says so.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Keys, certificates and signing requests, as gnutls makes and reads them. There is one kind: ECDSA on P-256,
-// SHA-256, version 3, with random serials. Everything goes in and out as DER; secrets are wiped in gnutls's
-// memory as soon as they were copied.
+// Keys, certificates and signing requests, as gnutls makes and reads them. There is one kind: ECDSA on
+// P-256, SHA-256, version 3, with random serials. Everything goes in and out as DER; secrets are wiped in
+// gnutls's memory as soon as they were copied.
 //
 // gnutls's errors become -ENOMEM or what the caller's function is called for: -EBADMSG for what was read,
 // -EINVAL for what was to be made, -EIO for lack of randomness. Times are not checked anywhere: a pinned key

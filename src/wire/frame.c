@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A length of four bytes and one message. A frame is looked for in what has come so far: it is there, or more
-// has to come, or it announces more than its connection may carry, and then the connection ends. What a peer
-// packed is taken only if the library could pack it again: a field with the number 0, which its unpacking lets
-// through, is refused.
+// A length of four bytes and one message. A frame is looked for in what has come so far: it is there, or
+// more has to come, or it announces more than its connection may carry, and then the connection ends. What a
+// peer packed is taken only if the library could pack it again: a field with the number 0, which its
+// unpacking lets through, is refused.
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a command still waits for, by name. A name is in it once, and a result that comes a second time changes
-// nothing. wait_set_next() says what follows an answer or a loss: all is finished, dial again, ask again, or
-// give up; an answer that leaves units without a result is no daemon's of ours, and is given up.
+// What a command still waits for, by name. A name is in it once, and a result that comes a second time
+// changes nothing. wait_set_next() says what follows an answer or a loss: all is finished, dial again, ask
+// again, or give up; an answer that leaves units without a result is no daemon's of ours, and is given up.
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // JSON, written as it comes, in one line or indented. Commas and line breaks stand before a value, so nobody
-// has to know which is the last one. Strings are escaped as RFC 8259 wants. Errors of the file are its owner's
-// to look at.
+// has to know which is the last one. Strings are escaped as RFC 8259 wants. Errors of the file are its
+// owner's to look at.
 
 #include <inttypes.h>
 

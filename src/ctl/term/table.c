@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A table as text: widths of the columns first, then the lines. If the terminal is narrower, the widest of the
-// columns that may shrink loses a column of characters at a time, but never beyond TABLE_SHRINK_MIN; then
-// lines are longer than the terminal. What stands last in a line is not padded. -ENOMEM: the output holds a
-// part of it.
+// A table as text: widths of the columns first, then the lines. If the terminal is narrower, the widest of
+// the columns that may shrink loses a column of characters at a time, but never beyond TABLE_SHRINK_MIN;
+// then lines are longer than the terminal. What stands last in a line is not padded. -ENOMEM: the output
+// holds a part of it.
 
 #include <errno.h>
 

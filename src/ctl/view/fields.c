@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The columns of all lists, one table each: where a value is in its row, how it is shown to people and how in
-// JSON. `--fields` chooses among them; a word that is no field is refused together with those that there are.
+// The columns of all lists, one table each: where a value is in its row, how it is shown to people and how
+// in JSON. `--fields` chooses among them; a word that is no field is refused together with those that there
+// are.
 
 #include <errno.h>
 #include <inttypes.h>

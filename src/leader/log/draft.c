@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A batch as packed bytes, with the set of what it touches. A mark and draft_rollback() take back everything
+// since then, bytes and touches alike, so what does not fit or goes wrong in the middle leaves no trace.
+// -ENOMEM is the only error; whether an operation makes sense is its caller's to know.
+
 #include <errno.h>
 
 #include "draft.h"

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Changes of a host's record, each on a copy that its caller then puts into the log. What a host says of
+// itself is judged first (host_attach_is_sound): what is too long or no name changes nothing, and the reason
+// is for people. A change says whether anything is different; -ENOMEM leaves the copy half changed, to be
+// thrown away.
+
 #include "host-record.h"
 
 #include <ctype.h>

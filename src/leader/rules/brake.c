@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The brake: on as soon as one host is lost and more than the configured part is missing, suspects counted.
+// One missing host is never too many.
+
 #include "brake.h"
 
 bool brake_is_on(const BrakeView *v) {

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A walk over MachineOf= and SameNodeAs=, nearest first, from one unit until it comes back to it (-ELOOP and
+// the way, in words) or nothing new is reached. More than COMPANY_MAX units are not looked at: -E2BIG. Units
+// that nobody knows lead nowhere.
+
 #include "company.h"
 
 #include <errno.h>

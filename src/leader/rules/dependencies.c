@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rules of the header as two judgements, and the graph: each unit that has a link in either direction is
+// one object, its links are in two lists. A unit's links are replaced as a whole; without memory for the new
+// ones it has none left (-ENOMEM).
+
 #include "dependencies.h"
 
 #include <errno.h>

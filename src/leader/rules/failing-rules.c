@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// When a unit of a lost node may move, and how long a guard may take. What an owner wants now (a drain, its
+// deadline) counts more than what the file says; nothing moves before it has certainly ended. FAILING_NEVER:
+// not by itself.
+
 #include "failing-rules.h"
 
 #include "clock.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The highest level that nobody holds back, and never less than the log has. A host that has not said its
+// level, or that nobody knows, has the first.
+
 #include "feature-policy.h"
 
 #include "feature-level.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Two lists, each with the oldest beat first, so only their heads are looked at. A leader that wakes up late
+// by a quarter of a lease grants everybody a full one: the silence may have been its own.
+
 #include "lease.h"
 
 void lease_table_init(LeaseTable *t, uint64_t lease_us) {

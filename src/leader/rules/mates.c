@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who activates whom, as a map of names with links in both directions. A name is there as long as a link
+// leads to it or from it. Without memory the unit activates what it did before.
+
 #include "mates.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The one next step, by rules that are asked in this order: what no record names goes, what was begun is
+// finished, one voter more if there are too few, one less if there are too many. If none of them says
+// anything, there is nothing to do (an empty step).
+
 #include "membership.h"
 
 #include "macro.h"

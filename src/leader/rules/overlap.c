@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The rule of the table in the header, as two questions: until when nothing may begin elsewhere, and whether
+// the unit may still run. They differ for a host that is lost without a guard: nobody waits for it, and
+// nobody says that it is down.
+
 #include "overlap.h"
 
 static bool has_ended(const OldHome *home) {

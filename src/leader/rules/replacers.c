@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Units with Replaces=, and a walk over whom each one replaces until it comes back to where it began.
+// Patterns have to be matched against every unit of the list, so the walk costs the square of its length at
+// most.
+
 #include "replacers.h"
 
 #include <errno.h>

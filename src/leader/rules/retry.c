@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Failures of one unit by node, as points that halve with time, in whole numbers: between two halvings they
+// fall in a straight line. A run is counted once, by when it began. At most RETRY_NODES_MAX nodes are
+// remembered; the one with the fewest points makes room.
+
 #include "retry.h"
 
 #include "clock.h"

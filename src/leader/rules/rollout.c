@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One look at all units of a rollout: how many are down, which had their turn, whether one of them ends the
+// way forward, and who is next as far as the budget allows. When nothing can be done but time will change
+// that, the step says when to look again. The same input gives the same step, so a new leader goes on where
+// the old one was.
+
 #include "rollout.h"
 #include "clock.h"
 #include "macro.h"

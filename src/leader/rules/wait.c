@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether a unit is where a verb wanted it: pending, done, or failed with the reason. Each verb has its
+// judgement of one node; a unit that runs on all of them needs all, and one that fails ends the wait. Only
+// what is reported for that revision or a later one counts, so an old report never answers a new request.
+
 #include <errno.h>
 
 #include "str.h"

@@ -75,6 +75,8 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 // Begins to lead in this term (everything that was committed before has been applied), or stops: then every
 // open request is answered with EAGAIN and no_leader set, at once, and sending it again is safe.
 void leader_set_leading(Leader *l, bool leading, uint64_t term);
+// Does everything that is due by the clock: the leader's own timer calls it, and tests with a clock of theirs.
+void leader_on_time(Leader *l);
 // There is authority again: what waited for it goes on.
 void leader_on_authority(Leader *l);
 // Raft id of the voter to whom leadership is best handed: it answers, has caught up and is not shutting down.

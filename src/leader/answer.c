@@ -5,13 +5,23 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#include "answer.h"
+#include "feature-controller.h"
+#include "homes.h"
 #include "host-record.h"
-#include "leader-private.h"
+#include "lease.h"
 #include "manager-name.h"
+#include "placer.h"
+#include "registry.h"
 #include "response.h"
+#include "roles.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "unit-file.h"
 #include "unit-name.h"
 #include "unit-state.h"
+#include "why.h"
 
 enum { LISTED_BY_NAME_MAX = 16 };
 

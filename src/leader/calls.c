@@ -8,12 +8,23 @@
 // nodes, and each mark of theirs goes on as the next mark of the ticket. When he has taken it, its node hears so.
 #include <errno.h>
 
+#include "answer.h"
+#include "calls.h"
 #include "feature-level.h"
 #include "flow-window.h"
-#include "leader-private.h"
+#include "homes.h"
+#include "losses.h"
 #include "message.h"
+#include "ordering.h"
+#include "placer.h"
+#include "registry.h"
 #include "response.h"
+#include "retries.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
 #include "unit-state.h"
 
 enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most

@@ -4,6 +4,19 @@
 #include <errno.h>
 
 #include "decide-private.h"
+#include "draft.h"
+#include "failing.h"
+#include "follow.h"
+#include "groups.h"
+#include "homeless.h"
+#include "losses.h"
+#include "mates.h"
+#include "nodes.h"
+#include "placer.h"
+#include "registry.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 
 static bool still_has_to_move(Decision *d, const Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;

@@ -3,7 +3,11 @@
 
 // Shared by decide.c, decide-moves.c and decide-changes.c.
 
-#include "leader-private.h"
+#include "dependencies.h"
+#include "draft.h"
+#include "leader-core.h"
+#include "placer.h"
+#include "tickets.h"
 
 typedef struct Decision {
         Leader *leader;

@@ -9,11 +9,31 @@
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "clock.h"
 #include "decide-private.h"
+#include "decide.h"
+#include "dependencies.h"
+#include "draft.h"
+#include "feature-controller.h"
+#include "homes.h"
 #include "host-record.h"
 #include "log.h"
+#include "members.h"
 #include "message.h"
+#include "nodes.h"
+#include "placer.h"
+#include "rebalances.h"
+#include "registry.h"
 #include "response.h"
+#include "retries.h"
+#include "roles.h"
+#include "rollouts.h"
+#include "sessions.h"
+#include "tables.h"
+#include "tickets.h"
+#include "tombstones.h"
+#include "turn.h"
+#include "voters.h"
 
 int decision_need_placer(Decision *d) {
         return d->placer ? 0 : placer_new(d->leader, 0, &d->placer);

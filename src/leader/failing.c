@@ -15,8 +15,17 @@
 // matter of wishes. Whoever removes the host, or unloads the unit, says that nothing of it runs any more.
 #include <errno.h>
 
+#include "clock.h"
+#include "due.h"
 #include "failing-rules.h"
-#include "leader-private.h"
+#include "failing.h"
+#include "follow.h"
+#include "homes.h"
+#include "nodes.h"
+#include "registry.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 
 const FailingOptions *failing_options_of(const UnitEntry *e) {
         static const FailingOptions none;

@@ -13,7 +13,14 @@
 // "Now" means: as this batch has it so far, else as the log has it.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "draft.h"
+#include "follow.h"
+#include "mates.h"
+#include "nodes.h"
+#include "placer.h"
+#include "registry.h"
+#include "tables.h"
+#include "unit-file.h"
 
 typedef struct Search {
         Leader *leader;

@@ -4,8 +4,10 @@
 // over the link.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "forwards.h"
 #include "response.h"
+#include "tables.h"
+#include "turn.h"
 
 typedef struct Forward {
         Leader *leader;

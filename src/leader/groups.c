@@ -8,8 +8,15 @@
 // of yet, and what was ordered a moment ago.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "draft.h"
+#include "groups.h"
+#include "nodes.h"
+#include "registry.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 #include "unit-name.h"
 #include "unit-state.h"
 

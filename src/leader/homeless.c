@@ -11,7 +11,14 @@
 // displaced one has ended (homeless_awaited()): its room is in use until then.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "draft.h"
+#include "follow.h"
+#include "groups.h"
+#include "homeless.h"
+#include "mates.h"
+#include "placer.h"
+#include "registry.h"
+#include "tables.h"
 
 enum {
         DISPLACED_MAX = 16, // units that are ending because they were displaced, and those of one round

@@ -14,10 +14,19 @@
 // was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
+#include "clock.h"
+#include "draft.h"
+#include "due.h"
 #include "failing-rules.h"
+#include "failing.h"
 #include "feature-level.h"
-#include "leader-private.h"
+#include "homes.h"
+#include "nodes.h"
+#include "orders.h"
 #include "overlap.h"
+#include "registry.h"
+#include "tables.h"
+#include "turn.h"
 
 bool site_is_down(const Site *s) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||

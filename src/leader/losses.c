@@ -10,8 +10,14 @@
 // from which dead hosts were never removed does not brake for ever. A new leader finds all dead hosts lost
 // at the same moment; those whose units were moved by the leader before it do not count either.
 #include "brake.h"
-#include "leader-private.h"
+#include "clock.h"
+#include "lease.h"
 #include "log.h"
+#include "losses.h"
+#include "nodes.h"
+#include "registry.h"
+#include "tables.h"
+#include "turn.h"
 
 static bool is_expected(const Host *h) {
         if (!h->recorded || h->leaving || h->down)

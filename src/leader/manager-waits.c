@@ -11,11 +11,15 @@
 // the tables: nothing is recorded, and the next leader can be asked the same.
 #include <errno.h>
 
-#include "leader-private.h"
 #include "manager-name.h"
+#include "manager-waits.h"
 #include "message.h"
+#include "registry.h"
 #include "response.h"
 #include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
 
 int manager_wait_start(Leader *l, Ticket *t) {
         list_append(&l->manager_waits, &t->drain);

@@ -15,14 +15,25 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "clock.h"
+#include "draft.h"
+#include "feature-controller.h"
 #include "host-address.h"
 #include "host-record.h"
 #include "identity.h"
-#include "leader-private.h"
 #include "log.h"
+#include "members.h"
 #include "message.h"
+#include "placer.h"
+#include "registry.h"
 #include "response.h"
+#include "sessions.h"
 #include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-file.h"
+#include "voters.h"
 
 enum {
         TOKEN_TTL_SEC = 24 * 3600,

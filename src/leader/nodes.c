@@ -12,12 +12,21 @@
 // Waiting for a drain is, like all waiting, a look at the tables: nothing is recorded.
 #include <errno.h>
 
+#include "clock.h"
+#include "draft.h"
+#include "homeless.h"
 #include "host-record.h"
-#include "leader-private.h"
 #include "log.h"
 #include "message.h"
+#include "nodes.h"
+#include "placer.h"
+#include "registry.h"
 #include "response.h"
 #include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-file.h"
 
 enum {
         STUCK_SHOWN_MAX = 100,             // units named at the end of a drain that cannot go on

@@ -3,8 +3,11 @@
 // What a unit waits for because of its dependencies, in words. Looked for when somebody asks.
 #include <stdio.h>
 
-#include "leader-private.h"
+#include "dependencies.h"
+#include "ordering.h"
+#include "registry.h"
 #include "str.h"
+#include "tables.h"
 
 typedef struct Telling {
         Leader *leader;

@@ -18,8 +18,17 @@
 #include <errno.h>
 
 #include "circles.h"
-#include "leader-private.h"
+#include "dependencies.h"
+#include "draft.h"
+#include "ordering.h"
+#include "orders.h"
+#include "placer.h"
+#include "registry.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 
 enum { HELD_REVISION = 1 }; // the first change of a cluster is that of its own record
 

@@ -8,12 +8,24 @@
 // hears is its Welcome, which names all that is wanted there: what does not fit comes before it in parts.
 #include <errno.h>
 
+#include "calls.h"
+#include "due.h"
 #include "feature-level.h"
 #include "frame.h"
-#include "leader-private.h"
+#include "homeless.h"
+#include "homes.h"
 #include "log.h"
+#include "nodes.h"
+#include "ordering.h"
+#include "orders.h"
 #include "overlap.h"
+#include "registry.h"
 #include "response.h"
+#include "rollouts.h"
+#include "sessions.h"
+#include "tables.h"
+#include "tombstones.h"
+#include "turn.h"
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
         Site *s;

@@ -4,8 +4,14 @@
 // each, and work for those that changed.
 #include <errno.h>
 
+#include "lease.h"
 #include "placer-private.h"
+#include "placer.h"
+#include "registry.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 
 #define OFFERS_PREFIX "offers/"
 enum { OFFERS_MAX = 1000000000 };

@@ -3,8 +3,11 @@
 
 // Shared by placer.c, placer-nodes.c, placer-units.c, placer-rounds.c and placer-roles.c.
 
-#include "leader-private.h"
+#include "leader-core.h"
 #include "placer-spec.h"
+#include "placer.h"
+#include "tables.h"
+#include "unit-file.h"
 
 typedef struct PlacerRole {
         uint32_t number; // in the Placement

@@ -6,8 +6,11 @@
 #include <inttypes.h>
 
 #include "placer-private.h"
+#include "placer-roles.h"
 #include "response.h"
 #include "str.h"
+#include "tables.h"
+#include "unit-file.h"
 
 static PlacerRole *role_find(const PlacerTables *t, const char *name) {
         return map_find_str(&t->roles, name);

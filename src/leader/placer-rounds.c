@@ -5,7 +5,11 @@
 #include <errno.h>
 
 #include "placer-private.h"
+#include "placer.h"
 #include "rebalance.h"
+#include "registry.h"
+#include "tables.h"
+#include "turn.h"
 
 // ---------------------------------------------------------------------------------------------- rebalancing
 

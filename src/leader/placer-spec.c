@@ -10,9 +10,10 @@
 #include <strings.h>
 
 #include "buf.h"
-#include "leader-private.h"
 #include "manager-name.h"
+#include "placer.h"
 #include "str.h"
+#include "unit-file.h"
 
 typedef struct SpecBuilder {
         PlacementTerm terms[PLACEMENT_TERMS_MAX];

@@ -4,6 +4,10 @@
 #include <errno.h>
 
 #include "placer-private.h"
+#include "placer.h"
+#include "registry.h"
+#include "tables.h"
+#include "unit-file.h"
 
 // Makes room for another list of patterns. It goes through all units. 1: there is room now.
 static int forget_patterns(Leader *l) {

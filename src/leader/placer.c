@@ -9,9 +9,16 @@
 #include <errno.h>
 
 #include "placer-private.h"
+#include "placer-roles.h"
+#include "placer.h"
+#include "registry.h"
 #include "request.h"
 #include "response.h"
+#include "retries.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 
 // ------------------------------------------------------------------------------------------------ placing
 

@@ -15,11 +15,22 @@
 #include <errno.h>
 #include <fnmatch.h>
 
-#include "leader-private.h"
+#include "clock.h"
+#include "draft.h"
+#include "groups.h"
 #include "log.h"
+#include "mates.h"
 #include "message.h"
+#include "placer.h"
+#include "rebalances.h"
+#include "registry.h"
 #include "response.h"
+#include "retries.h"
 #include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-file.h"
 
 enum {
         FLYING_MAX = 4, // units that are being moved at a time

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of what exists and what is seen of it; see leader-private.h for who lives how long. Nothing is
+// The tables of what exists and what is seen of it; see tables.h for who lives how long. Nothing is
 // decided here.
 #include <errno.h>
 
+#include "calls.h"
+#include "clock.h"
+#include "dependencies.h"
+#include "draft.h"
+#include "due.h"
 #include "feature-level.h"
-#include "leader-private.h"
+#include "follow.h"
+#include "groups.h"
+#include "homeless.h"
+#include "lease.h"
 #include "log-format.h"
 #include "manager-name.h"
+#include "mates.h"
+#include "nodes.h"
+#include "ordering.h"
+#include "orders.h"
+#include "placer.h"
+#include "rebalances.h"
+#include "registry.h"
 #include "response.h"
+#include "retries.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "tombstones.h"
+#include "turn.h"
+#include "unit-file.h"
 
 Host *host_find(const Leader *l, uint32_t number) {
         return map_find(&l->hosts, &number, sizeof(number));

@@ -6,10 +6,14 @@
 // one request only.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "draft.h"
+#include "placer.h"
+#include "replacers.h"
 #include "request-private.h"
+#include "request-replaces.h"
 #include "response.h"
 #include "str.h"
+#include "unit-file.h"
 #include "unit-name.h"
 
 static const char claim[] = "replaces";

@@ -23,9 +23,21 @@
 
 #include <errno.h>
 
-#include "leader-private.h"
+#include "clock.h"
+#include "draft.h"
+#include "due.h"
+#include "failing.h"
+#include "follow.h"
+#include "groups.h"
+#include "homeless.h"
+#include "mates.h"
+#include "placer.h"
+#include "registry.h"
 #include "retry.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 
 enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units

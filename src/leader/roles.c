@@ -6,10 +6,15 @@
 // a name for nodes, and units that ask for it wait until there is one again.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "clock.h"
+#include "draft.h"
 #include "message.h"
+#include "placer-roles.h"
 #include "response.h"
+#include "roles.h"
 #include "str.h"
+#include "tickets.h"
+#include "unit-file.h"
 
 enum {
         WEIGHT_MAX = 10000,

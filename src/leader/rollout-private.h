@@ -4,8 +4,10 @@
 // What the files about rollouts share: rollouts.c (tables and steps), rollout-view.c (what rollout.c is to
 // judge) and rollout-requests.c (who asks for one, or how it is).
 
-#include "leader-private.h"
+#include "draft.h"
+#include "leader-core.h"
 #include "rollout.h"
+#include "tables.h"
 
 enum { ROLLOUT_REASON_SIZE = 256 };
 

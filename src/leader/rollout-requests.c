@@ -5,9 +5,20 @@
 #include <stdarg.h>
 
 #include "company.h"
+#include "draft.h"
+#include "groups.h"
+#include "ordering.h"
+#include "placer-roles.h"
+#include "replacers.h"
+#include "request-replaces.h"
 #include "response.h"
 #include "rollout-private.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+#include "unit-file.h"
 #include "unit-install.h"
 #include "unit-name.h"
 

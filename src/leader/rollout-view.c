@@ -5,8 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "draft.h"
+#include "groups.h"
+#include "registry.h"
 #include "rollout-private.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 #include "unit-state.h"
 
 void view_done(View *v) {

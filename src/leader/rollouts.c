@@ -14,9 +14,19 @@
 // leader, or of the host's session, the gate begins anew.
 #include <errno.h>
 
+#include "draft.h"
+#include "groups.h"
 #include "log.h"
+#include "orders.h"
+#include "placer.h"
+#include "registry.h"
+#include "retries.h"
 #include "rollout-private.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-file.h"
 #include "unit-name.h"
 
 enum {

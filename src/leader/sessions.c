@@ -14,16 +14,32 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "calls.h"
+#include "clock.h"
+#include "draft.h"
 #include "feature-level.h"
+#include "groups.h"
+#include "homes.h"
 #include "host-address.h"
 #include "host-record.h"
-#include "leader-private.h"
+#include "lease.h"
 #include "log.h"
 #include "manager-name.h"
+#include "mates.h"
 #include "message.h"
+#include "nodes.h"
+#include "orders.h"
+#include "registry.h"
 #include "response.h"
+#include "retries.h"
+#include "sessions.h"
 #include "str.h"
+#include "tables.h"
+#include "tombstones.h"
+#include "turn.h"
+#include "unit-file.h"
 #include "unit-name.h"
+#include "voters.h"
 
 const char *host_name(const Leader *l, const Host *h) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);

@@ -16,9 +16,16 @@
 // time ends what has a guard, and removing the host ends all.
 #include <errno.h>
 
+#include "draft.h"
 #include "feature-level.h"
-#include "leader-private.h"
+#include "homes.h"
+#include "mates.h"
+#include "orders.h"
+#include "registry.h"
 #include "response.h"
+#include "tables.h"
+#include "tombstones.h"
+#include "turn.h"
 
 static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
         const ListNode *next = t ? t->on_node.next : head->next;

@@ -6,12 +6,19 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "clock.h"
+#include "draft.h"
+#include "feature-controller.h"
 #include "identity.h"
-#include "leader-private.h"
+#include "lease.h"
 #include "log.h"
 #include "membership.h"
+#include "registry.h"
 #include "response.h"
 #include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "voters.h"
 
 enum {
         VOTERS_RETRY_US = 1000000,    // after a step that failed, or is not safe

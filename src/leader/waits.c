@@ -4,9 +4,21 @@
 // was seen or changed; what got there since is told once per turn.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "draft.h"
+#include "due.h"
+#include "failing.h"
+#include "homes.h"
 #include "may-run.h"
+#include "ordering.h"
+#include "placer.h"
+#include "registry.h"
 #include "response.h"
+#include "tables.h"
+#include "tickets.h"
+#include "tombstones.h"
+#include "turn.h"
+#include "wait.h"
+#include "waits.h"
 
 typedef struct WaitItem {
         Wait *wait;

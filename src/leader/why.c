@@ -8,11 +8,25 @@
 // it was told; somebody else changed it; what systemd says. An empty reason: it is as wanted.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "answer.h"
+#include "failing.h"
+#include "groups.h"
+#include "homeless.h"
+#include "homes.h"
+#include "losses.h"
+#include "nodes.h"
+#include "ordering.h"
+#include "placer.h"
+#include "registry.h"
 #include "response.h"
+#include "retries.h"
+#include "rollouts.h"
 #include "str.h"
+#include "tables.h"
+#include "tombstones.h"
 #include "unit-name.h"
 #include "unit-state.h"
+#include "why.h"
 
 enum { REASON_SIZE = 256 };
 

@@ -543,7 +543,7 @@ FAULTS = [
           "return host->counts && level_of(host) < level;",
           "return host->counts && host->level && level_of(host) < level;",
           "leader/feature-policy: who_is_not_heard_may_come_back_with_any_build"),
-    Fault("feature-level-of-a-gone-session", "src/leader/features.c",
+    Fault("feature-level-of-a-gone-session", "src/leader/feature-controller.c",
           ": h && h->linked          ? h->feature_level",
           ": h                       ? h->feature_level",
           "leader/features: a_host_that_is_off_holds_it_until_it_is_removed"),

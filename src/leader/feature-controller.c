@@ -8,11 +8,14 @@
 // An entry that could not be committed is decided again.
 #include <errno.h>
 
+#include "draft.h"
+#include "feature-controller.h"
 #include "feature-level.h"
 #include "feature-policy.h"
-#include "leader-private.h"
 #include "log.h"
+#include "registry.h"
 #include "response.h"
+#include "tables.h"
 
 enum { FEATURES_NAMED_MAX = 3 }; // of the hosts that hold it back, in a sentence
 

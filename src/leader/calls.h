@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Verbs that an agent answers (status, journal, top).
+
+#include "leader-core.h"
+
+typedef struct Call {
+        uint64_t id;
+        Ticket *ticket;
+        Node *node;
+        ListNode by_ticket, all;
+        char *unit;
+        unsigned n_marks; // of its lines, that were not taken yet
+} Call;
+
+int calls_start(Leader *l, Ticket *t);
+void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
+void calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
+void calls_on_node_lost(Leader *l, Node *n);
+void calls_on_host_welcomed(Leader *l, Host *h); // who watches all nodes watches its nodes too
+void calls_drain(Leader *l);
+void calls_end(Leader *l, Ticket *t);

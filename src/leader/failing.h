@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units of lost nodes that do not move at once.
+
+#include "failing-options.h"
+#include "leader-core.h"
+
+// Valid as long as the unit's spec.
+const FailingOptions *failing_options_of(const UnitEntry *e);
+// Boot time from which a unit may leave its lost node; 0: its node is not lost, UINT64_MAX: not by itself.
+uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
+// It is not moved now, and whoever attaches or is lost is a reason to look again: a drain does not move what
+// says NodeLost=never, unless its deadline is over; and what is to be stopped when cut off is not moved away
+// from a host of which this leader does not know yet whether it is cut off.
+bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e);
+// It is looked at again then. 0 or -ENOMEM.
+int failing_delay(Leader *l, Unit *u, uint64_t at_us);
+void failing_on_time(Leader *l);
+// Why it has not left its lost node yet; false: no such reason.
+bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);

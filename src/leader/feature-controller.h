@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Raises the feature level as feature-policy.h says.
+
+#include "draft.h"
+#include "leader-core.h"
+
+int features_decide(Leader *l, Draft *b); // 0 or -ENOMEM
+// Whether its build has less than the log: it can hold no copy of it.
+bool features_host_is_too_old(const Leader *l, const Host *h);
+// Which level the log does not have yet although somebody does, and because of whom; *notice stays empty else.
+int features_notice(const Leader *l, char **notice);

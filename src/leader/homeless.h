@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Who waits for a node: whose turn it is, and who makes room.
+
+#include "draft.h"
+#include "leader-core.h"
+#include "placer.h"
+
+// One round over the units that are on no node and those that were offered (placer_offer()): whose turn
+// it is goes next, and what it may displace goes. 0 or -ENOMEM.
+int homeless_decide(Leader *l, Draft *b, Placer *placer);
+// The next turn that gives out nodes looks at the unit by itself, if it has none.
+void homeless_ask(Leader *l, Unit *u);
+void homeless_ask_first(Leader *l, Unit *u); // and there is to be one, since none has
+// Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
+// which it gets no node has nothing to do with it.
+bool homeless_waits_by_itself(Leader *l, const Unit *u);
+// Whether the batch touches one of them.
+bool homeless_is_touched(Leader *l, const Draft *b);
+int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
+void homeless_forget(Unit *u);
+// A unit that was displaced and still ends on this site's host, which is to have its room; NULL: none.
+const Unit *homeless_awaited(const Site *s);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Nodes that a unit has left and may still run on.
+
+#include "draft.h"
+#include "leader-core.h"
+
+// Until when the unit may run on a node that it has left or is to leave: a boot time that is to come,
+// OVERLAP_UNTIL_HEARD (overlap.h), or 0: it does not, or nobody waits for it.
+uint64_t home_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+
+// Whether something of this name may run on the node now; and its host is not heard; and is lost, and nobody
+// else can tell when it ends. `e`: its record, NULL: it has none.
+typedef bool (*HomeQuestion)(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool home_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool home_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool home_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+// How long after its host is lost the guard of the unit has certainly ended it; 0: it has none.
+uint64_t home_fence_us(const Leader *l, const UnitEntry *e);
+// The node that the unit is to end on before it begins on this site, and until when at most; NULL: none.
+const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us);
+bool site_is_down(const Site *s);      // as it was seen last
+void home_on_lost(Leader *l, Site *s); // its host was lost
+// The unit's time has come: what was kept for it goes.
+void homes_on_time(Leader *l, Unit *u);
+void homes_look_again(Leader *l); // if due
+// For Draft.left.
+int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
+// For Draft.removed.
+int homes_removed(const char *name, DraftRemoval *ret, void *userdata);

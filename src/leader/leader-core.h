@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the leader is made of: its limits and its state. Whoever owns a part of the state says so in a header of
+// his own.
+
+#include "cluster-state.h"
+#include "dependencies.h"
+#include "due.h"
+#include "leader.h"
+#include "lease.h"
+#include "list.h"
+#include "map.h"
+#include "mates.h"
+#include "membership.h"
+#include "uvx.h"
+
+enum {
+        TICKETS_MAX = 4096,           // requests that wait for the log, for units or for agents
+        FORWARDS_PER_HOST_MAX = 1024, // of these, from one host
+        WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
+        CHANGE_UNITS_MAX = 20000,     // units named in one request
+        SITES_PER_NODE_MAX = 50000,   // units that one node may claim to hold
+        REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
+        WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
+        // Of one message with orders, and one unit file: far below FRAME_MAX, and beats are not held up long
+        // behind it.
+        ORDERS_PIECE_BYTES = 1024 * 1024,
+};
+
+typedef struct Host Host;
+typedef struct Node Node;
+typedef struct Unit Unit;
+typedef struct Site Site;
+typedef struct Ticket Ticket;
+typedef struct PlacerTables PlacerTables;
+typedef struct Rollout Rollout;
+typedef struct Rebalance Rebalance;
+
+struct Leader {
+        LeaderConfig config;
+        LeaderOps ops;
+        void *userdata;
+        ClusterState *state; // borrowed
+        Drain drain;
+        uv_timer_t timer;
+        uint64_t timer_due_us; // 0: not armed
+        int n_handles;         // open uv handles while closing
+        size_t n_outside;      // completions that the log still owes us
+        bool closing;
+        void (*closed)(void *userdata);
+        void *closed_data;
+
+        bool leading;
+        uint64_t term, index;
+        uint64_t hosts_revision; // of the hosts as the tables have them
+
+        Map hosts;   // by number
+        Map nodes;   // by number
+        Map units;   // by name
+        Map groups;  // by name
+        Mates mates; // which recorded unit activates which
+        Dependencies dependencies;
+        ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
+        LeaseTable leases;
+        PlacerTables *places;
+        ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
+        ListNode globals, moving, homeless, touched, outcomes, excluded;
+        ListNode awaiting;                             // Site.awaiting
+        bool homes_due;                                // a host was heard, lost or removed: they may go on
+        ListNode tombstones_due;                       // Host.tombstones_due
+        uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
+        ListNode parting;                              // Unit.parting
+        DueHeap dues;                                  // Unit.due
+        DueHeap retry_dues;                            // Retry.due
+        ListNode retries, retries_held, retries_stuck; // Retry.queue
+        bool one_by_one;                               // an entry was too long: whose fault was it?
+        bool retry_homeless;                           // a node came or changed: somebody may take them now
+        ListNode asking, untried, displaced;           // Unit.*, of those in Leader.homeless
+        uint64_t n_asked;                              // that decide_homeless() looked at one by one
+        bool globals_changed;
+        bool braked;      // so many hosts were lost at once that their units stay where they are
+        bool brake_due;   // that is to be judged again
+        bool waits_all;   // every wait is to be judged again
+        size_t n_unheard; // recorded hosts within their lease that have not attached yet
+
+        Map tickets_by_id, calls_by_id;
+        ListNode tickets, queue, flying, settled, talking, waits, calls, drains, manager_waits;
+        size_t n_tickets, n_wait_items;
+        uint64_t last_ticket, last_call;
+        bool batch_flying, barrier_flying;
+        bool beats_wait; // Host.beat_seq of some host
+        uint64_t n_acknowledged;
+        ListNode rollouts, rollout_waits;
+        Rebalance *rebalance; // NULL: none is under way
+        ListNode rebalance_waits;
+        uint64_t rollouts_revision; // of the records as the tables have them
+        uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
+        uint64_t rebalance_due_us;  // the same of the rebalance
+        uint64_t n_batches;         // that were begun
+        uint64_t drain_due_us;      // boot time of the next drain's deadline; 0: none
+        uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
+
+        bool features_due;        // whether the log's feature level may rise is to be judged again
+        bool voters_busy;         // the log owes us the end of a membership operation
+        uint32_t voters_opening;  // host that is opening a log on our order; 0: none
+        uint32_t voters_open_id;  // raft id that it is to open
+        uint64_t voters_pause_us; // no next step before this time
+        MembershipStep voters_next;    // the next step, and since when it is that: it goes by what is heard
+        uint64_t voters_next_since_us; // later
+        bool voters_blocked;           // it was said that it is not safe now
+        uint64_t voters_look_us;       // a request waits to hear of the voters until then; 0: none
+        int voters_error;              // that was complained about last
+        char voters_notice[320];       // what it waits for
+};

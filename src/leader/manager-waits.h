@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Clients that wait for a manager to be attached or detached.
+
+#include "leader-core.h"
+
+int manager_wait_start(Leader *l, Ticket *t);
+void manager_waits_tell(Leader *l);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units that start after each other, on whatever node.
+
+#include "leader-core.h"
+#include "tables.h"
+#include "unit-file.h"
+
+// Follows the record. 0 or -ENOMEM.
+int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e);
+void ordering_look(Leader *l, Unit *u); // something about it has changed
+void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
+// What the order for the site has to wait for now. `wanted`: the unit is to be there at all; else `e` may be
+// NULL.
+SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wanted);
+// Notes that. True: nothing is to be sent; else the order is to be adjusted.
+bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted);
+void ordering_adjust(const Site *s, Argosy__UnitOrder *o);
+// Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a
+// circle.
+int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
+                   char **ret_why);
+Standing ordering_standing(const Leader *l, const char *name);
+// Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
+bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
+// Whether it is a one-shot that ends for good.
+bool entry_ends_by_itself(const UnitEntry *e);
+// ordering-why.c: what the site's order waits for; false: for nothing.
+bool ordering_why(Leader *l, const Site *s, char *ret, size_t size);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Records -> orders for agents.
+
+#include "leader-core.h"
+
+void orders_mark(Leader *l, Unit *u, Node *n);
+void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before);
+void orders_flush(Leader *l);
+// Puts all that the host is to be told into its list: the next orders_flush() begins to send it.
+void orders_welcome(Leader *l, Host *h);
+void orders_globals(Leader *l);
+// An order that waited for the unit's end elsewhere may go out now, or not yet.
+void orders_release(Leader *l, Unit *u);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The Placement (placement.h) follows the tables: hosts and nodes before something is placed, units with
+// their records. A Placer is a time in which what is placed counts although no record says so yet; when it
+// is freed, the records count again.
+
+#include "leader-core.h"
+#include "unit-file.h"
+
+typedef struct Placer Placer;
+enum { PLACER_WHY_SIZE = 256 };
+
+typedef struct PlacerAnswer {
+        uint32_t node;             // 0: none takes it now
+        char why[PLACER_WHY_SIZE]; // if it is its role that keeps it from one, else ""; filled in like
+                                   // refusals
+        bool possible;             // some member could take it if it were up
+        Argosy__Refusal **refusals;
+        size_t n_refusals;
+} PlacerAnswer;
+
+int placer_open(Leader *l); // begins to follow
+void placer_close(Leader *l);
+int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
+void placer_on_unit_freed(Leader *l, Unit *u);
+void placer_on_node_freed(Leader *l, Node *n);
+int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+// Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
+bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n);
+bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b);
+bool placer_may_conflict(const Leader *l, const Unit *u);
+// It is not where those are that it is to be with, or conflicts with somebody there.
+bool placer_must_go(const Leader *l, const Unit *u);
+// Somebody is there who replaces it.
+bool placer_is_replaced(const Leader *l, const Unit *u);
+// The unit has a node: puts it, or those that it replaces there, into Leader.moving.
+void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e);
+// Those who are to be with it are looked at again.
+void placer_look_at_followers(Leader *l, const char *name);
+// Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
+bool placer_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
+                   const UnitOptions *options);
+int placer_new(Leader *l, uint32_t without_host, Placer **ret);
+Placer *placer_free(Placer *p);
+DEFINE_CLEANUP(Placer *, placer_free)
+// `explain`: fill in the refusals when node is 0.
+int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
+void placer_answer_done(PlacerAnswer *p);
+// Lets a recorded unit take part in rounds as long as the Placer lives, also if it is on a node.
+int placer_offer(Placer *p, Unit *u);
+int placer_set_aside(Placer *p, Unit *u); // or keeps it from having a turn as long
+
+typedef struct PlacerStep {
+        Unit *unit;
+        Node *node; // NULL: it is displaced
+        Unit *by;   // and by whom
+} PlacerStep;
+
+// Whether the unit may be displaced together with those.
+typedef bool (*PlacerSpares)(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata);
+// What is to be done next for those that wait for a node, in their order; at most `most` steps, of which so
+// many displace. *ret: to be freed.
+int placer_round(Placer *p, size_t most, size_t displace, PlacerSpares spares, void *userdata,
+                 PlacerStep **ret, size_t *ret_n);
+
+// What would be better elsewhere (rebalance.h), in the words of the tables. *ret: the caller's to free;
+// units and nodes are borrowed, `why` is to be freed.
+typedef struct PlacerMove {
+        Unit *unit;
+        Node *from, *to;
+        char *why;
+} PlacerMove;
+
+int placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
+                     bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
+                     size_t *ret_n, bool *ret_more);
+// 1: it is placed there from now on; 0: that is not possible, or not better any more.
+int placer_carry_out(Placer *p, const Unit *u, const Node *to);
+bool node_takes_units(const Node *n, const char **ret_why);
+bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
+// The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
+int unit_options_of(const UnitEntry *e, UnitOptions **ret);
+// The node's host is chosen less for a while.
+void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us);
+int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Carries out rebalance.h's moves when an owner asks.
+
+#include "draft.h"
+#include "leader-core.h"
+#include "placer.h"
+
+void rebalance_clear(Leader *l);
+int rebalance_decide(Leader *l, Draft *b, Placer **placer);
+// Rebalance: returns what members_plan() does.
+int rebalance_request(Leader *l, Ticket *t, Placer **placer);
+void rebalance_tell(Leader *l);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What exists, and what is seen of it.
+
+#include "leader-core.h"
+
+int registry_build(Leader *l);
+void registry_clear(Leader *l);
+void registry_sync_hosts(Leader *l);
+int registry_on_unit(Leader *l, UnitEntry *e);
+Host *host_find(const Leader *l, uint32_t number);
+Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory
+void host_drop_if_unused(Leader *l, Host *h);
+Node *node_find(const Leader *l, uint32_t number);
+Unit *unit_find(const Leader *l, const char *name);
+Unit *unit_get(Leader *l, const char *name);
+void unit_drop_if_unused(Leader *l, Unit *u);
+void unit_touch(Leader *l, Unit *u);
+void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason);
+const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
+void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all
+void host_forget_exclusions(Leader *l, const Host *h);
+Site *site_find(const Unit *u, const Node *n);
+Site *site_get(Leader *l, Unit *u, Node *n);
+void site_free(Leader *l, Site *s);
+int site_need_spec(Site *s, const Hash *hash, bool *ret_new);
+void site_drop_spec(Site *s);
+int site_report(Site *s, const Argosy__UnitReport *report);
+// Whether the log wants this unit on this node now.
+bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+
+// Whether a unit that runs on all nodes leaves out this one although its options admit it, and why.
+typedef enum LeftOut {
+        LEFT_OUT_NOT,
+        LEFT_OUT_REFUSED,  // the node refuses the name
+        LEFT_OUT_GAVE_WAY, // to one that it conflicts with
+} LeftOut;
+
+LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, char *ret_why,
+                      size_t size);
+const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
+// Whether the log may have an outcome of that kind.
+bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
+// A one-shot has ended here, and the log does not say yet how.
+bool site_is_unsettled(const Leader *l, const Site *s, const UnitEntry *e);
+bool host_is_lost(const Host *h);
+// Nobody knows what its units do: the host is lost or its manager cannot be used.
+bool node_is_dark(const Node *n);

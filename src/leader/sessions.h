@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Hosts: attach and welcome, beats, losing a host.
+
+#include "leader-core.h"
+
+void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *attach);
+void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat);
+// What waited for authority.
+void sessions_acknowledge(Leader *l);
+void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye);
+void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n);
+void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports);
+void session_on_link_lost(Leader *l, Host *h);
+void sessions_on_time(Leader *l, uint64_t now_us);
+void sessions_count_unheard(Leader *l);
+void sessions_on_level(Leader *l); // the log's feature level may have risen
+void sessions_start_barrier(Leader *l);
+void host_lose(Leader *l, Host *h);
+// It said of itself what is not taken; its row says so until it says something else.
+void host_complain(Leader *l, Host *h, const char *format, ...) _printf_(3, 4);
+// It is in session and cannot be told what it is to run: its nodes say why and take no units.
+void host_refuse(Leader *l, Host *h, const char *why);
+const char *host_name(const Leader *l, const Host *h);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What exists and what is seen of it: hosts, nodes, units, and units on nodes (sites).
+//
+// Lifetimes:
+//   Host    while the log has its record, or its link is up
+//   Node    while the log has its record; dies with its host
+//   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
+//   Site    one unit on one node: from the first order or report until the agent reports it gone, its guard
+//           has certainly ended it on a lost host, or the host attaches anew or is removed
+//   Group   while it has units, or a rollout is under way
+//   Rollout while the log has it running or returning
+//   Ticket  from a request's arrival to its final response
+
+#include "leader-core.h"
+#include "retries.h"
+
+// What ordering.c makes of the order for a site.
+typedef enum SiteHold {
+        HOLD_NOT,
+        HOLD_START,   // its start waits for what is on its way
+        HOLD_BLOCKED, // its start waits for what is not
+        HOLD_BOUND,   // it runs, and is to be down as long as what it is bound to is
+        HOLD_STOP,    // its stop waits for those that come after it
+} SiteHold;
+
+// A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
+// installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
+typedef struct HostSpec {
+        Hash hash;
+        size_t users; // sites
+} HostSpec;
+
+struct Host {
+        uint32_t number;
+        bool recorded;    // the log knows it
+        bool linked;      // its session to this voter is up
+        bool attached;    // said what it holds, in this session
+        bool welcoming;   // is being told what it is to hold, in parts
+        bool welcomed;    // and was told all of it: from now on orders go out
+        bool unwelcome;   // it cannot be told: its nodes say why (Node.reason)
+        char *complaint;  // what it said of itself that was not taken; NULL: nothing
+        bool heard;       // attached at least once since this leader leads
+        bool leaving;     // its machine is shutting down: takes nothing new
+        bool down;        // said goodbye for good
+        uint64_t lingers_until_us; // what it said may still run there (Site.lingers) is waited for until then
+        bool barrier_due; // its Attach waits for a barrier to be proposed
+        bool barrier_flying;
+        uint64_t attach_seq, barrier_seq;
+        uint32_t welcome_parts; // sent of the Welcome so far
+        uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority; 0: none
+        uint32_t running_id;    // raft server that it runs, as it said
+        uint32_t raft_id_known; // by its record when last looked at
+        uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
+        char *version;
+        uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
+        Lease lease;
+        Map specs;       // HostSpec by hash
+        ListNode orders; // Site.order: to be sent
+        Argosy__HostRecord
+                *wish;    // what its Attach said its record should say, until the log has it; NULL: as it is
+        uint64_t lost_us; // when it was lost, by our clock
+        bool braked;      // it is one of those for which the brake is on
+        bool wish_due;    // to be put into the next batch
+        char *name_later; // its Address=, a name, which the log cannot say yet; NULL: nothing
+        Map forwards;     // Forward by id: its requests that are under way
+        ListNode nodes;   // Node.of_host
+        bool nodes_due;   // to be told the numbers of its nodes
+        uint32_t cpu_milli, memory_mib; // what it offers, as it said last
+        bool offers_changed;            // since the Placement was told
+        uint32_t place;                 // its number in the Placement + 1; 0: not there yet
+        ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
+};
+
+struct Node {
+        uint32_t number;
+        Host *host;
+        ListNode of_host; // in host->nodes
+        char *name;       // for people
+        char *manager;
+        char *reason;    // why its manager cannot be used, as the host says; NULL: it can
+        ListNode placed; // Unit.placed
+        size_t n_placed;
+        ListNode sites; // Site.by_node
+        size_t n_sites;
+        size_t n_globals; // global units that run here
+        // What a drain waits for, kept as records and reports come.
+        size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
+        size_t n_stuck;    // of these, in Leader.homeless: no other node takes them
+        size_t n_leaving;  // sites that are to end here
+        Argosy__NodeMode mode;
+        uint64_t deadline_us;  // wall clock, of its drain; 0: none
+        bool deadline_done;    // it is over, and what had not left was put into Leader.moving for it
+        char *closed;          // why it takes no new units, by its mode; NULL: it is open
+        uint32_t place;        // its number in the Placement + 1; 0: not there yet
+        uint64_t place_labels; // hash of what it was told there
+        const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
+};
+
+// Why one node may not have the unit although its options admit it. Forgotten with the host's session.
+typedef struct Exclusion {
+        struct Exclusion *next;
+        uint32_t node;
+        char reason[];
+} Exclusion;
+
+// The instances of one template (those that are not global), or a unit that a rollout is about.
+typedef struct Group {
+        char *name;        // of the template or the unit
+        ListNode units;    // Unit.of_group
+        size_t n_launched; // of these: wanted up, and not done for good
+        size_t n_down;     // of the launched ones: not up (Site.up)
+        size_t n_taken;    // and those that the batch in the making takes down
+        uint64_t batch;    // that n_taken is about
+        ListNode waiting;  // Unit.moving: would leave their nodes if the budget allowed
+        Rollout *rollout;  // NULL: none is under way
+} Group;
+
+struct Rollout {
+        Group *group;
+        ListNode all;                      // in Leader.rollouts
+        bool due;                          // to be looked at
+        uint64_t next_us;                  // when time alone moves it; 0: never
+        size_t left, n_items, n_down, max; // as of the last look
+};
+
+struct Unit {
+        char *name;
+        ListNode sites;    // Site.by_unit
+        ListNode waits;    // WaitItem.by_unit
+        Node *node;        // by its record; NULL: none, global, or no such node
+        ListNode placed;   // in node->placed
+        ListNode global;   // in Leader.globals
+        ListNode moving;   // in Leader.moving: the next batch finds it another node
+        ListNode homeless; // in Leader.homeless: no node takes it, or it is stranded on a lost one
+        ListNode asking;   // in Leader.asking, too: more than room decides about it
+        ListNode
+                untried; // in Leader.untried, too: no round has looked for a node since it lost its last one
+        ListNode touched; // in Leader.touched: waits are to look at it again
+        Due due;          // in Leader.dues: it is put into Leader.moving when its time comes
+        Retry *retry;     // NULL: it has not failed, or is not started again for it
+        Exclusion *exclusions;
+        ListNode excluded; // in Leader.excluded while there are any
+        uint32_t place;    // its number in the Placement + 1; 0: not there
+        bool followed;     // somebody's options name it: it stays in the tables
+        Group *group;      // NULL: it stands alone
+        ListNode of_group;
+        bool counted, down; // in its group's numbers
+        ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
+        ListNode order_due; // in Leader.ordering
+        Standing standing;  // as those who depend on it were told last
+        bool recorded;
+        bool leaves;        // in its node's n_to_leave
+        bool judging;       // its waits are being walked over
+        Unit *makes_room;   // unit that it was displaced by, as long as that is known; NULL: none
+        ListNode giver;     // in that one's list
+        ListNode displaced; // in Leader.displaced, while makes_room is set
+        ListNode givers;    // Unit.giver: units that it displaced
+};
+
+struct Site {
+        Unit *unit;
+        Node *node;
+        ListNode by_unit, by_node, order;
+        HostSpec *spec;    // counted; NULL: none was sent for it in this session
+        bool ordered;      // an order went out in this session
+        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node
+        SiteHold hold;     // what its order waits for besides
+        bool remove;       // and it was to remove
+        uint64_t ordered_revision;
+        ListNode outcome_due;     // in Leader.outcomes
+        Argosy__Outcome *outcome; // owned; to be put into the log
+
+        bool up;             // runs as its record says, as far as is seen (groups.c); kept for groups only
+        uint64_t up_flip_us; // since when `up` is what it is, by our clock
+        uint64_t run_us;     // since_us of the run that is up
+
+        bool reported;
+        uint64_t revision, since_us;
+        Hash seen; // spec
+        Argosy__LoadState load;
+        Argosy__ActiveState active;
+        char *sub, *result, *error; // owned; NULL: empty
+        bool drift, file_stale, went_along;
+        bool leaving; // it is being removed, and not begun again
+        bool lingers; // its host is down, and said that the unit may still run there
+        bool counted; // in its node's n_leaving
+};

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the log knows of nodes where something may still run that no record names.
+
+#include "draft.h"
+#include "homes.h"
+#include "leader-core.h"
+
+void tombstones_look(Leader *l, Host *h);      // it may have let go of something
+void tombstones_on_applied(Leader *l);         // follows the log
+void tombstones_on_time(Leader *l);            // a guard has ended something
+void tombstones_on_lost(Leader *l, Host *h);
+void tombstones_part(Leader *l, const Site *s); // a unit that runs on all nodes is not wanted on this one
+int tombstones_part_decide(Leader *l, Draft *b); // 0 or -ENOMEM
+int tombstones_clear_decide(Leader *l, Draft *b);
+// Calls `each` for every node on which something of this name may run that its record, if it has one, does
+// not want there.
+void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
+                     void (*each)(const Node *n, void *userdata), void *userdata);
+// Names the nodes of which that is true in the result of this verb. 0 or -ENOMEM.
+int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,
+                    HomeQuestion question);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A leader with nobody around it: no log, no hosts, a clock that only the test moves. The test applies batches
-// to the state, calls one file of the room, and looks at the tables and at what the leader would have said.
-// The loop does not run, so nothing is decided: what a call does is all that happens.
+// A leader with nobody around it: no log, no hosts, a clock that only the test moves. The test applies
+// batches to the state, calls one file of the room, and looks at the tables and at what the leader would
+// have said. The loop does not run, so nothing is decided: what a call does is all that happens.
 //
 //      tables_start(&t, 2);                              two hosts of the log, n1 (ours) and n2
 //      batch_unit(&b, "web.service", "[Service]\n", ...);
@@ -195,7 +195,8 @@ static inline Unit *tables_unit(Tables *t, const char *name) {
         return u;
 }
 
-static inline Site *tables_site(Tables *t, const char *name, uint32_t node) { // NULL: the node is not seen to hold it
+// NULL: the node is not seen to hold it.
+static inline Site *tables_site(Tables *t, const char *name, uint32_t node) {
         Unit *u = unit_find(t->leader, name);
 
         return u ? site_find(u, tables_node(t, node)) : NULL;

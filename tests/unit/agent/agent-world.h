@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// The whole agent against a PID 1 in memory and a leader that is the test: real unit files, ledger and fence in a
-// directory of the test.
+// The whole agent against a PID 1 in memory and a leader that is the test: real unit files, ledger and fence
+// in a directory of the test.
 
 #include "agent-rig.h"
 

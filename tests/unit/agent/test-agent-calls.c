@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions about this host's units: status, journal, the local stop, and the list of what is held. The agent is
-// whole, PID 1 is in memory, and the journal says what the test says.
+// Questions about this host's units: status, journal, the local stop, and the list of what is held. The
+// agent is whole, PID 1 is in memory, and the journal says what the test says.
 #include "agent-rig.h"
 
 #include "agent-private.h"

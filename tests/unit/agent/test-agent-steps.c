@@ -355,8 +355,12 @@ static void each_step_has_a_number_of_its_own(void **state) {
         assert_ptr_equal(first->node, node());
         assert_string_equal(first->name, "web.service");
         assert_ptr_equal(agent_step_find(node(), "web.service", first->number), unit("web.service"));
-        send_order((Order){
-                .name = "web.service", .content = web, .loaded_only = true, .revision = 7, .start = 6, .stop = 7});
+        send_order((Order){.name = "web.service",
+                           .content = web,
+                           .loaded_only = true,
+                           .revision = 7,
+                           .start = 6,
+                           .stop = 7});
         loop_until(pid1_n_held(pid1) == 2);
         second = agent_step_call_new(unit("web.service"));
         assert_true(second->number > first->number);
@@ -395,7 +399,8 @@ static void what_systemd_does_not_have_in_memory_has_no_state(void **state) {
         carry_out(loaded("web.service", 5)); // parsed, and dropped again
         assert_null(agent_unit_runtime(unit("web.service")));
         carry_out(launched("web.service", 6));
-        assert_int_equal(agent_unit_runtime(unit("web.service"))->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_int_equal(agent_unit_runtime(unit("web.service"))->active,
+                         ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_up, world_down)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The whole agent and what it is ordered: units start, stop and go, and what systemd says is told. What each test
-// protects is its name.
+// The whole agent and what it is ordered: units start, stop and go, and what systemd says is told. What each
+// test protects is its name.
 #include "agent-world.h"
 
 static void starts_a_hundred_units_in_one_batch(void **state) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Whole commands against a daemon that plays a script: run() says how a command line ended and what it printed;
-// the rest is what scripts say.
+// Whole commands against a daemon that plays a script: run() says how a command line ended and what it
+// printed; the rest is what scripts say.
 
 #include <assert.h>
 #include <stdlib.h>

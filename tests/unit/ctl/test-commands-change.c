@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Commands that change units: what is asked, what is printed, and how they exit, also when daemon, leader or a host
-// is gone.
+// Commands that change units: what is asked, what is printed, and how they exit, also when daemon, leader or
+// a host is gone.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What daemon-log.c is surrounded by: store, leader, mesh and disk are the small fakes below, the state is a real
-// one. What they hear is a line of words, in order; assert_said() compares it and begins a new one. For one test
-// program, which links these functions instead of the rooms that they belong to.
+// What daemon-log.c is surrounded by: store, leader, mesh and disk are the small fakes below, the state is a
+// real one. What they hear is a line of words, in order; assert_said() compares it and begins a new one. For
+// one test program, which links these functions instead of the rooms that they belong to.
 
 #include "test.h"
 

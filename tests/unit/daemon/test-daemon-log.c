@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log of this host alone: leading, what the log says about hosts, what cannot be read, and becoming or ceasing
-// to be a voter.
+// The log of this host alone: leading, what the log says about hosts, what cannot be read, and becoming or
+// ceasing to be a voter.
 #include "log-world.h"
 
 // ---- words for the stories

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Hosts that talk to a leader of tables (leader-tables.h), one message at a time: the words that the tests of
-// sessions share.
+// Hosts that talk to a leader of tables (leader-tables.h), one message at a time: the words that the tests
+// of sessions share.
 
 #include "leader-tables.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of what exists and what is seen of it: how they follow the log, who lives how long, and what the
-// log wants where. Nothing else of the leader runs.
+// The tables of what exists and what is seen of it: how they follow the log, who lives how long, and what
+// the log wants where. Nothing else of the leader runs.
 #include "leader-tables.h"
 
 #include "manager-name.h"
@@ -24,7 +24,8 @@ static int teardown(void **state) {
 // ---- words for the stories
 
 static void put(const char *name, const char *content, Argosy__Target target, uint32_t node) {
-        tables_put(&t, name, content, (UnitPut){.target = target, .node = node, .start = target == LAUNCHED});
+        tables_put(&t, name, content,
+                   (UnitPut){.target = target, .node = node, .start = target == LAUNCHED});
 }
 
 static void put_global(const char *name, const char *content) {
@@ -334,7 +335,7 @@ static void a_global_unit_is_wanted_where_nothing_speaks_against_it(void **state
                 assert_false(is_wanted("some.service", i));
                 assert_int_equal(left_out("all.service", i, why), LEFT_OUT_NOT);
         }
-        set_node_mode(2, ARGOSY__NODE_MODE__MODE_CORDONED); // closed to what is new, not to what is everywhere
+        set_node_mode(2, ARGOSY__NODE_MODE__MODE_CORDONED); // closed to what is new, not to what is on all
         assert_true(is_wanted("all.service", 2));
         set_node_mode(2, ARGOSY__NODE_MODE__MODE_MAINTENANCE);
         assert_false(is_wanted("all.service", 2));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The hosts of leader-rig.c are agents in a few lines, and most that is known about the leader is known with them.
-// Here a real agent hears every word that the leader says to one of them, and must come to the same answers: after
-// each request both report the same revision and state of every unit, or that it is gone. What the leader is told
-// is what the simple one says.
+// The hosts of leader-rig.c are agents in a few lines, and most that is known about the leader is known with
+// them. Here a real agent hears every word that the leader says to one of them, and must come to the same
+// answers: after each request both report the same revision and state of every unit, or that it is gone.
+// What the leader is told is what the simple one says.
 #include "agent-rig.h"
 
 #include "clock.h"
@@ -94,10 +94,13 @@ static const char *difference(const char *name) {
         if (!a || !b)
                 snprintf(text, sizeof(text), "%s: only %s speaks of it", name, a ? "the rig" : "the agent");
         else if (a->gone != b->gone)
-                snprintf(text, sizeof(text), "%s: gone, says only %s", name, a->gone ? "the rig" : "the agent");
-        else if (!a->gone && (a->revision != b->revision || a->active != b->active || a->refused != b->refused))
-                snprintf(text, sizeof(text), "%s: revision %u, state %d, refused %d by the rig; %u, %d, %d by the agent",
-                         name, (unsigned) a->revision, a->active, a->refused, (unsigned) b->revision, b->active,
+                snprintf(text, sizeof(text), "%s: gone, says only %s", name,
+                         a->gone ? "the rig" : "the agent");
+        else if (!a->gone &&
+                 (a->revision != b->revision || a->active != b->active || a->refused != b->refused))
+                snprintf(text, sizeof(text),
+                         "%s: revision %u, state %d, refused %d by the rig; %u, %d, %d by the agent", name,
+                         (unsigned) a->revision, a->active, a->refused, (unsigned) b->revision, b->active,
                          b->refused);
         else if (!a->gone && !a->refused &&
                  (a->spec.len != b->spec.len || memcmp(a->spec.data, b->spec.data, a->spec.len) != 0))

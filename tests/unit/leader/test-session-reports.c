@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What hosts say of themselves and of their units, and what the tables know then. Nothing else of the leader runs.
+// What hosts say of themselves and of their units, and what the tables know then. Nothing else of the leader
+// runs.
 #include "session-words.h"
 
 #include "manager-name.h"

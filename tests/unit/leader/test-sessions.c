@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A host's session from its Attach to its end: barriers, beats and leases, farewells. Nothing else of the leader
-// runs.
+// A host's session from its Attach to its end: barriers, beats and leases, farewells. Nothing else of the
+// leader runs.
 #include "session-words.h"
 
 static void beat(uint32_t host, uint64_t seq) {

@@ -75,6 +75,8 @@ static int decide_hosts(Decision *d) {
                 r = host_record_keep(h->wish, now);
                 if (r >= 0)
                         r = draft_put_host(&d->batch, h->wish);
+                if (r >= 0)
+                        r = tombstones_part_with_host(d->leader, &d->batch, h->wish);
                 if (r < 0)
                         return r;
                 h->wish_due = false;

@@ -25,6 +25,7 @@
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
+#include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
 
@@ -149,12 +150,18 @@ static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word,
         return host;
 }
 
+static int put_host(Leader *l, Draft *b, Argosy__HostRecord *record) {
+        int r = draft_put_host(b, record);
+
+        return r < 0 ? r : tombstones_part_with_host(l, b, record);
+}
+
 // The record is as it was, or goes into the batch. `r` 1: it changed.
 static int put_changed(Ticket *t, Draft *b, Argosy__HostRecord *record, int r) {
         Argosy__Response *response;
 
         if (r == 1)
-                r = draft_put_host(b, record);
+                r = put_host(t->leader, b, record);
         else if (r == 0) {
                 response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
                 ticket_settle(t, response);

@@ -11,6 +11,10 @@
 // with an entry that is written anyhow. Destroying many units costs a few bytes for each and one small entry
 // for each host.
 //
+// What drives a global unit from a node by the host's own record, a label or its mode, brings the tombstone in the same
+// entry. What does so by the records of others, a unit that takes its place or its own new content, brings it in the
+// next one: what follows for all nodes is seen when that entry has been applied.
+//
 // A tombstone is over when its host has said that it has let go, or is told to have the unit again. Node.open
 // is the first one of the node that was not over when it was looked at; those before it are. On a lost host
 // time ends what has a guard, and removing the host ends all.
@@ -21,11 +25,13 @@
 #include "homes.h"
 #include "mates.h"
 #include "orders.h"
+#include "placer.h"
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-file.h"
 
 static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
         const ListNode *next = t ? t->on_node.next : head->next;
@@ -167,6 +173,60 @@ static int part(Leader *l, Draft *b, const Unit *u, const UnitEntry *e) {
         if (n == 0 || !is_room(l, b, n))
                 return 0;
         return draft_put_tombstone(b, u->name, nodes, n, home_fence_us(l, e));
+}
+
+static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint32_t node) {
+        for (size_t i = 0; i < host->n_nodes; i++)
+                if (host->nodes[i]->node == node)
+                        return host->nodes[i];
+        return NULL;
+}
+
+// Whether the host's next record is no place for what runs there now.
+static bool is_driven_out(const Leader *l, const Site *s, const UnitEntry *e, const Argosy__HostRecord *next) {
+        const Argosy__NodeRecord *record = find_node(next, s->node->number);
+        UnitOptions *options;
+        bool admits;
+
+        if (!record || (!s->ordered && !s->reported) || !unit_wanted_on(l, s->unit, e, s->node) ||
+            cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) ||
+            !home_may_run(l, s->unit->name, e, s->node))
+                return false;
+        if (record->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE)
+                return true;
+        if (unit_options_of(e, &options) < 0)
+                return false;
+        admits = placer_admits(l->state, next, record->manager, options);
+        unit_options_unref(options);
+        return !admits;
+}
+
+int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *next) {
+        const Host *h = host_find(l, next->host);
+
+        if (!h || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
+                return 0;
+        list_foreach (i, &l->globals) {
+                Unit *u = CONTAINER_OF(i, Unit, global);
+                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                if (!e || draft_has_unit(b, u->name))
+                        continue;
+                list_foreach (k, &h->nodes) {
+                        Node *n = CONTAINER_OF(k, Node, of_host);
+                        const Site *s = site_find(u, n);
+                        int r;
+
+                        if (!s || !is_driven_out(l, s, e, next))
+                                continue;
+                        if (!is_room(l, b, 1) || !draft_takes_more(b)) // the rest with the next entry
+                                return 0;
+                        r = draft_put_tombstone(b, u->name, &n->number, 1, home_fence_us(l, e));
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return 0;
 }
 
 int tombstones_part_decide(Leader *l, Draft *b) {

@@ -424,6 +424,30 @@ static void a_node_that_a_global_unit_has_left_is_remembered(void **state) {
         assert_int_equal(n_tombstones(), 0);
 }
 
+// A leader that dies behind the first of two entries would have forgotten it.
+static void what_drives_a_global_unit_out_brings_its_tombstone(void **state) {
+        unsigned batches;
+
+        for (unsigned i = 1; i <= 3; i++)
+                (void) rig_label(&g, (const char *[]){"n1", "n2", "n3"}[i - 1], "role", "web");
+        assert_int_equal(rig_change(&g, START, X, LABELLED)->status, 0);
+        lose_2();
+        batches = g.batches;
+        (void) rig_label(&g, "n2", "role", "db");
+        assert_int_equal(n_tombstones(), 1);
+        assert_int_equal(g.batches, batches + 1);
+        rig_host_on(&g, 2, false);
+        rig_settle(&g);
+        (void) rig_label(&g, "n2", "role", "web");
+        assert_int_equal(n_tombstones(), 0);
+        assert_non_null(rig_unit_on(&g, 2, X));
+        lose_2();
+        batches = g.batches;
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_MAINTENANCE, 0, "");
+        assert_int_equal(n_tombstones(), 1);
+        assert_int_equal(g.batches, batches + 1);
+}
+
 // ------------------------------------------------------------------------------------------------ old clusters
 
 static void an_old_cluster_gets_true_words_and_no_tombstones(void **state) {
@@ -457,6 +481,7 @@ int main(void) {
                 TEST(a_stop_of_a_global_unit_waits_for_all_nodes),
                 TEST(a_global_unit_that_is_unloaded_is_remembered),
                 TEST(a_node_that_a_global_unit_has_left_is_remembered),
+                TEST(what_drives_a_global_unit_out_brings_its_tombstone),
                 TEST(a_node_that_thousands_of_global_units_leave_is_remembered_by_all),
                 cmocka_unit_test_setup_teardown(an_old_cluster_gets_true_words_and_no_tombstones, setup_old,
                                                 teardown),

@@ -40,17 +40,18 @@
 
 typedef struct Agent Agent;
 
-typedef struct AgentAddress { // where others reach this host, as an Attach says it; nothing is NULL
-        const char *address, *name;
-        bool configured;
-} AgentAddress;
+typedef struct AgentSelf { // what an Attach says about this host; nothing is NULL
+        const char *address, *address_name; // where others reach it
+        bool address_configured;
+        uint32_t voters_configured; // Voters=; 0: not set
+} AgentSelf;
 
 typedef struct AgentOps {
         // Hands a message to the leader (mesh_to_leader()); not kept. Negative errno: no link; the agent
         // waits for agent_on_leader() or the end of the lease.
         int (*send)(const Argosy__ToVoter *message, void *userdata);
         // An Attach is being written: what it is to say. Valid until the next call.
-        void (*attaching)(AgentAddress *ret, void *userdata);
+        void (*attaching)(AgentSelf *ret, void *userdata);
         // The agent cannot go on. Not used by anything that a retry may cure.
         void (*fatal)(const char *why, void *userdata);
         // A Welcome was obeyed (true), or the session ended (false). May be NULL.

@@ -43,7 +43,7 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         _cleanup_free_ char **managers = calloc(a->n_nodes + 1, sizeof(*managers));
         _cleanup_free_ Argosy__NodeReport *reports = calloc(a->n_nodes + 1, sizeof(*reports));
         _cleanup_free_ Argosy__NodeReport **list = calloc(a->n_nodes + 1, sizeof(*list));
-        AgentAddress self;
+        AgentSelf self;
         size_t n = 0;
 
         if (!managers || !reports || !list)
@@ -56,8 +56,9 @@ static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         attach.seq = a->attach_seq;
         attach.name = a->host_name;
         attach.address = (char *) self.address;
-        attach.address_name = (char *) self.name;
-        attach.address_configured = self.configured;
+        attach.address_name = (char *) self.address_name;
+        attach.address_configured = self.address_configured;
+        attach.voters_configured = self.voters_configured;
         attach.port = a->port;
         attach.labels = a->labels;
         attach.n_labels = a->n_labels;

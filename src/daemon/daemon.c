@@ -162,11 +162,16 @@ static void on_agent_attached(bool attached, void *userdata) {
         shut_down_on(d);
 }
 
-static void on_agent_attaching(AgentAddress *ret, void *userdata) {
+static void on_agent_attaching(AgentSelf *ret, void *userdata) {
         Daemon *d = userdata;
 
         d->own = address_look(d, NULL);
-        *ret = (AgentAddress){d->own.text, d->own.name, d->own.configured};
+        *ret = (AgentSelf){
+                .address = d->own.text,
+                .address_name = d->own.name,
+                .address_configured = d->own.configured,
+                .voters_configured = d->config.voters_given ? (uint32_t) d->config.voters : 0,
+        };
 }
 
 // Its units are stopped now: by then another voter is to lead, which moves them.

@@ -534,6 +534,7 @@ static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const 
         m->host = host->host;
         m->raft_id = host->raft_id;
         m->leader = host->host == leader;
+        m->voters_configured = l->leading && h ? h->voters_configured : 0;
         m->log_index = m->leader ? stats->last_index : in_log ? in_log->match_index : 0;
         m->lag = l->leading && in_log && stats->last_index > m->log_index ? stats->last_index - m->log_index
                                                                           : 0;

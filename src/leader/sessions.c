@@ -523,6 +523,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->barrier_due = true;
         h->cpu_milli = a->cpu_milli;
         h->memory_mib = a->memory_mib;
+        h->voters_configured = a->voters_configured;
         h->offers_changed = true;
         hear(l, h);
         forget_complaint(h, a);

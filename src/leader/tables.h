@@ -68,6 +68,7 @@ struct Host {
         ListNode nodes;   // Node.of_host
         bool nodes_due;   // to be told the numbers of its nodes
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
+        uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
         bool offers_changed;            // since the Placement was told
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared

@@ -41,6 +41,8 @@ def test_how_many_vote_is_said_by_the_cluster_not_by_whoever_leads(c: Cluster):
         node.run("systemctl restart argosyd")
         eventually(lambda: list(c.members(leader).values()).count("voter online") == 3)
         eventually(lambda: "Voters=1 in this host's configuration counts for nothing" in node.journal("argosyd"))
+    names = ", ".join(sorted(node.name for node in others))
+    eventually(lambda: f"Warning: Voters=1 is configured on {names}: it counts for nothing\n" in c.ctl("cluster status", on=leader))
     leader.run("systemctl stop argosyd")
     eventually(lambda: c.leader_name(others[0]) in [node.name for node in others])
     leader.run("systemctl start argosyd")
@@ -54,7 +56,8 @@ def test_how_many_vote_is_said_by_the_cluster_not_by_whoever_leads(c: Cluster):
     c.ctl("cluster voters 3", on=others[0])
     eventually(lambda: list(c.members(leader).values()).count("voter online") == 3)
     for node in others:
-        node.run("rm /etc/argosy/argosy.conf.d/voters.conf")
+        node.run("rm /etc/argosy/argosy.conf.d/voters.conf && systemctl reload argosyd")
+    eventually(lambda: "Warning" not in c.ctl("cluster status", on=leader))
 
 
 main(nodes=3, alone=True, conf=QUICK)

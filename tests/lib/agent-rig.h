@@ -123,8 +123,8 @@ static inline void on_fatal(const char *why, void *userdata) {
         fail_msg("%s", why);
 }
 
-static inline void on_attaching(AgentAddress *ret, void *userdata) {
-        *ret = (AgentAddress){"192.0.2.1", "", false};
+static inline void on_attaching(AgentSelf *ret, void *userdata) {
+        *ret = (AgentSelf){.address = "192.0.2.1", .address_name = ""};
 }
 
 static const AgentOps ops = {.send = on_send,

@@ -16,7 +16,7 @@
 #include "terminal.h"
 #include "verbs.h"
 
-enum { TOKEN_MAX = 256, VOTERS_MAX = 5 };
+enum { TOKEN_MAX = 256, VOTERS_MAX = 5, HOSTS_NAMED_MAX = 3 };
 
 // ---- status
 
@@ -46,6 +46,8 @@ static void json_members(Json *j, const Argosy__Response__ClusterStatus *c) {
                 json_u64(j, m->log_index);
                 json_key(j, "lag");
                 json_u64(j, m->lag);
+                json_key(j, "voters_configured");
+                json_u64(j, m->voters_configured);
                 json_end(j, '}');
         }
         json_end(j, ']');
@@ -124,6 +126,38 @@ static int print_members(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
         return r;
 }
 
+static bool says_voters(const Argosy__Response__ClusterStatus__Member *m, uint32_t voters) {
+        return m->voters_configured == voters;
+}
+
+// One line for all hosts that say the same.
+static void warn_of_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c, uint32_t voters) {
+        size_t n = 0, named = 0;
+
+        for (size_t i = 0; i < c->n_members; i++)
+                n += says_voters(c->members[i], voters);
+        fprintf(ctl->term.out, "      Warning: Voters=%" PRIu32 " is configured on ", voters);
+        for (size_t i = 0; i < c->n_members && named < HOSTS_NAMED_MAX; i++)
+                if (says_voters(c->members[i], voters))
+                        fprintf(ctl->term.out, "%s%s", named++ ? ", " : "", c->members[i]->name);
+        if (n > named)
+                fprintf(ctl->term.out, " and %zu more", n - named);
+        fprintf(ctl->term.out, ": it counts for nothing\n");
+}
+
+// How many voters there are to be is the log's: a host's configuration only says how a new cluster begins.
+static void warn_of_configured_voters(Ctl *ctl, const Argosy__Response__ClusterStatus *c) {
+        for (size_t i = 0; i < c->n_members; i++) {
+                uint32_t voters = c->members[i]->voters_configured;
+                bool said = voters == 0 || voters == c->voters_wanted;
+
+                for (size_t k = 0; k < i && !said; k++)
+                        said = says_voters(c->members[k], voters);
+                if (!said)
+                        warn_of_voters(ctl, c, voters);
+        }
+}
+
 static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         const Argosy__Response__ClusterStatus *c;
         size_t voters = 0;
@@ -152,6 +186,7 @@ static int on_cluster_status(Ctl *ctl, const Argosy__Response *r, void *userdata
                         fprintf(ctl->term.out, "    This host: %s\n", c->role);
                 if (*c->notice)
                         fprintf(ctl->term.out, "       Notice: %s\n", c->notice);
+                warn_of_configured_voters(ctl, c);
                 fputc('\n', ctl->term.out);
         }
         return print_members(ctl, c);

@@ -163,10 +163,6 @@ static void hang_disk(const StoreNode *n) {
         disk_hangs = true;
 }
 
-static bool is_hanging(void *userdata) {
-        return disk_hangs;
-}
-
 static void on_closed_node(void *userdata) {
         ((StoreNode *) userdata)->closed = true;
 }
@@ -239,6 +235,13 @@ static void what_comes_while_the_disk_is_at_work_is_written_together(void **stat
         store_cluster_free(c);
 }
 
+// They stand before the disk that hangs, or went past the gate.
+static bool is_held(void *userdata) {
+        const Flight *f = userdata;
+
+        return (disk_hangs && raft_store(f->node->store)->gate.closed) || have_all_landed(userdata);
+}
+
 // A file system is frozen when the last write before that has ended, so what comes next must not be with libraft.
 static void each_write_comes_after_a_look_at_the_disk(void **state) {
         StoreCluster *c = store_cluster_of(1);
@@ -246,7 +249,7 @@ static void each_write_comes_after_a_look_at_the_disk(void **state) {
         unsigned landed;
 
         take_off(&f);
-        store_run_until(&c->loop, is_hanging, NULL, STORE_PATIENCE_MS, "half of them");
+        store_run_until(&c->loop, is_held, &f, STORE_PATIENCE_MS, "half of them");
         store_run_for(&c->loop, 100);
         landed = f.done;
         disk_hangs = false;

@@ -13,7 +13,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent-private.h"
+#include "agent-calls.h"
+#include "agent-cgroups.h"
+#include "agent-core.h"
+#include "agent-nodes.h"
+#include "agent-unit.h"
+#include "agent-usage.h"
 #include "feature-level.h"
 #include "flow-window.h"
 #include "journal.h"

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent-private.h"
+#include "agent-cgroups.h"
+#include "agent-core.h"
+#include "agent-steps.h"
 #include "cgroup-path.h"
 #include "journal.h"
 #include "unit-name.h"

@@ -7,7 +7,9 @@
 
 #include <errno.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-fence.h"
+#include "agent-units.h"
 #include "clock.h"
 #include "log.h"
 

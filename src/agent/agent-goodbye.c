@@ -14,7 +14,11 @@
 // A leader that does not understand the names would let everything begin: it is told nothing, and waits for
 // the lease of a host that seems to have died.
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-goodbye.h"
+#include "agent-report.h"
+#include "agent-session.h"
+#include "agent-unit.h"
 #include "feature-level.h"
 #include "log.h"
 

@@ -4,7 +4,10 @@
 // again; and says NeedDaemonReload=no. So we note which units in its memory have not seen their links, and
 // plan.c has them read again before they are started.
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-links.h"
+#include "agent-steps.h"
+#include "agent-unit.h"
 #include "clock.h"
 #include "unit-install.h"
 

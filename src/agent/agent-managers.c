@@ -14,10 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-managers.h"
+#include "agent-nodes.h"
+#include "agent-reach.h"
+#include "agent-session.h"
+#include "agent-unit.h"
+#include "agent-units.h"
 #include "journal.h"
 #include "log.h"
 #include "manager-name.h"
+#include "str.h"
 
 // ---- attach
 

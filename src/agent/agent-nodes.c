@@ -12,11 +12,23 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent-private.h"
+#include "agent-calls.h"
+#include "agent-cgroups.h"
+#include "agent-core.h"
+#include "agent-files.h"
+#include "agent-nodes.h"
+#include "agent-reach.h"
+#include "agent-search.h"
+#include "agent-session.h"
+#include "agent-systemd.h"
+#include "agent-unit.h"
+#include "agent-units.h"
+#include "agent-writer.h"
 #include "journal.h"
 #include "log.h"
 #include "manager-name.h"
 #include "manager-run.h"
+#include "str.h"
 
 int agent_complain(int error, char **ret_why, const char *format, ...) {
         va_list ap;

@@ -20,7 +20,13 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-nodes.h"
+#include "agent-reach.h"
+#include "agent-steps.h"
+#include "agent-unit.h"
+#include "agent-writer.h"
+#include "buf.h"
 #include "clock.h"
 #include "fileio.h"
 #include "log.h"

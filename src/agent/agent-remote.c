@@ -5,7 +5,8 @@
 
 #include <errno.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-remote.h"
 
 typedef struct RemoteCall {
         ListNode link; // in a->remote_calls

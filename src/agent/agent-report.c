@@ -7,7 +7,9 @@
 
 #include <errno.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-report.h"
+#include "agent-unit.h"
 #include "clock.h"
 #include "feature-level.h"
 #include "unit-state.h"

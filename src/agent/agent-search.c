@@ -11,7 +11,11 @@
 // from here: what hides a unit there is seen when systemd loads it.
 #include <stdlib.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-nodes.h"
+#include "agent-report.h"
+#include "agent-search.h"
+#include "agent-unit.h"
 #include "log.h"
 #include "str.h"
 #include "unit-name.h"

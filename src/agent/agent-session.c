@@ -12,7 +12,14 @@
 
 #include <errno.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-fence.h"
+#include "agent-goodbye.h"
+#include "agent-reach.h"
+#include "agent-remote.h"
+#include "agent-report.h"
+#include "agent-session.h"
+#include "agent-unit.h"
 #include "clock.h"
 #include "feature-level.h"
 #include "log.h"

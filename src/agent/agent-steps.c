@@ -10,7 +10,15 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-files.h"
+#include "agent-report.h"
+#include "agent-session.h"
+#include "agent-spec.h"
+#include "agent-steps.h"
+#include "agent-systemd.h"
+#include "agent-together.h"
+#include "agent-unit.h"
 #include "clock.h"
 #include "log.h"
 #include "str.h"

@@ -9,7 +9,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-goodbye.h"
+#include "agent-reach.h"
+#include "agent-report.h"
+#include "agent-search.h"
+#include "agent-steps.h"
+#include "agent-systemd.h"
+#include "agent-unit.h"
 #include "clock.h"
 #include "fileio.h"
 #include "log.h"

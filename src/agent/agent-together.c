@@ -11,7 +11,10 @@
 // fixed when it begins to wait, so that what comes later holds up nobody. A file that cannot be written is
 // not waited for: it is tried again later, and the start fails or not as systemd likes.
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-together.h"
+#include "agent-unit.h"
+#include "str.h"
 
 static bool pulls_others(const char *name) {
         static const char *const types[] = {".timer", ".socket", ".path", ".target", ".automount"};

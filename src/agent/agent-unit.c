@@ -11,7 +11,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "agent-private.h"
+#include "agent-cgroups.h"
+#include "agent-core.h"
+#include "agent-report.h"
+#include "agent-spec.h"
+#include "agent-unit.h"
 #include "clock.h"
 #include "str.h"
 #include "unit-file.h"

@@ -14,7 +14,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-links.h"
+#include "agent-nodes.h"
+#include "agent-report.h"
+#include "agent-session.h"
+#include "agent-spec.h"
+#include "agent-together.h"
+#include "agent-unit.h"
+#include "agent-units.h"
+#include "buf.h"
 #include "fileio.h"
 #include "log.h"
 #include "str.h"

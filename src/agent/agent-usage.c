@@ -15,7 +15,13 @@
 #include <errno.h>
 #include <fnmatch.h>
 
-#include "agent-private.h"
+#include "agent-cgroups.h"
+#include "agent-core.h"
+#include "agent-nodes.h"
+#include "agent-steps.h"
+#include "agent-unit.h"
+#include "agent-usage.h"
+#include "buf.h"
 #include "cgroup-path.h"
 #include "clock.h"
 

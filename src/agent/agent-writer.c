@@ -7,8 +7,12 @@
 
 #include <errno.h>
 
-#include "agent-private.h"
+#include "agent-core.h"
+#include "agent-nodes.h"
+#include "agent-unit.h"
+#include "agent-writer.h"
 #include "log.h"
+#include "str.h"
 
 static void finish(AgentNode *node, int error, const Argosy__HelperReply *reply) {
         void (*done)(int, const Argosy__HelperReply *, void *) = TAKE_PTR(node->written);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The agent as a whole: begin, one turn of the loop, end. The facets are listed in agent-private.h.
+// The agent as a whole: begin, one turn of the loop, end. What it is made of stands in agent-core.h.
 //
 // agent_clear() (the host leaves its cluster) makes every unit one that is to be removed; when the last one
 // is forgotten, the fence, which belonged to that cluster, is removed too, and the agent is as new.
@@ -10,10 +10,24 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent-private.h"
+#include "agent-calls.h"
+#include "agent-core.h"
+#include "agent-fence.h"
+#include "agent-goodbye.h"
+#include "agent-managers.h"
+#include "agent-nodes.h"
+#include "agent-reach.h"
+#include "agent-remote.h"
+#include "agent-report.h"
+#include "agent-search.h"
+#include "agent-session.h"
+#include "agent-steps.h"
+#include "agent-unit.h"
+#include "agent-units.h"
 #include "clock.h"
 #include "journal.h"
 #include "log.h"
+#include "str.h"
 
 // ---- one turn
 

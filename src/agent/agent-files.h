@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Batches of unit files.
+
+#include "agent-core.h"
+
+typedef enum AgentFileJob { AGENT_FILE_WRITE, AGENT_FILE_LINK, AGENT_FILE_REMOVE } AgentFileJob;
+int agent_files_queue(AgentUnit *u, AgentFileJob job);
+// When agent_files_start() will have something to do (boot time); 0: nothing is queued, or a batch is under
+// way.
+uint64_t agent_files_due(const AgentNode *node);
+void agent_files_start(AgentNode *node);
+// What was queued and has not left yet fails with this error.
+void agent_files_fail(AgentNode *node, int error);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Calls of the leader.
+
+#include "agent-core.h"
+
+void agent_on_call(Agent *a, const Argosy__ToHost__Call *call);
+void agent_on_call_cancel(Agent *a, const Argosy__ToHost__CallCancel *cancel);
+void agent_on_call_taken(Agent *a, const Argosy__ToHost__CallTaken *taken);
+void agent_remote_calls_drop(Agent *a);

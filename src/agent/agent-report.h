@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the leader is told of units.
+
+#include "agent-core.h"
+
+void agent_unit_report(AgentUnit *u);
+// The same for what the unit does by itself: perhaps later.
+void agent_unit_report_state(AgentUnit *u);
+void agent_report_wake(Agent *a, uint64_t now_us);
+uint64_t agent_report_next_wake(Agent *a);
+void agent_report_drain(Agent *a);
+// All held units, for Attach. Freed with agent_reports_free().
+int agent_reports_held(Agent *a, Argosy__UnitReport ***ret, size_t *ret_n);
+void agent_reports_free(Argosy__UnitReport **reports, size_t n);

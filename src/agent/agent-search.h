@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units that systemd has dropped from its memory: what the directories say of their files.
+
+#include "agent-core.h"
+
+int agent_search_open(AgentNode *node, const char *const *dirs); // 0 or -ENOMEM
+void agent_search_close(AgentNode *node);
+void agent_search_done(AgentNode *node);
+void agent_search_all(AgentNode *node);   // any file may be another one now
+void agent_search_drain(AgentNode *node); // lets the pool look for what was touched

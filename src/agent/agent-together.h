@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What was ordered together is there together.
+
+#include "agent-core.h"
+
+void agent_together_ordered(AgentUnit *u);
+void agent_together_planned(AgentUnit *u);
+// Whether the start of this unit has to wait for files that were ordered with it; then it is planned again
+// when they are there.
+bool agent_together_hold_back(AgentUnit *u);
+void agent_together_release(AgentNode *node);

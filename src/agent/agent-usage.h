@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What units use, page by page, while somebody looks.
+
+#include "agent-core.h"
+
+int agent_look_start(Agent *a, AgentNode *node, const Argosy__Request__Top *q, AgentReply reply,
+                     void *userdata, uint64_t *ret);
+bool agent_look_cancel(Agent *a, uint64_t number); // false: no look has that number
+void agent_looks_drop(Agent *a);
+void agent_looks_drop_node(AgentNode *node); // they end with an error
+// Only what is known; `unit` is borrowed.
+void agent_fill_usage(const UnitUsage *sample, const char *unit, Argosy__Response__UsageRow *row);

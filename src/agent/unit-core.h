@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What a unit of this host is; what may be done with it stands in agent-unit.h. A node may hold ten thousand of
+// them, and almost all of them are at rest: loaded or running as the leader wants it, with nothing to be done and
+// nothing to be told. So there are two objects:
+//
+//   AgentUnit      as long as the unit is known. What a unit at rest costs: 196 bytes and its name, in one
+//                  chunk of 224 for a name of up to 19. Of these, 72 are systemd's side (SystemdUnit), 60
+//                  what the ledger has (AgentHeld), 32 for being told that something has happened. That last
+//                  part must not fail for lack of memory, so it is there always.
+//   AgentUnitWork  from the first thing that is under way about the unit to the last: an order that differs
+//                  from what is held, a step, an error, an outcome that the leader does not know. About 350
+//                  bytes, which ten thousand units do not all need at a time. Made by agent_unit_work(),
+//                  freed by agent_unit_settle(), which looks whether it still says something.
+//
+// An order that has been carried out is not kept: it is what is held (agent_unit_wanted() says it again).
+// Nor is content kept for a unit: it is the AgentSpec's, which all units with the same content share.
+
+#include "list.h"
+#include "plan.h"
+#include "report-pace.h"
+
+typedef struct Agent Agent;
+typedef struct AgentNode AgentNode;
+
+// One for each content, while a unit wants or holds it.
+typedef struct AgentSpec {
+        Hash hash;
+        unsigned n_refs;
+        bool known;           // the rest; else only the record of a unit names it
+        bool oneshot;         // Type=oneshot without RemainAfterExit=
+        bool spreadable;      // no Slice= and no resource weights of its own
+        bool cut_off_stop;    // CutOff=stop
+        bool rerun_unknown;   // OutcomeUnknown=rerun
+        bool links;           // has an [Install] section that asks for links
+        unsigned cut_off_sec; // of cut_off_stop
+        char *bound_to; // units that systemd stops its units with, blanks between them; NULL: none
+        size_t len;
+        uint8_t *content;
+} AgentSpec;
+
+// The unit's record, as the ledger has it (see LedgerRecord).
+typedef struct AgentHeld {
+        AgentSpec *spec; // a reference
+        uint64_t revision, start_rev, restart_rev, stop_rev;
+        uint8_t invocation_id[16];
+        uint16_t slice; // slices.h
+        uint8_t target; // Argosy__Target
+        bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1;
+} AgentHeld;
+
+typedef enum AgentTogether {
+        AGENT_TOGETHER_FREE,
+        AGENT_TOGETHER_FRESH,      // together_number: of the order
+        AGENT_TOGETHER_FOR_ORDERS, // its start waits until all orders up to together_number are planned
+        AGENT_TOGETHER_FOR_FILES,  // and then until all files up to together_number are written
+} AgentTogether;
+
+typedef struct AgentUnitWork {
+        struct AgentUnit *unit;
+        ListNode waiting, call; // linked while waiting, waiting for the ledger
+        ListNode together;      // in AgentNode.fresh or .held_back
+        uint64_t together_number;
+        AgentTogether together_phase;
+
+        PlanWanted wanted;  // if AgentUnit.has_wanted
+        bool from_template; // of that order
+        AgentSpec *spec;    // of that order, a reference; NULL without one or with a removal
+        uint64_t request;   // number of the message that it came with: those take turns
+
+        bool replacing;    // the record names content that is not written yet; in place is still
+        AgentSpec *before; // this one, a reference; NULL: none, or not known any more
+        bool new_content;  // of the write under way: other than what systemd may have in memory
+        uint64_t stale_since_us, links_stale_since_us;
+        uint64_t cut_off_until_us; // boot time until which it may turn out that a guard stopped it
+
+        PlanStep busy;
+        uint64_t step_number; // of the step under way; an answer with another number is too late
+        uint64_t
+                verify_number; // of the step after which it was asked what content runs; 0: no answer is due
+        unsigned failures;
+        uint64_t retry_us, wait_until_us;
+
+        // What is reported.
+        char *error;
+        uint64_t answered; // revision
+        Argosy__Outcome__Kind outcome;
+        uint64_t outcome_at_us;
+        const char *outcome_result; // lives as long as the connection to systemd
+        const char *never_began;    // how systemd ended the job of a start that never began; NULL: it did
+} AgentUnitWork;
+
+typedef struct AgentUnit {
+        SystemdUnit watch; // by node->systemd
+        AgentNode *node;
+        AgentUnitWork *work;    // NULL: at rest
+        ListNode dirty, report; // linked while to be planned, to be reported
+        ReportPace pace;
+        AgentHeld held;
+
+        uint8_t load; // Argosy__LoadState that systemd said when it parsed the file, UNKNOWN before
+        uint8_t hidden; // MASKED or NOT_FOUND, by what is in the directories; 0: systemd finds the file
+        bool has_held : 1;
+        bool has_wanted : 1;        // a leader has said what it is to be
+        uint8_t wanted_outcome : 2; // of the order, if there is no work
+        bool content_known : 1;     // that of held.spec is in place, or was
+        bool file_present : 1, files_removed : 1;
+        bool stale : 1;       // systemd has the content from before the last write in memory
+        bool links_stale : 1; // links below it changed after systemd loaded it
+        bool read_again : 1;  // somebody reloaded about when `stale` began: before our own reload we ask
+        bool parsed : 1, unwatched : 1, enabled : 1;
+        bool to_verify : 1; // it replaced other content: that it is what runs is asked after the next start
+        bool half_written : 1; // a helper that wrote its files did not say how that ended
+        bool looked_again : 1; // at its files, since the last request
+        bool pin_failed : 1;   // likewise: systemd does not take its pin
+        bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
+        bool went_along : 1; // it is down, or about to be, since we stopped what it is bound to; reported
+        bool paced : 1;                                        // `report` is linked in Agent.paced
+        bool in_welcome : 1;                                   // mark while a Welcome is taken over
+
+        char name[];
+} AgentUnit;

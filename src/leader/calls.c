@@ -13,6 +13,7 @@
 #include "feature-level.h"
 #include "flow-window.h"
 #include "homes.h"
+#include "host-link.h"
 #include "losses.h"
 #include "message.h"
 #include "ordering.h"

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "forwards.h"
+#include "host-link.h"
 #include "response.h"
 #include "tables.h"
 #include "turn.h"

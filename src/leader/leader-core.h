@@ -36,6 +36,7 @@ typedef struct Ticket Ticket;
 typedef struct PlacerTables PlacerTables;
 typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
+typedef struct Retry Retry;
 
 struct Leader {
         LeaderConfig config;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The leader's life, its one drain per turn, and the tickets of requests.
+// The leader's life, its one drain per turn, and what comes in from outside.
 //
 // Events only note what changed and mark the drain. The drain then does, in this order: decide the next log
 // entry, propose a barrier for hosts that attached, send orders, judge waits, answer. What the log applied
@@ -43,33 +43,6 @@
 #include "turn.h"
 #include "voters.h"
 #include "waits.h"
-
-uint64_t leader_now(const Leader *l) {
-        return l->config.now_us ? l->config.now_us(l->userdata) : clock_boot_us();
-}
-
-uint64_t leader_wall(const Leader *l) {
-        return l->config.wall_us ? l->config.wall_us(l->userdata) : clock_wall_us();
-}
-
-void leader_mark(Leader *l) {
-        if (!l->closing)
-                drain_mark(&l->drain);
-}
-
-int leader_to_host(Leader *l, Host *h, Argosy__ToHost *message) {
-        int r = l->ops.to_host(h->number, message, l->userdata);
-
-        // Half a conversation is worse than none: after the next Attach both know everything again. One that
-        // is too long would be too long then, too.
-        if (r < 0 && r != -ENOTCONN && r != -EMSGSIZE)
-                l->ops.drop_host(h->number, l->userdata);
-        return r;
-}
-
-bool leader_has_authority(Leader *l) {
-        return l->ops.authority_until(l->userdata) > leader_now(l);
-}
 
 void leader_on_authority(Leader *l) {
         leader_mark(l);
@@ -125,104 +98,6 @@ void leader_on_time(Leader *l) {
         if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))
                 tombstones_on_time(l);
         leader_mark(l);
-}
-
-// ------------------------------------------------------------------------------------------------ tickets
-
-Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        Ticket *t = calloc(1, sizeof(*t));
-
-        if (t)
-                t->request = message_copy(request);
-        if (!t || !t->request) {
-                free(t);
-                return NULL;
-        }
-        t->leader = l;
-        t->id = ++l->last_ticket;
-        t->asked_us = leader_now(l);
-        t->respond = respond;
-        t->userdata = userdata;
-        list_init(&t->queue);
-        list_init(&t->calls);
-        list_init(&t->sayings);
-        list_init(&t->marks);
-        if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
-                message_free(t->request);
-                free(t);
-                return NULL;
-        }
-        list_append(&l->tickets, &t->all);
-        l->n_tickets++;
-        return t;
-}
-
-void ticket_free(Ticket *t) {
-        Leader *l = t->leader;
-
-        map_take(&l->tickets_by_id, &t->id, sizeof(t->id));
-        list_unlink(&t->all);
-        list_unlink(&t->queue);
-        list_unlink(&t->drain);
-        list_unlink(&t->rollout);
-        list_unlink(&t->rebalance);
-        l->n_tickets--;
-        if (t->wait)
-                wait_free(l, t->wait);
-        calls_end(l, t);
-        message_free(t->request);
-        message_free(t->response);
-        buf_done(&t->cert);
-        free(t);
-}
-
-void ticket_respond(Ticket *t, Argosy__Response *response) {
-        Argosy__Response none = ARGOSY__RESPONSE__INIT;
-        LeaderRespond respond = t->respond;
-        void *userdata = t->userdata;
-        Argosy__Response *out;
-
-        if (response && response_fit(response, ANSWER_BYTES_MAX) < 0) {
-                out = response_too_long(argosy__response__get_packed_size(response), t->made);
-                message_free(response);
-                response = out;
-        }
-        out = response;
-        if (!out) {
-                none.status = ENOMEM;
-                none.message = "the leader is out of memory";
-                none.final = true;
-                out = &none;
-        }
-        out->id = t->request->id;
-        if (out->final)
-                ticket_free(t);
-        if (respond) // may cancel what is still open: the ticket is not looked at any more
-                respond(out, userdata);
-        message_free(response);
-}
-
-void ticket_finish(Ticket *t, Argosy__Response *response) {
-        if (response)
-                response->final = true;
-        ticket_respond(t, response);
-}
-
-void ticket_settle(Ticket *t, Argosy__Response *response) {
-        if (t->response != response)
-                message_free(t->response);
-        t->response = response;
-        list_unlink(&t->queue);
-        list_append(&t->leader->settled, &t->queue);
-        leader_mark(t->leader);
-}
-
-void tickets_flush(Leader *l) {
-        while (!list_is_empty(&l->settled)) {
-                Ticket *t = CONTAINER_OF(l->settled.next, Ticket, queue);
-
-                ticket_finish(t, TAKE_PTR(t->response));
-        }
 }
 
 static Argosy__Response *no_leader(void) {

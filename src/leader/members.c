@@ -19,6 +19,7 @@
 #include "draft.h"
 #include "feature-controller.h"
 #include "host-address.h"
+#include "host-link.h"
 #include "host-record.h"
 #include "identity.h"
 #include "log.h"

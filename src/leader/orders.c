@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "homeless.h"
 #include "homes.h"
+#include "host-link.h"
 #include "log.h"
 #include "nodes.h"
 #include "ordering.h"

@@ -21,6 +21,7 @@
 #include "groups.h"
 #include "homes.h"
 #include "host-address.h"
+#include "host-link.h"
 #include "host-record.h"
 #include "lease.h"
 #include "log.h"

@@ -14,7 +14,6 @@
 //   Ticket  from a request's arrival to its final response
 
 #include "leader-core.h"
-#include "retries.h"
 
 // What ordering.c makes of the order for a site.
 typedef enum SiteHold {

@@ -13,6 +13,3 @@ void leader_mark(Leader *l);
 // The log (or the disk) has answered one of our calls: last thing that its callback does, since `l` may be
 // gone afterwards.
 void leader_outside_done(Leader *l);
-// What to_host() returned. A host to which it cannot be told is dropped, unless it is the message that is
-// too long (-EMSGSIZE): whoever sends what may be says so to somebody.
-int leader_to_host(Leader *l, Host *h, Argosy__ToHost *message);

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "draft.h"
 #include "feature-controller.h"
+#include "host-link.h"
 #include "identity.h"
 #include "lease.h"
 #include "log.h"

@@ -18,6 +18,7 @@
 #include "homeless.h"
 #include "homes.h"
 #include "leader.h"
+#include "host-link.h"
 #include "leader-core.h"
 #include "lease.h"
 #include "losses.h"

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What time it is, and that the turn has something to do. Everything else of a turn is done by leader.c, in an order that
+// stands there.
+#include "turn.h"
+
+#include "clock.h"
+
+uint64_t leader_now(const Leader *l) {
+        return l->config.now_us ? l->config.now_us(l->userdata) : clock_boot_us();
+}
+
+uint64_t leader_wall(const Leader *l) {
+        return l->config.wall_us ? l->config.wall_us(l->userdata) : clock_wall_us();
+}
+
+void leader_mark(Leader *l) {
+        if (!l->closing)
+                drain_mark(&l->drain);
+}
+
+bool leader_has_authority(Leader *l) {
+        return l->ops.authority_until(l->userdata) > leader_now(l);
+}

@@ -85,15 +85,21 @@ def lines(path):
     return path.read_bytes().count(b"\n")
 
 
+def names(folder, used):
+    """Folders of its own room by their own name, other rooms as a whole."""
+    room = folder.split("/")[0]
+    return dict.fromkeys(other.split("/")[-1] if other.split("/")[0] == room else other.split("/")[0] for other in used)
+
+
 def report(house, edges, found):
     print(f"{'':<18}files  lines  circle  longest header                    uses")
     for folder in house.folders:
         files = house.own(folder)
         longest = max(house.headers(folder), key=lines, default=None)
-        used = {owner.split("/")[-1] for (one, _), (owner, _) in edges if one == folder and owner != folder}
+        used = {owner for (one, _), (owner, _) in edges if one == folder and owner != folder}
         print(f"{folder:<18}{len(files):>5}{sum(map(lines, files)):>7}{max(map(len, found.get(folder, [])), default=1):>8}  "
               f"{f'{lines(longest)} {longest.name}' if longest else '-':<34}"
-              f"{' '.join(name for other in house.folders if (name := other.split('/')[-1]) in used) or '-'}")
+              f"{' '.join(names(folder, [other for other in house.folders if other in used])) or '-'}")
 
 
 def main():

@@ -7,7 +7,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
-    "leader": ["rules", "log"],
+    "leader": ["rules", "log", "core", "view", "orders", "scheduler", "hosts", "changes", "campaigns", "queries"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }
 
@@ -24,9 +24,10 @@ FACETS = {
     "sysd": ["systemd-manager",  # one connection to one systemd
              "unit-dir"],        # one directory of unit files
     "placement": ["placement"],  # one Placement: the tables that it shares
-    "leader": ["placer",         # what keeps the Placement up to date
-               "request",        # one function that says what a request means, by kind of option
-               "rollout"],       # one controller: its steps, its requests, what it shows
+    "leader/scheduler": ["placer"],   # what keeps the Placement up to date
+    "leader/changes": ["request"],    # one function that says what a request means, by kind of option
+    "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
+    "leader": ["decide"],             # what goes into the next batch
 }
 
 # Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
@@ -35,8 +36,22 @@ CIRCLES = {
     "sysd": [5, 4],
     "mesh": [7],
     "agent": [22],
-    "leader": [39],
+    "leader/view": [6],
+    "leader/scheduler": [4],
     "daemon": [12],
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
-UPWARD = {}
+UPWARD = {
+    ("leader/core", "leader/queries"): 2,
+    ("leader/view", "leader/orders"): 4,
+    ("leader/view", "leader/scheduler"): 8,
+    ("leader/view", "leader/campaigns"): 3,
+    ("leader/view", "leader/queries"): 1,
+    ("leader/orders", "leader/scheduler"): 2,
+    ("leader/orders", "leader/hosts"): 1,
+    ("leader/orders", "leader/campaigns"): 2,
+    ("leader/orders", "leader/queries"): 1,
+    ("leader/scheduler", "leader/changes"): 1,
+    ("leader/hosts", "leader/queries"): 1,
+    ("leader/hosts", "leader"): 2,
+}

@@ -81,15 +81,20 @@ class House:
                 return folder, facet + "*"
         return folder, stem
 
+    def _is_face(self, folder, header):
+        """Headers of a room in include/ say what the room is to others; its lower folders may know that, too."""
+        owner = self.owners.get(header)
+        return owner and owner != folder and owner.split("/")[0] == folder.split("/")[0]
+
     def includes(self):
         """(path, line, folder, header, its folder) for every include of one of our headers."""
-        private = {path.name: folder for folder in self.folders for path in self.files[folder] if path.suffix == ".h"}
+        private = {(folder.split("/")[0], path.name): folder for folder in self.folders for path in self.files[folder]}
         for folder in self.folders:
-            beside = {path.name for path in self.files[folder]}
+            room, beside = folder.split("/")[0], {path.name for path in self.files[folder]}
             for path in self.own(folder):
                 text = path.read_text()
                 for match in INCLUDE.finditer(text):
                     header = match[1]
-                    owner = folder if header in beside else self.owners.get(header) or private.get(header)
-                    if owner:
+                    owner = folder if header in beside else self.owners.get(header) or private.get((room, header))
+                    if owner and not self._is_face(folder, header):
                         yield path, text.count("\n", 0, match.start()) + 1, folder, header, owner

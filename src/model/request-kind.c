@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See request-kind.h. A new kind of request gets its row here; a test compares the rows with the message.
+
+#include "request-kind.h"
+
+#include <stddef.h>
+
+#include "macro.h"
+
+// Indexed by the number of the field; numbers that no field has are rows without a name.
+static const RequestKind kinds[] = {
+        [ARGOSY__REQUEST__WHAT_VERSION] = {"version", REQUEST_BY_DAEMON, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_COUNTERS] = {"counters", REQUEST_BY_DAEMON, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_JOIN] = {"cluster_join", REQUEST_BY_DAEMON, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE] = {"cluster_leave", REQUEST_BY_DAEMON, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_PEERS] = {"cluster_peers", REQUEST_BY_DAEMON, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_MANAGER_ATTACH] = {"manager_attach", REQUEST_BY_DAEMON, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_MANAGER_DETACH] = {"manager_detach", REQUEST_BY_DAEMON, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_MANAGER_LIST] = {"manager_list", REQUEST_BY_DAEMON, REQUEST_READS, false},
+
+        [ARGOSY__REQUEST__WHAT_LOCAL_UNITS] = {"local_units", REQUEST_BY_DAEMON, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_LOCAL_STOP] = {"local_stop", REQUEST_BY_AGENT, REQUEST_CHANGES, false},
+
+        [ARGOSY__REQUEST__WHAT_STATUS] = {"status", REQUEST_BY_NODES, REQUEST_READS, true},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true},
+        [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true},
+
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {"list_nodes", REQUEST_BY_LEADER, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_CAT] = {"cat", REQUEST_BY_LEADER, REQUEST_READS, true},
+        [ARGOSY__REQUEST__WHAT_WHY] = {"why", REQUEST_BY_LEADER, REQUEST_READS, true},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {"cluster_status", REQUEST_BY_LEADER, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {"role_list", REQUEST_BY_LEADER, REQUEST_READS, false},
+        [ARGOSY__REQUEST__WHAT_POOL_LIST] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false},
+
+        [ARGOSY__REQUEST__WHAT_WAIT] = {"wait", REQUEST_BY_LEADER, REQUEST_WAITS, true},
+        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {"drain_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {"rollout_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true},
+        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {"manager_wait", REQUEST_BY_LEADER, REQUEST_WAITS, false},
+
+        [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {"pool_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {"rollout", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_REBALANCE] = {"rebalance", REQUEST_BY_LEADER, REQUEST_CHANGES, true},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {"cluster_token", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {"cluster_remove", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {"cluster_role", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {"cluster_voters", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_JOIN] = {"join", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+};
+
+const RequestKind *request_kind(Argosy__Request__WhatCase what) {
+        size_t i = (size_t) what;
+
+        return i < ELEMENTSOF(kinds) && kinds[i].name ? &kinds[i] : NULL;
+}
+
+bool request_is_local(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        if (q->what_case == ARGOSY__REQUEST__WHAT_TOP)
+                return q->top->local;
+        return kind && (kind->by == REQUEST_BY_DAEMON || kind->by == REQUEST_BY_AGENT);
+}
+
+// Whoever names a node asks that one.
+bool request_is_read_of_units(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        if (q->what_case == ARGOSY__REQUEST__WHAT_TOP)
+                return !*q->top->node;
+        if (q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
+                return !*q->journal->node;
+        return kind && kind->by == REQUEST_BY_NODES;
+}
+
+bool request_is_read(const Argosy__Request *q) {
+        const RequestKind *kind = request_kind(q->what_case);
+
+        return request_is_read_of_units(q) ||
+               (kind && kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_READS);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "test.h"
+
+#include "request-kind.h"
+#include "str.h"
+
+static const ProtobufCFieldDescriptor *field_of(Argosy__Request__WhatCase what) {
+        return protobuf_c_message_descriptor_get_field(&argosy__request__descriptor, (unsigned) what);
+}
+
+static bool is_of_the_oneof(const ProtobufCFieldDescriptor *field) {
+        return field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
+}
+
+static void every_kind_of_request_has_a_row(void **state) {
+        for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                const ProtobufCFieldDescriptor *field = &argosy__request__descriptor.fields[i];
+                const RequestKind *kind = request_kind((Argosy__Request__WhatCase) field->id);
+
+                if (is_of_the_oneof(field) && (!kind || !streq(kind->name, field->name)))
+                        fail_msg("the row of %s is called %s", field->name, kind ? kind->name : "nothing");
+        }
+}
+
+static void no_row_is_of_anything_else(void **state) {
+        for (unsigned what = 0; what < 1024; what++) {
+                const ProtobufCFieldDescriptor *field = field_of((Argosy__Request__WhatCase) what);
+
+                if (request_kind((Argosy__Request__WhatCase) what) && !(field && is_of_the_oneof(field)))
+                        fail_msg("no kind of request has the number %u", what);
+        }
+        assert_null(request_kind(ARGOSY__REQUEST__WHAT__NOT_SET));
+        assert_null(request_kind((Argosy__Request__WhatCase) -1));
+}
+
+static void what_units_use_is_asked_of_one_host_or_of_all(void **state) {
+        Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_TOP;
+        q.top = &top;
+        assert_false(request_is_local(&q));
+        assert_true(request_is_read(&q));
+        top.node = (char *) "n2";
+        assert_false(request_is_read(&q));
+        top.local = true;
+        assert_true(request_is_local(&q));
+}
+
+static void what_changes_something_is_no_read(void **state) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request q = ARGOSY__REQUEST__INIT;
+
+        q.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        q.change = &change;
+        assert_false(request_is_local(&q));
+        assert_false(request_is_read(&q));
+        assert_int_equal(request_kind(q.what_case)->effect, REQUEST_CHANGES);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(every_kind_of_request_has_a_row),
+                cmocka_unit_test(no_row_is_of_anything_else),
+                cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
+                cmocka_unit_test(what_changes_something_is_no_read),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -27,6 +27,7 @@
 #include "mesh.h"
 #include "message.h"
 #include "peers.h"
+#include "request-kind.h"
 #include "router.h"
 #include "str.h"
 
@@ -177,64 +178,6 @@ void router_on_forward_reply(Router *r, uint64_t id, const Argosy__Response *res
 
 // ---- where to
 
-static bool is_local(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_VERSION:
-        case ARGOSY__REQUEST__WHAT_COUNTERS:
-        case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
-        case ARGOSY__REQUEST__WHAT_LOCAL_STOP:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_PEERS:
-        case ARGOSY__REQUEST__WHAT_MANAGER_ATTACH:
-        case ARGOSY__REQUEST__WHAT_MANAGER_DETACH:
-        case ARGOSY__REQUEST__WHAT_MANAGER_LIST:
-                return true;
-        case ARGOSY__REQUEST__WHAT_TOP:
-                return q->top->local;
-        default:
-                return false;
-        }
-}
-
-// What this host's agent can say of its own units, when nobody can ask the others.
-static bool is_read_of_units(const Argosy__Request *q) {
-        return q->what_case == ARGOSY__REQUEST__WHAT_STATUS ||
-               (q->what_case == ARGOSY__REQUEST__WHAT_TOP && !*q->top->node) ||
-               (q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL && !*q->journal->node);
-}
-
-static bool is_read(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
-        case ARGOSY__REQUEST__WHAT_POOL_LIST:
-        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
-        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
-        case ARGOSY__REQUEST__WHAT_LIST_NODES:
-        case ARGOSY__REQUEST__WHAT_CAT:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
-        case ARGOSY__REQUEST__WHAT_WHY:
-                return true;
-        default:
-                return is_read_of_units(q);
-        }
-}
-
-// Those that are no reads, and change nothing either: they wait for others, or ask others.
-static bool is_question(const Argosy__Request *q) {
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_WAIT:
-        case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
-        case ARGOSY__REQUEST__WHAT_MANAGER_WAIT:
-        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
-        case ARGOSY__REQUEST__WHAT_JOURNAL:
-        case ARGOSY__REQUEST__WHAT_TOP:
-                return true;
-        default:
-                return false;
-        }
-}
-
 static void answer_version(Route *route) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Version version = ARGOSY__RESPONSE__VERSION__INIT;
@@ -311,44 +254,50 @@ static void answer_peers(Route *route) {
         route_respond(route, &response);
 }
 
-static void dispatch_local(Route *route) {
-        Daemon *d = route->router->daemon;
-        const Argosy__Request *q = route->request;
+static void join(Route *route) {
+        route->place = ROUTE_LOCAL;
+        join_start(route->router->daemon, route->request->cluster_join, on_answer, route);
+}
 
-        switch (q->what_case) {
-        case ARGOSY__REQUEST__WHAT_VERSION:
-                answer_version(route);
-                return;
-        case ARGOSY__REQUEST__WHAT_COUNTERS:
-                answer_counters(route);
-                return;
-        case ARGOSY__REQUEST__WHAT_LOCAL_UNITS:
-                answer_local_units(route);
-                return;
-        case ARGOSY__REQUEST__WHAT_CLUSTER_PEERS:
-                answer_peers(route);
-                return;
-        case ARGOSY__REQUEST__WHAT_CLUSTER_JOIN:
-                route->place = ROUTE_LOCAL;
-                join_start(d, q->cluster_join, on_answer, route);
-                return;
-        case ARGOSY__REQUEST__WHAT_MANAGER_ATTACH:
-        case ARGOSY__REQUEST__WHAT_MANAGER_DETACH:
-        case ARGOSY__REQUEST__WHAT_MANAGER_LIST:
-                route->place = ROUTE_LOCAL;
-                managers_request(d, q, on_answer, route);
-                return;
-        case ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE: // by force; else router_submit() made a ClusterRemove of
-                                                  // it
-                route->place = ROUTE_LOCAL;
-                if (d->joining)
-                        route_fail(route, EBUSY, "another join or leave is going on");
-                else
-                        join_reset(d, "asked to leave by force", on_answer, route);
-                return;
-        default:
-                ask_agent(route, on_answer);
-        }
+// By force; otherwise router_submit() made a ClusterRemove of it.
+static void leave(Route *route) {
+        Daemon *d = route->router->daemon;
+
+        route->place = ROUTE_LOCAL;
+        if (d->joining)
+                route_fail(route, EBUSY, "another join or leave is going on");
+        else
+                join_reset(d, "asked to leave by force", on_answer, route);
+}
+
+static void ask_managers(Route *route) {
+        route->place = ROUTE_LOCAL;
+        managers_request(route->router->daemon, route->request, on_answer, route);
+}
+
+// The daemon's own requests (REQUEST_BY_DAEMON).
+static const struct {
+        Argosy__Request__WhatCase what;
+        void (*answer)(Route *route); // or lets somebody answer it later
+} handlers[] = {
+        {ARGOSY__REQUEST__WHAT_VERSION, answer_version},
+        {ARGOSY__REQUEST__WHAT_COUNTERS, answer_counters},
+        {ARGOSY__REQUEST__WHAT_LOCAL_UNITS, answer_local_units},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_PEERS, answer_peers},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_JOIN, join},
+        {ARGOSY__REQUEST__WHAT_CLUSTER_LEAVE, leave},
+        {ARGOSY__REQUEST__WHAT_MANAGER_ATTACH, ask_managers},
+        {ARGOSY__REQUEST__WHAT_MANAGER_DETACH, ask_managers},
+        {ARGOSY__REQUEST__WHAT_MANAGER_LIST, ask_managers},
+};
+
+static void dispatch_local(Route *route) {
+        for (size_t i = 0; i < ELEMENTSOF(handlers); i++)
+                if (handlers[i].what == route->request->what_case) {
+                        handlers[i].answer(route);
+                        return;
+                }
+        ask_agent(route, on_answer);
 }
 
 static void dispatch_here(Route *route) {
@@ -392,7 +341,7 @@ static void dispatch(Route *route) {
         Daemon *d = route->router->daemon;
 
         route->again_us = 0;
-        if (is_local(route->request))
+        if (request_is_local(route->request))
                 dispatch_local(route);
         else if (d->leading)
                 dispatch_here(route);
@@ -423,7 +372,7 @@ static void on_stale_answer(const Argosy__Response *response, void *userdata) {
 static void answer_stale(Route *route) {
         Daemon *d = route->router->daemon;
 
-        if (is_read_of_units(route->request)) {
+        if (request_is_read_of_units(route->request)) {
                 route->makeshift = route->request->what_case == ARGOSY__REQUEST__WHAT_TOP; // has no end of its own
                 ask_agent(route, on_stale_answer);
                 return;
@@ -456,12 +405,13 @@ static void answer_stale(Route *route) {
 
 static void on_deadline(Route *route) {
         Daemon *d = route->router->daemon;
+        const RequestKind *kind = request_kind(route->request->what_case);
 
-        if (is_read(route->request)) {
+        if (request_is_read(route->request)) {
                 answer_stale(route);
                 return;
         }
-        if (is_question(route->request)) {
+        if (kind && kind->effect != REQUEST_CHANGES) {
                 route_fail(route, ETIMEDOUT, "no leader can be reached for %.1f s",
                            (double) (clock_boot_us() - d->leader_seen_us) / (double) USEC_PER_SEC);
                 return;
@@ -564,7 +514,7 @@ void router_on_leader_changed(Router *r) {
 static uint64_t plan_deadline(const Daemon *d, const Argosy__Request *q, uint64_t now) {
         if (q->timeout_ms > 0)
                 return now + q->timeout_ms * USEC_PER_MSEC;
-        if (!is_read(q))
+        if (!request_is_read(q))
                 return now + ROUTER_CHANGE_MS * USEC_PER_MSEC;
         if (somebody_leads(d))
                 return now + ROUTER_READ_MS * USEC_PER_MSEC;

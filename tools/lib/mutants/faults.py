@@ -369,8 +369,16 @@ FAULTS = [
           "if (false)",
           "api/local-api: who_waits_for_an_answer_is_not_put_out"),
 
+    Fault("change-taken-for-a-read", "src/model/request-kind.c",
+          '[ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},',
+          '[ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_READS, false},',
+          "model/request-kind: what_changes_something_is_no_read"),
+    Fault("request-without-a-row", "src/model/request-kind.c",
+          '[ARGOSY__REQUEST__WHAT_POOL_LIST] = {"pool_list", REQUEST_BY_LEADER, REQUEST_READS, false},',
+          "// none",
+          "model/request-kind: every_kind_of_request_has_a_row"),
     Fault("own-units-not-known-without-a-leader", "src/daemon/router.c",
-          "if (is_read_of_units(route->request)) {",
+          "if (request_is_read_of_units(route->request)) {",
           "if (false) {",
           "daemon/router: without_a_leader_the_agent_answers_for_its_own_units"),
 

@@ -231,12 +231,21 @@ static void reload_finish(SystemdManager *m, int error) {
         m->reload_replied = false;
 }
 
+// Between our call and its reply systemd reloads once for us, and perhaps for others, too.
+void manager_note_reload(SystemdManager *m) {
+        m->reloads_begun++;
+        if (list_is_empty(&m->reloads_running) || m->reload_replied)
+                m->announce_files = true;
+}
+
 // The reply comes behind Reloading(false), whose sync is under way; `done` waits for its end.
 static int on_reload_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdManager *m = userdata;
+        bool refused = sd_bus_message_is_method_error(reply, NULL);
 
         manager_heard(m, reply);
-        if (sd_bus_message_is_method_error(reply, NULL)) {
+        m->announce_files |= m->reloads_begun > (refused ? 0 : 1);
+        if (refused) {
                 reload_finish(m, -sd_bus_message_get_errno(reply));
                 return 1;
         }
@@ -260,6 +269,7 @@ static void pump_reload(SystemdManager *m) {
                 return;
         }
         list_splice(&m->reloads_running, &m->reloads_waiting);
+        m->reloads_begun = m->reloading;
 }
 
 // ---- inspect

@@ -170,7 +170,8 @@ struct SystemdManager {
 
         bool reloading; // between Reloading(true) and Reloading(false)
         uint64_t reload_since_us;
-        bool syncing, synced, announce_synced, announce_reloaded;
+        unsigned reloads_begun; // by anybody, since ours was asked for
+        bool syncing, synced, announce_synced, announce_reloaded, announce_files;
         bool sync_full, sync_again, sync_again_full;
         bool sync_listed;        // the listing is taken in, single questions may be open
         bool after_loss;         // a loss caused this sync
@@ -299,6 +300,7 @@ void manager_calls_synced(SystemdManager *m);
 void manager_calls_tell(SystemdManager *m);
 void manager_calls_abandon(SystemdManager *m);
 void manager_pump_calls(SystemdManager *m);
+void manager_note_reload(SystemdManager *m); // systemd begins one, whoever asked for it
 
 // property-format.c
 // All properties in a reply to GetAll, as `systemctl show` prints them.

@@ -95,8 +95,10 @@ static int on_reloading(SystemdManager *m, sd_bus_message *message) {
 
         if (r < 0)
                 return r;
-        if (begins && !m->reloading)
+        if (begins && !m->reloading) {
                 m->reload_since_us = bus_link_drained_us(m->link);
+                manager_note_reload(m);
+        }
         if (!begins && m->reloading) {
                 m->announce_reloaded = true;
                 manager_sync(m, false);
@@ -104,6 +106,12 @@ static int on_reloading(SystemdManager *m, sd_bus_message *message) {
         m->reloading = begins;
         m->asked_ms = uv_now(m->loop); // no call is answered while it reloads
         m->asked_signals = m->stats.signals;
+        return 0;
+}
+
+// It names no files, and comes only when somebody had systemd change them.
+static int on_unit_files_changed(SystemdManager *m, sd_bus_message *message) {
+        m->announce_files = true;
         return 0;
 }
 
@@ -117,6 +125,7 @@ static const struct {
         {SYSTEMD_MANAGER, "JobRemoved", on_job_removed},
         {SYSTEMD_MANAGER, "JobNew", on_job_new},
         {SYSTEMD_MANAGER, "Reloading", on_reloading},
+        {SYSTEMD_MANAGER, "UnitFilesChanged", on_unit_files_changed},
 };
 
 int manager_on_message(sd_bus_message *message, void *userdata) {

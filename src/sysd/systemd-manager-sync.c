@@ -343,6 +343,7 @@ void manager_sync_lost(SystemdManager *m) {
 
 // The listing that is asked for and not answered yet will show what was lost before its answer.
 static void sync_after_loss(SystemdManager *m) {
+        m->announce_files = true;
         if (m->syncing && !m->listing && !m->sync_listed)
                 m->sync_full = true;
         else

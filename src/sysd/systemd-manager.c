@@ -327,6 +327,7 @@ static int manager_begin(SystemdManager *m, int fd) {
         bus_link_set_share(m->link, m->share);
         manager_ref(m);
         m->stats.connects++;
+        m->announce_files = true;
         r = subscribe(m);
         if (r < 0)
                 manager_fail(m, r);
@@ -410,6 +411,15 @@ static void tell_units(SystemdManager *m) {
                 list_splice(&m->dirty, &now);
 }
 
+// While systemd reloads there is more to come.
+static void tell_files(SystemdManager *m) {
+        if (!m->announce_files || !m->synced || m->reloading || m->closing != OPEN)
+                return;
+        m->announce_files = false;
+        if (m->ops.files_changed)
+                m->ops.files_changed(m->userdata);
+}
+
 static void tell_gaps(SystemdManager *m) {
         if (m->announce_stopping && m->closing == OPEN) {
                 m->announce_stopping = false;
@@ -455,6 +465,7 @@ void manager_flush(SystemdManager *m) {
         manager_check_step(m);
         tell_units(m);
         tell_gaps(m);
+        tell_files(m);
         manager_jobs_settle(m);
         manager_jobs_tell(m);
         manager_calls_tell(m);

@@ -388,6 +388,8 @@ static void manager_run(void *userdata) {
                 m->synced = true;
                 answer_watches(m);
                 m->ops.synced(m->userdata);
+                if (m->ops.files_changed)
+                        m->ops.files_changed(m->userdata);
         }
         answer_watches(m);
         if (p->stopping)

@@ -997,6 +997,13 @@ void fake_systemd_reload_end(FakeSystemd *f) {
         emit_reloading(f, false);
 }
 
+void fake_systemd_files_changed(FakeSystemd *f) {
+        sd_bus_message *m = signal_new(f, PATH, NAME ".Manager", "UnitFilesChanged");
+
+        if (m)
+                say(f, m);
+}
+
 void fake_systemd_reexec(FakeSystemd *f) {
         fake_systemd_reload_begin(f);
         if (f->bus)

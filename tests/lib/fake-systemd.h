@@ -96,6 +96,8 @@ void fake_systemd_refuse(FakeSystemd *f, bool refuse);
 // daemon-reload by somebody else, in two halves; what happens between them is up to the test.
 void fake_systemd_reload_begin(FakeSystemd *f);
 void fake_systemd_reload_end(FakeSystemd *f);
+// UnitFilesChanged, as when somebody has had systemd mask or enable a unit.
+void fake_systemd_files_changed(FakeSystemd *f);
 // daemon-reexec: Reloading(true), UnitRemoved of all, and the connection is gone. Units and jobs stay.
 void fake_systemd_reexec(FakeSystemd *f);
 // The machine begins to shut down.

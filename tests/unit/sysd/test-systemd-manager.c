@@ -18,7 +18,7 @@ static SystemdManager *manager;
 static Buf told;
 static bool closed;
 static char disconnected_why[128];
-static unsigned n_jobs_done, n_synced, n_disconnected, n_loaded;
+static unsigned n_jobs_done, n_synced, n_disconnected, n_loaded, n_files_changed;
 
 static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void tell(const char *format, ...) {
@@ -54,6 +54,11 @@ static void on_synced(void *userdata) {
         tell("synced");
 }
 
+static void on_files_changed(void *userdata) {
+        n_files_changed++;
+        assert_true(systemd_manager_is_synced(manager));
+}
+
 static void on_disconnected(const char *why, void *userdata) {
         n_disconnected++;
         snprintf(disconnected_why, sizeof(disconnected_why), "%s", why);
@@ -74,6 +79,7 @@ static const SystemdOps ops = {
         .unit_unloaded = on_unloaded,
         .reloaded = on_reloaded,
         .synced = on_synced,
+        .files_changed = on_files_changed,
         .disconnected = on_disconnected,
         .stopping = on_stopping,
         .resumed = on_resumed,
@@ -144,7 +150,7 @@ static int set_up(void **state) {
         fake = fake_systemd_new(&test_loop, NULL);
         manager = NULL;
         closed = false;
-        n_jobs_done = n_synced = n_disconnected = n_loaded = 0;
+        n_jobs_done = n_synced = n_disconnected = n_loaded = n_files_changed = 0;
         return r;
 }
 
@@ -725,6 +731,54 @@ static void reloads_are_shared(void **state) {
         expect("reloaded\nsynced\nreload: 0\nreload: 0\nreload: 0\n");
 }
 
+static void reload_by_somebody_else(void) {
+        fake_systemd_reload_begin(fake);
+        fake_systemd_reload_end(fake);
+}
+
+static void our_own_reload_changes_no_files(void **state) {
+        open_synced();
+        assert_int_equal(n_files_changed, 1); // before we were connected
+        assert_int_equal(systemd_manager_reload(manager, on_reload_done, NULL), 0);
+        loop_until(n_synced == 2);
+        settle_down();
+        assert_int_equal(n_files_changed, 1);
+        reload_by_somebody_else();
+        loop_until(n_synced == 3);
+        settle_down();
+        assert_int_equal(n_files_changed, 2);
+}
+
+// His is carried out while ours waits.
+static void somebody_else_s_reload_beside_ours_is_noticed(void **state) {
+        open_synced();
+        fake_systemd_stall(fake, true);
+        assert_int_equal(systemd_manager_reload(manager, on_reload_done, NULL), 0);
+        settle_down();
+        reload_by_somebody_else();
+        fake_systemd_stall(fake, false);
+        loop_until(fake_systemd_calls(fake, "Reload") == 1);
+        settle_down();
+        assert_int_equal(n_files_changed, 2);
+}
+
+static void systemd_says_that_somebody_had_it_change_files(void **state) {
+        open_synced();
+        fake_systemd_files_changed(fake);
+        loop_until(n_files_changed == 2);
+        // Together with the reload that follows it.
+        fake_systemd_files_changed(fake);
+        fake_systemd_reload_begin(fake);
+        settle_down();
+        assert_int_equal(n_files_changed, 2);
+        fake_systemd_reload_end(fake);
+        loop_until(n_files_changed == 3);
+        // Nobody can tell what was said meanwhile.
+        fake_systemd_cut(fake);
+        loop_until(n_files_changed == 4);
+        assert_int_equal(n_disconnected, 1);
+}
+
 static void loading_tells_what_is_wrong(void **state) {
         static const char *const names[] = {"good.service", "bad.service", "none.service"};
 
@@ -1137,6 +1191,9 @@ int main(void) {
                 T(a_reload_unloads_nothing),
                 T(a_unit_that_a_reload_dropped_is_unloaded),
                 T(reloads_are_shared),
+                T(our_own_reload_changes_no_files),
+                T(somebody_else_s_reload_beside_ours_is_noticed),
+                T(systemd_says_that_somebody_had_it_change_files),
                 T(loading_tells_what_is_wrong),
                 T(loads_come_in_chunks_and_survive_a_lost_connection),
                 T(collection_by_others_is_told),

@@ -109,6 +109,8 @@ void agent_attach_again(Agent *a);
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
 // Reports of units that leaders were told since the agent was made, those of an Attach not counted.
 uint64_t agent_n_reports(const Agent *a);
+// How often it was looked what unit files are there, since somebody else may have changed them.
+uint64_t agent_n_searches(const Agent *a);
 
 // ---- managers of users and containers (names: manager-name.h), each a node of its own
 

@@ -8,6 +8,7 @@
 //
 //      connect   connects to the manager's private socket, hands the connection over and ends
 //      write     keeps a unit directory: one HelperReply to each HelperRequest, until the link is closed
+//      look      says what all unit directories have of some names (unit-search.h): likewise
 //
 // A frame is a 4-byte big-endian length and one message. To argosyd the helper is a stranger, since its user
 // may have it do anything: its frames have a limit, it has HELPER_ANSWER_MS for each answer, and a
@@ -25,9 +26,12 @@ enum {
         HELPER_REPLY_MAX = 256 * 1024,      // and of a reply, which a stranger may have made
         HELPER_BATCH_BYTES = 1024 * 1024,   // of unit files in one request, and one file more
         HELPER_UNITS_PER_REQUEST = 512,
+        HELPER_NAMES_PER_REQUEST = 4096, // to look for, up to 260 bytes each
         HELPER_ANSWER_MS = 10000, // from starting it, and from each request
         HELPER_IDLE_MS = 2000,    // without a request it is ended
 };
+
+typedef enum HelperMode { HELPER_CONNECT, HELPER_WRITE, HELPER_LOOK } HelperMode;
 
 // The whole life of a helper; argv: MODE MANAGER LEADER BORN, the link is descriptor 0. Returns an exit
 // status.
@@ -36,6 +40,8 @@ int manager_helper_main(int argc, char **argv);
 // What `write` does once it has become somebody: in BASE/systemd/BELOW, which must be the owner's, requests
 // until the link is closed. Returns an exit status.
 int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs);
+// And `look`.
+int manager_helper_look(const char *const *search_dirs);
 
 // When a container's leader was born, in clock ticks after boot: with its number that is one process for
 // good. 0: there is no such process.
@@ -63,7 +69,7 @@ typedef struct HelperConfig {
         const char *manager; // user@UID or container@NAME
         pid_t leader;        // of the container
         uint64_t born;       // its leader_born(): another process that has got its number is not entered
-        bool connect;        // else write
+        HelperMode mode;
         unsigned answer_ms;  // 0: HELPER_ANSWER_MS
 } HelperConfig;
 

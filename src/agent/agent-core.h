@@ -22,6 +22,7 @@
 #include "list.h"
 #include "manager-helper.h"
 #include "map.h"
+#include "search-pace.h"
 #include "slab.h"
 #include "slices.h"
 #include "unit-core.h"
@@ -80,10 +81,12 @@ typedef struct AgentNode {
         unsigned n_open;   // connection, helpers and pool jobs that still use it
         char *cgroup_root; // NULL: not known
         int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
-        char **search_dirs;        // where systemd looks for unit files; NULL: a helper would have to look
-        struct UnitSearch *search; // watches them; NULL: it cannot
+        char **search_dirs;        // where systemd looks for unit files; NULL: only a helper sees them
+        struct UnitSearch *search; // watches them; NULL: nobody does
         Map touched;               // names of files there that were touched, to be looked for
-        bool look_at_all, looking; // all units are to be looked for; the pool looks
+        bool look_at_all, looking; // all units are to be looked for; the pool looks, or a helper
+        SearchPace search_pace;    // of helpers
+        struct UnitLooker *looker; // the helper that looks
         size_t n_hidden;           // units with AgentUnit.hidden
         Map told;          // ToldGroup by name: control groups that are not where the rule says
         unsigned n_asking; // questions for them under way
@@ -137,6 +140,7 @@ typedef struct Agent {
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
         uint64_t n_reports;    // told to leaders
+        uint64_t n_searches;   // looks at what unit files are there
         uint64_t paced_due_us; // boot time of the next look at them, 0: not set
 
         Drain drain;

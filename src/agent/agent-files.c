@@ -18,6 +18,7 @@
 #include "agent-links.h"
 #include "agent-nodes.h"
 #include "agent-report.h"
+#include "agent-search.h"
 #include "agent-spec.h"
 #include "agent-systemd.h"
 #include "agent-together.h"
@@ -176,6 +177,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         u->stale |= it->look_again && u->held.pending && rt->loaded && !down;
         work->stale_since_us = clock_boot_us();
         u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
+        agent_search_written(u->node, u->name, it->from_template);
         agent_unit_report(u);
         agent_step_done(u, NULL);
 }
@@ -314,6 +316,8 @@ static int hand_to_helper(FileBatch *b) {
         for (size_t i = 0; i < b->n; i++) {
                 list[i] = item_of(b->items[i]);
                 look[i] = b->items[i]->job == AGENT_FILE_WRITE;
+                if (b->items[i]->look_again)
+                        agent_writer_close(b->node); // the next one begins with what is there
         }
         return agent_writer_apply(b->node, list, look, b->n, on_helper_done, b);
 }

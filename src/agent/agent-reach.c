@@ -262,7 +262,7 @@ static int start(AgentNode *node) {
                                .manager = node->manager,
                                .leader = node->leader,
                                .born = node->leader_born,
-                               .connect = true};
+                               .mode = HELPER_CONNECT};
         int r = helper_link_new(&config, &ops, node, &node->connector);
 
         if (r >= 0)

@@ -226,6 +226,10 @@ uint64_t agent_n_reports(const Agent *a) {
         return a->n_reports;
 }
 
+uint64_t agent_n_searches(const Agent *a) {
+        return a->n_searches;
+}
+
 size_t agent_n_units(const Agent *a) {
         size_t n = 0;
 

@@ -2,13 +2,15 @@
 //
 // Units that systemd has dropped from its memory: what the directories say of their files by now.
 //
-//   a file is touched, somebody reloads, systemd's state is complete -> names that are ours -> the pool
-//   looks -> AgentUnit.hidden, reported if the unit is not loaded
+//   a file is touched, or somebody else had systemd change files or read them again -> names that are ours
+//   -> the pool looks -> AgentUnit.hidden, reported if the unit is not loaded
 //
 // A file of ours that is in place hides nothing, so the events of our own writes are forgotten at once, but
-// for units that are hidden. While the pool looks they count: it may have looked before the write. Without
-// inotify every reload is still looked after. In the directories of users and containers nothing is opened
-// from here: what hides a unit there is seen when systemd loads it.
+// for units that are hidden. While the pool looks they count: it may have looked before the write.
+//
+// In the directories of users and containers nothing is opened from here. A helper looks (unit-looker.h),
+// and nobody watches: what systemd says is all that one hears of changes, and that says no names, so all
+// units are looked for. The same holds here without inotify.
 #include <stdlib.h>
 
 #include "agent-core.h"
@@ -16,8 +18,10 @@
 #include "agent-report.h"
 #include "agent-search.h"
 #include "agent-unit.h"
+#include "clock.h"
 #include "log.h"
 #include "str.h"
+#include "unit-looker.h"
 #include "unit-name.h"
 #include "unit-search.h"
 
@@ -39,6 +43,11 @@ static void job_free(SearchJob *j) {
 
 // ---- what was touched
 
+static void ask(AgentNode *node) {
+        search_pace_ask(&node->search_pace, clock_boot_us());
+        drain_mark(&node->agent->drain);
+}
+
 // Whether a file in place could be news.
 static bool may_be_hidden(AgentNode *node, const char *name) {
         const AgentUnit *u;
@@ -58,16 +67,29 @@ static void on_touched(const char *name, bool present, void *userdata) {
         copy = strdup(name);
         if (!copy || map_add_str(&node->touched, copy, copy) < 0)
                 free(copy); // it is there already; or out of memory, and a reload finds it
-        drain_mark(&node->agent->drain);
+        ask(node);
 }
 
 void agent_search_all(AgentNode *node) {
-        if (!node->search_dirs || node->closing)
+        if (node->closing)
                 return;
         if (node->search)
                 unit_search_again(node->search);
+        if (node->n_units == 0)
+                return;
         node->look_at_all = true;
-        drain_mark(&node->agent->drain);
+        ask(node);
+}
+
+void agent_search_written(AgentNode *node, const char *name, bool from_template) {
+        _cleanup_free_ char *template = NULL;
+
+        if (node->search || (node->n_hidden == 0 && !node->looking))
+                return; // the watch sees it; or there is no news in it
+        template = from_template ? unit_name_template(name) : NULL;
+        on_touched(name, true, node);
+        if (template)
+                on_touched(template, true, node);
 }
 
 static void on_lost(void *userdata) {
@@ -132,12 +154,13 @@ static void note_load(AgentUnit *u, Argosy__LoadState load) {
                 agent_unit_report_state(u);
 }
 
-static void on_looked(uv_work_t *work, int status) {
-        SearchJob *j = CONTAINER_OF(work, SearchJob, work);
+// What is said of a manager that has gone meanwhile says nothing.
+static void looked(SearchJob *j) {
         AgentNode *node = j->node;
 
         node->looking = false;
-        for (size_t i = 0; i < j->n && j->error == 0 && !node->closing; i++) {
+        search_pace_end(&node->search_pace, clock_boot_us());
+        for (size_t i = 0; i < j->n && j->error == 0 && !node->closing && !node->reason; i++) {
                 AgentUnit *u = agent_unit_find(node, j->names[i]);
 
                 if (u && u->has_held && u->file_present)
@@ -149,32 +172,90 @@ static void on_looked(uv_work_t *work, int status) {
         agent_node_close_step(node);
 }
 
-void agent_search_drain(AgentNode *node) {
-        SearchJob *j;
-        size_t max;
+static void on_looked(uv_work_t *work, int status) {
+        looked(CONTAINER_OF(work, SearchJob, work));
+}
 
-        if (node->looking || !node->synced || (!node->look_at_all && node->touched.count == 0))
+static void on_helper_looked(int error, void *userdata) {
+        SearchJob *j = userdata;
+
+        j->node->looker = NULL;
+        if (error < 0 && !j->node->closing)
+                log_info("Unit files of %s cannot be looked at: %s", j->node->manager, strerror(-error));
+        j->error = error;
+        looked(j);
+}
+
+static int start_helper(SearchJob *j) {
+        AgentNode *node = j->node;
+        HelperConfig config = {.loop = node->agent->loop,
+                               .command = (const char *const *) node->agent->helper,
+                               .manager = node->manager,
+                               .leader = node->leader,
+                               .born = node->leader_born,
+                               .mode = HELPER_LOOK};
+
+        return unit_looker_new(&config, j->names, j->n, j->loads, on_helper_looked, j, &node->looker);
+}
+
+static void begin(SearchJob *j) {
+        AgentNode *node = j->node;
+
+        node->looking = true;
+        node->n_open++;
+        node->agent->n_searches++;
+        if (!node->dir) {
+                int r = start_helper(j);
+
+                if (r < 0)
+                        on_helper_looked(r, j);
                 return;
-        max = node->look_at_all || any_template(node) ? node->n_units : node->touched.count;
-        j = calloc(1, sizeof(*j) + max * sizeof(*j->names));
+        }
+        if (uv_queue_work(node->agent->loop, &j->work, run_look, on_looked) < 0)
+                abort(); // only for a NULL callback
+}
+
+uint64_t agent_search_due(const AgentNode *node) {
+        if (node->looking || !node->synced || (!node->look_at_all && node->touched.count == 0))
+                return 0;
+        if (node->dir)
+                return 1;
+        return node->reason ? 0 : search_pace_due(&node->search_pace); // when it is back, all is to be seen
+}
+
+// With the names that are to be looked for now. NULL: out of memory; they wait for the next event.
+static SearchJob *job_new(AgentNode *node) {
+        size_t max = node->look_at_all || any_template(node) ? node->n_units : node->touched.count;
+        SearchJob *j = calloc(1, sizeof(*j) + max * sizeof(*j->names));
+
         if (j)
                 j->loads = calloc(max + 1, sizeof(*j->loads));
         if (!j || !j->loads) {
                 free(j);
-                return; // with the next event
+                return NULL;
         }
         j->node = node;
         take_names(node, j);
         node->look_at_all = false;
         map_done_with(&node->touched, free);
-        if (j->n == 0) {
-                job_free(j);
+        return j;
+}
+
+void agent_search_drain(AgentNode *node) {
+        uint64_t due_us = agent_search_due(node), now_us = clock_boot_us();
+        SearchJob *j;
+
+        if (due_us == 0 || now_us < due_us)
+                return;
+        search_pace_begin(&node->search_pace, now_us);
+        j = job_new(node);
+        if (j && j->n > 0) {
+                begin(j);
                 return;
         }
-        node->looking = true;
-        node->n_open++;
-        if (uv_queue_work(node->agent->loop, &j->work, run_look, on_looked) < 0)
-                abort(); // only for a NULL callback
+        search_pace_end(&node->search_pace, now_us);
+        if (j)
+                job_free(j);
 }
 
 // ---- begin and end
@@ -236,6 +317,8 @@ int agent_search_open(AgentNode *node, const char *const *dirs) {
 void agent_search_close(AgentNode *node) {
         if (node->search)
                 unit_search_close(TAKE_PTR(node->search));
+        if (node->looker)
+                unit_looker_close(node->looker);
 }
 
 void agent_search_done(AgentNode *node) {

@@ -13,6 +13,7 @@
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-report.h"
+#include "agent-search.h"
 #include "agent-session.h"
 #include "agent-spec.h"
 #include "agent-steps.h"
@@ -535,8 +536,11 @@ void agent_node_wake(AgentNode *node, uint64_t now_us) {
 // 0: nobody waits.
 uint64_t agent_node_next_wake(const AgentNode *node) {
         // Files wait for systemd too, and its return is a wake of its own.
-        uint64_t next = systemd_manager_is_synced(node->systemd) ? agent_files_due(node) : 0;
+        uint64_t next = systemd_manager_is_synced(node->systemd) ? agent_files_due(node) : 0,
+                 search = node->dir ? 0 : agent_search_due(node); // only helpers wait
 
+        if (search != 0 && (next == 0 || search < next))
+                next = search;
         list_foreach (n, &node->waiting) {
                 const AgentUnitWork *work = CONTAINER_OF(n, AgentUnitWork, waiting);
 

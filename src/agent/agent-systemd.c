@@ -398,7 +398,6 @@ static void on_read_again(uint64_t since_us, void *userdata) {
                 if (u->links_stale && agent_unit_doing(u)->links_stale_since_us < since_us)
                         u->links_stale = false;
         }
-        agent_search_all(node);
 }
 
 static void on_synced(void *userdata) {
@@ -407,9 +406,12 @@ static void on_synced(void *userdata) {
         node->synced = true;
         agent_reach_synced(node);
         agent_goodbye_on_looked(node);
-        agent_search_all(node);
         agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
+}
+
+static void on_files_changed(void *userdata) {
+        agent_search_all(userdata);
 }
 
 static void on_disconnected(const char *why, void *userdata) {
@@ -493,6 +495,7 @@ const SystemdOps agent_systemd_ops = {
         .unit_unloaded = on_unit_unloaded,
         .reloaded = on_read_again,
         .synced = on_synced,
+        .files_changed = on_files_changed,
         .disconnected = on_disconnected,
         .stopping = on_stopping,
         .resumed = on_resumed,

@@ -115,7 +115,8 @@ static int start(AgentNode *node) {
                                .command = (const char *const *) node->agent->helper,
                                .manager = node->manager,
                                .leader = node->leader,
-                               .born = node->leader_born};
+                               .born = node->leader_born,
+                               .mode = HELPER_WRITE};
         int r = helper_link_new(&config, &ops, node, &node->writer);
 
         if (r < 0)

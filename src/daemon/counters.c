@@ -44,4 +44,7 @@ void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
                 (Counter){"journals_read", "journals that are being read on this host now", n_journals};
         ret[SYSTEMD_COUNTERS + 9] = (Counter){
                 "journals_held", "of these, that wait until somebody takes their lines", n_held};
+        ret[SYSTEMD_COUNTERS + 10] = (Counter){
+                "searches", "times that unit files were looked for, since somebody else may have changed them",
+                d->agent ? agent_n_searches(d->agent) : 0};
 }

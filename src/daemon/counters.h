@@ -9,7 +9,7 @@
 
 typedef struct Daemon Daemon;
 
-enum { COUNTERS = SYSTEMD_COUNTERS + 10 };
+enum { COUNTERS = SYSTEMD_COUNTERS + 11 };
 
 typedef struct Counter {
         const char *name, *help;

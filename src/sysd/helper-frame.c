@@ -9,7 +9,23 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "manager-helper.h"
+#include "str.h"
+
+static const char *const modes[] = {
+        [HELPER_CONNECT] = "connect", [HELPER_WRITE] = "write", [HELPER_LOOK] = "look"};
+
+const char *helper_mode_to_string(HelperMode mode) {
+        return modes[mode];
+}
+
+bool helper_mode_from_string(const char *word, HelperMode *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(modes); i++)
+                if (streq(word, modes[i])) {
+                        *ret = (HelperMode) i;
+                        return true;
+                }
+        return false;
+}
 
 int helper_frame_pack(const ProtobufCMessage *message, Buf *out) {
         size_t len = protobuf_c_message_get_packed_size(message);
@@ -45,12 +61,19 @@ int helper_frame_cut(const uint8_t *data, size_t len, size_t max, const uint8_t 
         return 1;
 }
 
+static bool is_seen_in_directories(Argosy__LoadState load) {
+        return load == ARGOSY__LOAD_STATE__LOAD_LOADED || load == ARGOSY__LOAD_STATE__LOAD_MASKED ||
+               load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
+}
+
 Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len) {
         Argosy__HelperReply *reply = argosy__helper_reply__unpack(NULL, len, data);
         bool good = reply && reply->error <= 0 && reply->error > -4096;
 
         for (size_t i = 0; good && i < reply->n_results; i++)
                 good = reply->results[i]->error <= 0 && reply->results[i]->error > -4096;
+        for (size_t i = 0; good && i < reply->n_loads; i++)
+                good = is_seen_in_directories(reply->loads[i]);
         if (good)
                 return reply;
         if (reply)

@@ -277,7 +277,7 @@ static int spawn(HelperLink *l, const HelperConfig *config, int child_fd) {
         }
         snprintf(leader, sizeof(leader), "%d", (int) config->leader);
         snprintf(born, sizeof(born), "%llu", (unsigned long long) config->born);
-        args[n++] = (char *) (config->connect ? "connect" : "write");
+        args[n++] = (char *) helper_mode_to_string(config->mode);
         args[n++] = l->manager;
         args[n++] = leader;
         args[n] = born;
@@ -302,7 +302,7 @@ int helper_link_new(const HelperConfig *config, const HelperOps *ops, void *user
         if (!l)
                 return -ENOMEM;
         *l = (HelperLink){.passed_fd = -1,
-                          .connect = config->connect,
+                          .connect = config->mode == HELPER_CONNECT,
                           .answer_ms = config->answer_ms ?: HELPER_ANSWER_MS,
                           .leader = config->leader,
                           .manager = strdup(config->manager),

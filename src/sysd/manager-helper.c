@@ -18,6 +18,7 @@
 #include "manager-paths.h"
 #include "str.h"
 #include "unit-dir.h"
+#include "unit-search.h"
 
 enum { LINK = STDIN_FILENO, FOREIGN_MAX = 300 };
 
@@ -79,6 +80,20 @@ static int read_request(Buf *in, Argosy__HelperRequest **ret) {
         *ret = argosy__helper_request__unpack(NULL, len, payload);
         buf_consume(in, total);
         return *ret ? 1 : -EBADMSG;
+}
+
+static int serve_requests(int (*answer)(const Argosy__HelperRequest *q, void *data), void *data) {
+        _cleanup_buf_ Buf in = {};
+        Argosy__HelperRequest *q = NULL;
+        int r;
+
+        while ((r = read_request(&in, &q)) > 0) {
+                r = answer(q, data);
+                argosy__helper_request__free_unpacked(q, NULL);
+                if (r < 0)
+                        break;
+        }
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 // ---- connect
@@ -195,7 +210,8 @@ static int apply_all(UnitDir *d, const Argosy__HelperRequest *q, Argosy__HelperR
         return 0;
 }
 
-static int answer(UnitDir *d, const Argosy__HelperRequest *q) {
+static int answer_write(const Argosy__HelperRequest *q, void *data) {
+        UnitDir *d = data;
         Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
         _cleanup_free_ Argosy__HelperResult *results = calloc(q->n_items + 1, sizeof(*results));
         _cleanup_free_ Argosy__HelperResult **pointers = calloc(q->n_items + 1, sizeof(*pointers));
@@ -225,8 +241,6 @@ int manager_helper_write(const char *base, const char *below, uid_t owner, const
         const char *const names[] = {"systemd", below, NULL};
         _cleanup_(unit_dir_freep) UnitDir *d = NULL;
         _cleanup_free_ char *path = str_printf("%s/systemd/%s", base, below);
-        _cleanup_buf_ Buf in = {};
-        Argosy__HelperRequest *q = NULL;
         char what[128];
         int r, fd = enter_open_dir(base, names, owner);
 
@@ -236,16 +250,36 @@ int manager_helper_write(const char *base, const char *below, uid_t owner, const
         r = unit_dir_new_at(fd, path ?: "", search_dirs, &d);
         if (r < 0)
                 return say_failure(r, what);
-        while ((r = read_request(&in, &q)) > 0) {
-                r = answer(d, q);
-                argosy__helper_request__free_unpacked(q, NULL);
-                if (r < 0)
-                        break;
-        }
-        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return serve_requests(answer_write, d);
+}
+
+// ---- look
+
+static int answer_look(const Argosy__HelperRequest *q, void *data) {
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        _cleanup_free_ Argosy__LoadState *loads = calloc(q->n_look + 1, sizeof(*loads));
+
+        if (!loads)
+                return -ENOMEM;
+        reply.error = unit_search_look(data, q->look, q->n_look, loads);
+        reply.loads = loads;
+        reply.n_loads = reply.error < 0 ? 0 : q->n_look;
+        return say(&reply);
+}
+
+int manager_helper_look(const char *const *search_dirs) {
+        return serve_requests(answer_look, (void *) search_dirs);
 }
 
 // ---- the whole
+
+static int serve_files(HelperMode mode, const char *base, const char *below, uid_t owner,
+                       const ManagerPaths *paths) {
+        const char *const *dirs = (const char *const *) paths->search_dirs;
+
+        return mode == HELPER_LOOK ? manager_helper_look(dirs)
+                                   : manager_helper_write(base, below, owner, dirs);
+}
 
 static int paths_of_user(uid_t uid, const char *runtime_dir, const char *home, ManagerPaths *ret) {
         _cleanup_free_ char *variable = str_printf("XDG_RUNTIME_DIR=%s", runtime_dir);
@@ -263,7 +297,7 @@ static int paths_of_user(uid_t uid, const char *runtime_dir, const char *home, M
         return r;
 }
 
-static int serve_user(uid_t uid, bool connecting) {
+static int serve_user(uid_t uid, HelperMode mode) {
         _cleanup_free_ char *home = NULL, *runtime_dir = str_printf("/run/user/%u", (unsigned) uid);
         ManagerPaths paths = {};
         int r;
@@ -273,9 +307,8 @@ static int serve_user(uid_t uid, bool connecting) {
                 r = paths_of_user(uid, runtime_dir, home, &paths);
         if (r < 0)
                 return say_failure(r, "cannot become the user");
-        r = connecting ? serve_connect(&paths)
-                       : manager_helper_write(runtime_dir, "user", uid,
-                                              (const char *const *) paths.search_dirs);
+        r = mode == HELPER_CONNECT ? serve_connect(&paths)
+                                   : serve_files(mode, runtime_dir, "user", uid, &paths);
         manager_paths_done(&paths);
         return r;
 }
@@ -292,7 +325,8 @@ static int connect_to_container(pid_t leader, uint64_t born, const char *path) {
         return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int serve_container(pid_t leader, uint64_t born, bool connecting) {
+static int serve_container(pid_t leader, uint64_t born, HelperMode mode) {
+        bool connecting = mode == HELPER_CONNECT;
         ManagerPaths paths = {};
         int r;
 
@@ -302,24 +336,24 @@ static int serve_container(pid_t leader, uint64_t born, bool connecting) {
         if (r < 0)
                 return say_failure(r, "cannot enter the container");
         r = connecting ? connect_to_container(leader, born, paths.socket)
-                       : manager_helper_write("/run", "system", 0, (const char *const *) paths.search_dirs);
+                       : serve_files(mode, "/run", "system", 0, &paths);
         manager_paths_done(&paths);
         return r;
 }
 
 int manager_helper_main(int argc, char **argv) {
-        bool connecting;
         uint64_t leader, born;
+        HelperMode mode;
 
-        if (argc != 4 || !parse_u64(argv[2], INT32_MAX, &leader) || !parse_u64(argv[3], UINT64_MAX, &born))
+        if (argc != 4 || !helper_mode_from_string(argv[0], &mode) ||
+            !parse_u64(argv[2], INT32_MAX, &leader) || !parse_u64(argv[3], UINT64_MAX, &born))
                 return EXIT_FAILURE;
-        connecting = streq(argv[0], "connect");
         signal(SIGPIPE, SIG_IGN);
         switch (manager_name_kind(argv[1])) {
         case MANAGER_USER:
-                return serve_user(manager_name_uid(argv[1]), connecting);
+                return serve_user(manager_name_uid(argv[1]), mode);
         case MANAGER_CONTAINER:
-                return serve_container((pid_t) leader, born, connecting);
+                return serve_container((pid_t) leader, born, mode);
         default:
                 return EXIT_FAILURE;
         }

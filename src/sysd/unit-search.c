@@ -7,7 +7,7 @@
 //
 // A directory that is not there, or goes, is watched from the next unit_search_again() on. When the queue of
 // the kernel is full, lost() says so. unit_search_look() asks each directory for few names, and lists them
-// for many.
+// for many, but for those that somebody has filled: what it costs follows from the names that are looked for.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@
 
 enum {
         DIRS_MAX = 64,
-        LIST_FROM = 32, // names from which on the directories are listed
+        LIST_FROM = 32,    // names from which on the directories are listed
+        LIST_PER_NAME = 8, // entries that are read for each of them, at most: about what asking for it costs
         READ_BYTES = 64 * 1024,
         MASK = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR,
 };
@@ -86,7 +87,16 @@ typedef struct Listing {
         bool listed[DIRS_MAX];
 } Listing;
 
-static int list_one(Listing *l, size_t i) {
+static int keep_name(Map *names, const char *entry) {
+        char *name = strdup(entry);
+        int r = name ? map_add_str(names, name, name) : -ENOMEM;
+
+        if (r < 0)
+                free(name);
+        return r == -EEXIST ? 0 : r;
+}
+
+static int list_one(Listing *l, size_t i, size_t max) {
         DIR *stream = opendir(l->dirs[i]);
         const struct dirent *entry;
         int r = 0;
@@ -94,13 +104,9 @@ static int list_one(Listing *l, size_t i) {
         l->listed[i] = true;
         if (!stream)
                 return 0;
-        while (r == 0 && (entry = readdir(stream))) {
-                char *name = strdup(entry->d_name);
-
-                r = name ? map_add_str(&l->names[i], name, name) : -ENOMEM;
-                if (r < 0)
-                        free(name);
-                r = r == -EEXIST ? 0 : r;
+        while (r == 0 && l->listed[i] && (entry = readdir(stream))) {
+                l->listed[i] = l->names[i].count < max;
+                r = keep_name(&l->names[i], entry->d_name);
         }
         closedir(stream);
         return r;
@@ -117,7 +123,7 @@ int unit_search_look(const char *const *dirs, char *const *names, size_t n, Argo
         int r = 0;
 
         for (size_t i = 0; i < l.n && n >= LIST_FROM && r == 0; i++)
-                r = list_one(&l, i);
+                r = list_one(&l, i, n * LIST_PER_NAME);
         for (size_t i = 0; i < n && r == 0; i++) {
                 UnitPresence of_name[DIRS_MAX], of_template[DIRS_MAX];
                 bool instance = unit_name_kind(names[i], NULL) == UNIT_NAME_INSTANCE;

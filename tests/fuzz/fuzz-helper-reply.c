@@ -27,6 +27,10 @@ static bool take(const uint8_t *payload, size_t len) {
         MUST(reply->error <= 0 && reply->error > -4096);
         for (size_t i = 0; i < reply->n_results; i++)
                 MUST(reply->results[i]->error <= 0 && reply->results[i]->error > -4096);
+        for (size_t i = 0; i < reply->n_loads; i++)
+                MUST(reply->loads[i] == ARGOSY__LOAD_STATE__LOAD_LOADED ||
+                     reply->loads[i] == ARGOSY__LOAD_STATE__LOAD_MASKED ||
+                     reply->loads[i] == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND);
         argosy__helper_reply__free_unpacked(reply, NULL);
         return true;
 }

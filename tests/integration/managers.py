@@ -18,7 +18,8 @@ ExecStop=
 ExecStop=/bin/rm -rf /run/user/%i
 """
 
-# What systemd-nspawn does, as far as it matters here: namespaces, a /run and a control group of its own.
+# What systemd-nspawn does, as far as it matters here: namespaces, a /run and a control group of its own. What is
+# temporary is its own, too: its systemd removes what that of the node has there.
 CONTAINER_UNIT = """[Service]
 EnvironmentFile=-/root/how
 ExecStart=/usr/bin/unshare $HOW --mount --pid --cgroup --ipc --uts --fork --kill-child --mount-proc /root/container
@@ -27,7 +28,7 @@ KillMode=control-group
 KillSignal=SIGKILL
 """
 CONTAINER = """#!/bin/sh
-mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && mount -t cgroup2 none /sys/fs/cgroup
+mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /var/tmp && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && mount -t cgroup2 none /sys/fs/cgroup
 export container=test
 exec /lib/systemd/systemd --unit=inside.target
 """
@@ -319,6 +320,58 @@ def test_a_crash_runs_no_one_shot_of_a_user_twice(c: Cluster):
     assert node.run("cat /home/u1001/runs") == "ran\n", "it was run again"
     c.ctl("destroy job")
     detach_all(c, node)
+
+
+def searches(node):
+    return json.loads(node.run("argosyctl counters --json=short"))["searches"]
+
+
+def test_what_hides_the_file_of_a_unit_that_is_not_loaded_is_shown(c: Cluster):
+    node = c.node("n1")
+    prepare_users(node)
+    pid = prepare_container(node)
+    attach(c, node, "user@1001", "container@web")
+    mine = SLEEPER + "[X-Argosy]\nManager=user@1001\n"
+    before = searches(node)
+    c.start("m1 w@1 w@2", mine)
+    c.start("m2", FOR_WEB)
+    c.ctl("stop w@1")
+    c.ctl("destroy w@1")
+    c.start("w@1", mine)
+    assert searches(node) == before, "our own batches cost nothing"
+
+    def theirs(command):
+        return user_run(node, 1001, f"systemctl --user {command}")
+
+    def inside(command):
+        return node.run(f"nsenter -t {pid} -m -p systemctl {command}")
+
+    for systemctl, unit in (theirs, "m1"), (inside, "m2"):
+        systemctl(f"stop {unit}")
+        eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
+        systemctl(f"mask {unit}")
+        eventually(lambda: c.shown(unit) == "masked inactive dead")  # noqa: B023
+        c.ctl_fails(f"start {unit}", saying="masked")
+        systemctl(f"unmask {unit}")
+        eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
+        # Nobody reloads: systemd alone says that something changed.
+        systemctl(f"mask --no-reload {unit}")
+        eventually(lambda: c.shown(unit) == "masked inactive dead")  # noqa: B023
+        systemctl(f"unmask --no-reload {unit}")
+        eventually(lambda: c.shown(unit) == "loaded inactive dead")  # noqa: B023
+        c.ctl(f"start {unit}")
+        assert c.shown(unit) == "loaded active running"
+
+    # A file that went unseen shows at the next reload. A template's file is that of its instances, also when it is back.
+    theirs("stop w@1 w@2")
+    user_run(node, 1001, "rm /run/user/1001/systemd/user/w@.service")
+    theirs("daemon-reload")
+    eventually(lambda: c.shown("w@1") == c.shown("w@2") == "not-found inactive dead")
+    c.ctl("start w@1")
+    eventually(lambda: (c.shown("w@1"), c.shown("w@2")) == ("loaded active running", "loaded inactive dead"))
+    c.ctl("destroy m1 m2 w@1 w@2")
+    detach_all(c, node)
+    node.run("systemctl stop box")
 
 
 def submit(c, name, uid):

@@ -6,6 +6,7 @@
 #include "agent-calls.h"
 #include "agent-core.h"
 #include "agent-nodes.h"
+#include "agent-search.h"
 #include "agent-spec.h"
 #include "agent-steps.h"
 #include "agent-systemd.h"

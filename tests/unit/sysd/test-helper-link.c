@@ -58,7 +58,8 @@ static void pass_socket_of(uid_t uid) {
 static int helper_main(const char *kind) {
         static const uint8_t huge[] = {0x7f, 0xff, 0xff, 0xff}, nonsense[] = {0, 0, 0, 2, 0xff, 0xff},
                              complaint[] = {0, 0, 0, 2, 0x12, 0}, // an empty reason
-                good_news[] = {0, 0, 0, 2, 0x08, 0x05};           // error 5, which is none
+                good_news[] = {0, 0, 0, 2, 0x08, 0x05},           // error 5, which is none
+                merged[] = {0, 0, 0, 4, 0xca, 0x0b, 1, 6};        // a load state that no directory shows
 
         if (streq(kind, "silent"))
                 pause();
@@ -68,6 +69,8 @@ static int helper_main(const char *kind) {
                 say(nonsense, sizeof(nonsense));
         else if (streq(kind, "good-news"))
                 say(good_news, sizeof(good_news));
+        else if (streq(kind, "merged"))
+                say(merged, sizeof(merged));
         else if (streq(kind, "talkative"))
                 say_nothing_wrong(3);
         else if (streq(kind, "answers"))
@@ -118,7 +121,7 @@ static void start(const char *kind, bool connect) {
         HelperConfig config = {.loop = &test_loop,
                                .command = command,
                                .manager = manager,
-                               .connect = connect,
+                               .mode = connect ? HELPER_CONNECT : HELPER_WRITE,
                                .answer_ms = streq(kind, "silent") ? IMPATIENCE_MS : 0};
 
         memset(&seen, 0, sizeof(seen));
@@ -152,6 +155,7 @@ static void what_is_no_reply_ends_it(void **state) {
         assert_ends("huge", false, -EBADMSG);
         assert_ends("nonsense", false, -EBADMSG);
         assert_ends("good-news", false, -EBADMSG);
+        assert_ends("merged", false, -EBADMSG);
         assert_ends("talkative", false, -EBADMSG); // nobody asked for the second
         assert_int_equal(seen.n_replies, 1);
         assert_ends("ends", false, -ECONNRESET);

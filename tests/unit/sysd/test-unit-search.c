@@ -138,6 +138,22 @@ static void what_is_on_the_disk_is_read_as_systemd_does(void **state) {
         assert_int_equal(look("w@2.service"), NOT_FOUND);
 }
 
+// Somebody else's directory may hold any number of files; few of them are read.
+static void a_directory_that_is_too_full_to_list_is_asked(void **state) {
+        enum { MORE_THAN_LISTED = 1000 }; // for the names that look() asks for
+
+        for (int i = 0; i < MORE_THAN_LISTED; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "%i", i);
+                assert_int_equal(symlink("x", path_of(0, name)), 0);
+        }
+        put(OWN, "web.service", "[Service]");
+        mask(0, "web.service");
+        assert_int_equal(look("web.service"), MASKED);
+        assert_int_equal(look("other.service"), NOT_FOUND);
+}
+
 static void whatever_is_touched_is_named(void **state) {
         watch();
         put(OWN, "web.service", "[Service]"); // as we do ourselves
@@ -176,6 +192,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_first_directory_that_has_the_name_counts),
                 TEST(what_is_on_the_disk_is_read_as_systemd_does),
+                TEST(a_directory_that_is_too_full_to_list_is_asked),
                 TEST(whatever_is_touched_is_named),
                 TEST(a_directory_that_goes_is_lost),
         };

@@ -8,6 +8,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
     "leader": ["rules", "log", "core", "view", "orders", "scheduler", "hosts", "changes", "campaigns", "queries"],
+    "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }
 
@@ -38,7 +39,7 @@ CIRCLES = {
     "agent": [22],
     "leader/view": [6],
     "leader/scheduler": [4],
-    "daemon": [12],
+    "daemon": [5],
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
 UPWARD = {
@@ -54,4 +55,5 @@ UPWARD = {
     ("leader/scheduler", "leader/changes"): 1,
     ("leader/hosts", "leader/queries"): 1,
     ("leader/hosts", "leader"): 2,
+    ("daemon/requests", "daemon"): 2,
 }

@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "daemon-log.h"
 #include "daemon.h"
 #include "feature-level.h"
 #include "fileio.h"

@@ -1,142 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who may connect, and messages from other hosts on their way to leader, agent and router.
+// Messages from other hosts on their way to leader, agent and router, and what follows when another host leads.
+// Each message goes to one of them; what none of them knows is the agent's to ignore. Messages that arrive while
+// the daemon ends are dropped: their senders begin anew with the next one.
 
 #include <errno.h>
 
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
+#include "daemon-log.h"
+#include "daemon-mesh.h"
 #include "daemon.h"
-#include "join-server.h"
 #include "join.h"
 #include "leader.h"
 #include "log.h"
 #include "mesh.h"
 #include "renew.h"
 #include "router.h"
-#include "str.h"
-#include "stream.h"
-#include "tls-context.h"
-
-// The host that a public key belongs to, 0 if to nobody. The replicated state decides where there is one;
-// before it says anything, and on hosts without a log, the voters of the peers file are known.
-static uint32_t host_of_pin(Daemon *d, const Hash *pin, uint32_t *ret_raft_id) {
-        bool has_state = d->state && cluster_state_cluster(d->state);
-
-        *ret_raft_id = 0;
-        if (has_state) {
-                const Argosy__HostRecord *h = cluster_state_find_host_by_pin(d->state, pin);
-
-                if (!h)
-                        return 0;
-                *ret_raft_id = h->raft_id;
-                return h->host;
-        }
-        for (size_t i = 0; i < d->peers->n_voters; i++) {
-                const Argosy__Voter *v = d->peers->voters[i];
-
-                if (v->key_pin.len == HASH_SIZE && memcmp(v->key_pin.data, pin->bytes, HASH_SIZE) == 0) {
-                        *ret_raft_id = v->raft_id;
-                        return v->host;
-                }
-        }
-        return 0;
-}
-
-bool daemon_judge(const Hash *pin, const char *alpn, void *userdata) {
-        uint32_t raft_id, host = host_of_pin(userdata, pin, &raft_id);
-
-        return host > 0 && (!alpn_is_raft(alpn) || raft_id > 0);
-}
-
-static void say_count(const Refusal *f) {
-        unsigned long long n = f->more;
-
-        if (*f->address)
-                log_info("%llu more connection%s from %s refused: %s", n, n == 1 ? "" : "s", f->address, f->why);
-        else if (*f->why)
-                log_warning("%llu more times no connections were accepted: %s", n, f->why);
-        else
-                log_info("%llu more connection%s from other addresses refused", n, n == 1 ? "" : "s");
-}
-
-static void say_counts(Daemon *d, bool all) {
-        Refusal f;
-
-        while (refusals_next(&d->refusals, clock_boot_us(), all, &f))
-                say_count(&f);
-}
-
-bool daemon_may_say_refusal(Daemon *d, const char *address, const char *why) {
-        say_counts(d, false);
-        return refusals_take(&d->refusals, address, why, clock_boot_us());
-}
-
-static void on_accepted(Listener *l, Stream *s, void *userdata) {
-        Daemon *d = userdata;
-        const StreamPeer *peer = stream_peer(s);
-        uint32_t raft_id = 0, host = 0;
-
-        say_counts(d, false);
-        if (streq(peer->alpn, ALPN_JOIN)) {
-                join_server_accept(d->join_server, s);
-                return;
-        }
-        host = host_of_pin(d, &peer->pin, &raft_id);
-        if (host == 0 || !d->store || d->store_closing)
-                stream_close(s, -EACCES,
-                             false); // revoked since the handshake, or we are no voter: it finds the others
-        else if (alpn_is_raft(peer->alpn))
-                store_accept(d->store, s, raft_id);
-        else
-                mesh_accept(d->mesh, s, host);
-}
-
-static void on_refused(Listener *l, const StreamPeer *peer, const char *why, void *userdata) {
-        Daemon *d = userdata;
-
-        heap_keeper_note(&d->heap, HEAP_CONNECTION);
-        if (!daemon_may_say_refusal(d, peer->address, why))
-                return;
-        if (*peer->address)
-                log_info("A connection from %s was refused: %s", peer->address, why);
-        else
-                log_warning("No connections are accepted for a moment: %s", why);
-}
-
-static void on_listener_closed(Listener *l, void *userdata) {
-        Daemon *d = userdata;
-
-        say_counts(d, true);
-        d->listener = NULL;
-        d->closing--;
-}
-
-static const ListenerOps listener_ops = {
-        .accepted = on_accepted, .refused = on_refused, .closed = on_listener_closed};
-
-int daemon_listen(Daemon *d, char **ret_why) {
-        int r = listener_new_bound(d->loop, d->port_fd, d->tls, &listener_ops, d, &d->listener);
-
-        if (r < 0)
-                *ret_why = str_printf("Cannot listen on port %u: %s", (unsigned) d->port, strerror(-r));
-        else
-                d->port_fd = -1;
-        return r;
-}
-
-// ---- MeshOps
-
-const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
-        const Argosy__HostRecord *h = d->state ? cluster_state_find_host(d->state, host) : NULL;
-
-        if (h)
-                str_fit(buf, size, "%s", h->name);
-        else
-                (void) snprintf(buf, size, "host %u", host);
-        return buf;
-}
 
 // The mesh ends last, since the log needs it to close. What it hears meanwhile has nobody to go to any more.
 static bool is_ending(const Daemon *d) {

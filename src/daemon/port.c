@@ -11,6 +11,7 @@
 
 #include "buf.h"
 #include "cluster-state.h"
+#include "daemon-listen.h"
 #include "daemon.h"
 #include "fileio.h"
 #include "log.h"
@@ -96,5 +97,5 @@ int port_open_if_wanted(Daemon *d, char **ret_why) {
 
         if (d->port_fd < 0 || d->end != DAEMON_RUNNING)
                 return 0;
-        return port_is_wanted(&reasons) ? daemon_listen(d, ret_why) : 0;
+        return port_is_wanted(&reasons) ? daemon_listen_open(d, ret_why) : 0;
 }

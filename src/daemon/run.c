@@ -23,6 +23,9 @@
 #include "clock.h"
 #include "cluster-state.h"
 #include "counters.h"
+#include "daemon-listen.h"
+#include "daemon-log.h"
+#include "daemon-mesh.h"
 #include "daemon.h"
 #include "feature-level.h"
 #include "fileio.h"
@@ -59,26 +62,6 @@ enum {
 // its own: it mixes the uid in, inverted, so that root's differs from the machine's, too.
 static const sd_id128_t application_id =
         SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
-
-void daemon_status(Daemon *d) {
-        const char *role = d->store ? "Voter" : "Spare";
-        char name[64], units[48];
-        size_t n_hosts = 0;
-
-        if (d->state)
-                (void) cluster_state_hosts(d->state, &n_hosts);
-        d->told_units = agent_n_units(d->agent);
-        d->told_hosts = n_hosts;
-        snprintf(units, sizeof(units), "%zu unit%s here", d->told_units, d->told_units == 1 ? "" : "s");
-        if (d->leading)
-                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %s", n_hosts,
-                                  n_hosts == 1 ? "" : "s", (unsigned long long) d->store_term, units);
-        else if (d->known_leader)
-                (void) sd_notifyf(0, "STATUS=%s, the leader is %s; %s", role,
-                                  daemon_host_name(d, d->known_leader, name, sizeof(name)), units);
-        else
-                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %s", role, units);
-}
 
 static void on_status_due(uv_timer_t *timer) {
         Daemon *d = timer->data;
@@ -330,7 +313,7 @@ static void on_transferred(int error, void *userdata) {
         uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
 }
 
-void daemon_end(Daemon *d, DaemonEnd how) {
+static void end(Daemon *d, DaemonEnd how) {
         if (d->end != DAEMON_RUNNING)
                 return;
         d->end = how;
@@ -348,27 +331,15 @@ void daemon_end(Daemon *d, DaemonEnd how) {
                 on_transferred(0, d);
 }
 
-static _Noreturn void fail(Daemon *d, const char *why, int status) {
-        log_error("Fatal: %s", why);
-        (void) sd_notifyf(0, "STATUS=Failed: %s", why);
-        if (d->end == DAEMON_RUNNING)
-                d->end = DAEMON_FAILED;
-        fflush(NULL);
-        _exit(status); // no orderly end: what failed may be the disk or memory itself
-}
-
-void daemon_fail(Daemon *d, const char *why) {
-        fail(d, why, EXIT_FAILURE); // systemd starts us again
-}
-
-void daemon_fail_for_good(Daemon *d, const char *why) {
-        fail(d, why, EX_CONFIG);
+// The join, or the reset, that was under way has put a new identity in place.
+static void on_identity_replaced(Daemon *d) {
+        end(d, DAEMON_RESTART);
 }
 
 // ---- signals, watchdog, the loop's own health
 
 static void on_terminate(uv_signal_t *signal, int number) {
-        daemon_end(signal->data, DAEMON_EXIT);
+        end(signal->data, DAEMON_EXIT);
 }
 
 static int load_config(const Daemon *d, Config *ret) {
@@ -661,7 +632,7 @@ static int start(Daemon *d, char **ret_why) {
         if (r >= 0)
                 r = refuse_newer_log(d, ret_why);
         if (r >= 0)
-                r = tls_context_new(&d->identity, daemon_judge, d, &d->tls);
+                r = tls_context_new(&d->identity, daemon_listen_judge, d, &d->tls);
         if (r >= 0)
                 r = router_new(d, &d->router);
         if (r >= 0)
@@ -727,6 +698,7 @@ int daemon_run(const RunOptions *options, char **argv) {
         d->port_fd = -1;
         d->socket_fd = -1;
         list_init(&d->detaching);
+        d->identity_replaced = on_identity_replaced;
         d->log_dir = str_printf("%s/log", d->paths->state_dir);
         d->leader_seen_us = clock_boot_us();
         r = d->log_dir ? load_config(d, &d->config) : -ENOMEM;

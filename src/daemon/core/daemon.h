@@ -5,19 +5,23 @@
 // opens the log where this host is a voter, tells mesh, leader and agent who leads, and hands messages to
 // whom they are for. Private to src/daemon.
 //
-//   daemon.c         start, signals, orderly end
-//   daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
-//   daemon-mesh.c    messages from the mesh; who may connect
-//   router.c         requests: to the leader wherever it is, or to this host's agent
-//   address.c        where others reach this host
-//   peers.c          which voters this host knows of and finds
-//   port.c           the TCP port: which, and whether it is open
-//   join.c           this host joins another cluster, or leaves
-//   join-server.c    a stranger asks to join
-//   refusals.c       which refused connections the journal hears of
-//   managers.c       managers of users and containers that are nodes too
-//   renew.c          the certificate
-//   heap.c           the allocator; what a burst leaves behind is given back
+//   core             daemon.c         what every part may have to do: tell systemd how things are, fail
+//                    address.c        where others reach this host
+//                    refusals.c       which refused connections the journal hears of
+//                    heap.c           the allocator; what a burst leaves behind is given back
+//                    config.c, paths.c, state-dir.c
+//   requests         router.c         requests: to the leader wherever it is, or to this host's agent
+//                    join.c           this host joins another cluster, or leaves
+//                    managers.c       managers of users and containers that are nodes too
+//                    peers.c          which voters this host knows of and finds
+//                    counters.c       what was counted
+//   on top           join-server.c    a stranger asks to join
+//                    daemon-listen.c  who may connect
+//                    port.c           the TCP port: which, and whether it is open
+//                    daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
+//                    renew.c          the certificate
+//                    daemon-mesh.c    messages from the mesh
+//                    run.c            start, signals, orderly end
 
 #include <stdbool.h>
 #include <uv.h>
@@ -97,6 +101,8 @@ struct Daemon {
         uint32_t known_leader;   // host number, 0: nobody
         uint64_t leader_seen_us; // boot clock: when there was one last
         bool attached;
+        // Set at the start: this host has another identity on disk, which a new process finds.
+        void (*identity_replaced)(Daemon *d);
         ListNode detaching; // managers.c: who waits for a manager to be detached
         Join *joining;      // join.c is at work: one at a time
 
@@ -116,27 +122,10 @@ struct Daemon {
         int closing; // objects that have not called back yet
 };
 
-// daemon.c
-// Begins the orderly end, once. RESTART: this process executes itself again with the new identity.
-void daemon_end(Daemon *d, DaemonEnd how);
+// The process ends at once, with a line in the journal; systemd starts it again.
 void daemon_fail(Daemon *d, const char *why);
 // Likewise, with the exit status after which systemd does not start it again: only a person can help.
 void daemon_fail_for_good(Daemon *d, const char *why);
 void daemon_status(Daemon *d); // tells systemd our role
-
-// daemon-log.c
-int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why);
-void daemon_log_close(Daemon *d, void (*closed)(Daemon *d));
-void daemon_log_on_hosts(void *userdata);
-void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message);
-void daemon_log_on_store_close(Daemon *d, uint32_t raft_id);
-// Writes the peers file if what the log (or the leader) says about the cluster differs from it.
-void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation);
-
-// daemon-mesh.c
-int daemon_mesh_open(Daemon *d);
-int daemon_listen(Daemon *d, char **ret_why);
-bool daemon_judge(const Hash *pin, const char *alpn, void *userdata);
-// Whether to log that somebody was refused, after what was counted of others has been.
-bool daemon_may_say_refusal(Daemon *d, const char *address, const char *why);
+// As the log calls the host, or "host N"; in `buf`.
 const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size);

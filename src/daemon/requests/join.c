@@ -111,7 +111,7 @@ static void on_cleared(void *userdata) {
                 log_notice("Forgot the cluster (%s); starting again as a fresh host.", j->reset_why);
         answer(j, 0, "");
         join_free(j);
-        daemon_end(d, DAEMON_RESTART);
+        d->identity_replaced(d);
 }
 
 void join_reset(Daemon *d, const char *why, JoinDone done, void *userdata) {

@@ -13,6 +13,7 @@
 #include "batch.h"
 #include "buf.h"
 #include "cluster-state.h"
+#include "daemon-log.h"
 #include "daemon.h"
 #include "feature-level.h"
 #include "fileio.h"

@@ -1026,7 +1026,7 @@ FAULTS = [
           "return raft_id > 0 && raft_id <= s->last_raft_id;",
           "return raft_id > 0;",
           "model/cluster-state: an_id_is_retired_when_its_record_gave_it_up"),
-    Fault("removed-host-let-in", "src/daemon/daemon-mesh.c",
+    Fault("removed-host-let-in", "src/daemon/daemon-listen.c",
           "return host > 0 && (!alpn_is_raft(alpn) || raft_id > 0);",
           "return true;",
           "integration/joining: a_running_host_is_removed_with_its_units_and_its_key"),

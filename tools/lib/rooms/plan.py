@@ -39,7 +39,6 @@ CIRCLES = {
     "agent": [22],
     "leader/view": [6],
     "leader/scheduler": [4],
-    "daemon": [5],
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
 UPWARD = {
@@ -55,5 +54,4 @@ UPWARD = {
     ("leader/scheduler", "leader/changes"): 1,
     ("leader/hosts", "leader/queries"): 1,
     ("leader/hosts", "leader"): 2,
-    ("daemon/requests", "daemon"): 2,
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What every part of the daemon may have to do, hence at the bottom: tell systemd how things are, name a host,
+// and end the process when it cannot go on. An orderly end begins elsewhere (run.c).
+
+#include "daemon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "cluster-state.h"
+#include "log.h"
+#include "str.h"
+
+const char *daemon_host_name(Daemon *d, uint32_t host, char *buf, size_t size) {
+        const Argosy__HostRecord *h = d->state ? cluster_state_find_host(d->state, host) : NULL;
+
+        if (h)
+                str_fit(buf, size, "%s", h->name);
+        else
+                (void) snprintf(buf, size, "host %u", host);
+        return buf;
+}
+
+void daemon_status(Daemon *d) {
+        const char *role = d->store ? "Voter" : "Spare";
+        char name[64], units[48];
+        size_t n_hosts = 0;
+
+        if (d->state)
+                (void) cluster_state_hosts(d->state, &n_hosts);
+        d->told_units = agent_n_units(d->agent);
+        d->told_hosts = n_hosts;
+        snprintf(units, sizeof(units), "%zu unit%s here", d->told_units, d->told_units == 1 ? "" : "s");
+        if (d->leading)
+                (void) sd_notifyf(0, "STATUS=Leading %zu host%s, term %llu; %s", n_hosts,
+                                  n_hosts == 1 ? "" : "s", (unsigned long long) d->store_term, units);
+        else if (d->known_leader)
+                (void) sd_notifyf(0, "STATUS=%s, the leader is %s; %s", role,
+                                  daemon_host_name(d, d->known_leader, name, sizeof(name)), units);
+        else
+                (void) sd_notifyf(0, "STATUS=%s, no leader can be reached; %s", role, units);
+}
+
+static _Noreturn void fail(Daemon *d, const char *why, int status) {
+        log_error("Fatal: %s", why);
+        (void) sd_notifyf(0, "STATUS=Failed: %s", why);
+        if (d->end == DAEMON_RUNNING)
+                d->end = DAEMON_FAILED;
+        fflush(NULL);
+        _exit(status); // no orderly end: what failed may be the disk or memory itself
+}
+
+void daemon_fail(Daemon *d, const char *why) {
+        fail(d, why, EXIT_FAILURE); // systemd starts us again
+}
+
+void daemon_fail_for_good(Daemon *d, const char *why) {
+        fail(d, why, EX_CONFIG);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What refusals.c decides is said, or not, with the clock of this process.
+
+#include "refusal-log.h"
+
+#include "clock.h"
+#include "daemon.h"
+#include "log.h"
+
+static void say_count(const Refusal *f) {
+        unsigned long long n = f->more;
+
+        if (*f->address)
+                log_info("%llu more connection%s from %s refused: %s", n, n == 1 ? "" : "s", f->address, f->why);
+        else if (*f->why)
+                log_warning("%llu more times no connections were accepted: %s", n, f->why);
+        else
+                log_info("%llu more connection%s from other addresses refused", n, n == 1 ? "" : "s");
+}
+
+void refusal_log_counts(Daemon *d, bool all) {
+        Refusal f;
+
+        while (refusals_next(&d->refusals, clock_boot_us(), all, &f))
+                say_count(&f);
+}
+
+bool refusal_log_may_say(Daemon *d, const char *address, const char *why) {
+        refusal_log_counts(d, false);
+        return refusals_take(&d->refusals, address, why, clock_boot_us());
+}

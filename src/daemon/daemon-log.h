@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The replicated log on this host: batches are applied, leadership comes and goes, and this host becomes or
+// ceases to be a voter.
+
+#include "argosy.pb-c.h"
+
+typedef struct Daemon Daemon;
+
+int daemon_log_open(Daemon *d, bool bootstrap, char **ret_why);
+void daemon_log_close(Daemon *d, void (*closed)(Daemon *d));
+void daemon_log_on_hosts(void *userdata);
+void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message);
+void daemon_log_on_store_close(Daemon *d, uint32_t raft_id);
+// Writes the peers file if what the log (or the leader) says about the cluster differs from it.
+void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation);

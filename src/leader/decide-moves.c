@@ -17,6 +17,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 static bool still_has_to_move(Decision *d, const Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;

@@ -33,6 +33,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-record.h"
 #include "voters.h"
 
 int decision_need_placer(Decision *d) {

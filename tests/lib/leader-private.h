@@ -43,6 +43,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 #include "uvx.h"
 #include "voters.h"
 #include "wait.h"

@@ -31,6 +31,7 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 enum {
         FLYING_MAX = 4, // units that are being moved at a time

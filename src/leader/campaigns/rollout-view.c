@@ -13,6 +13,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 #include "unit-state.h"
 
 void view_done(View *v) {

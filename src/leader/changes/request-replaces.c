@@ -15,6 +15,7 @@
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-record.h"
 
 static const char claim[] = "replaces";
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "placement.h"
+#include "placer-spec.h"
 #include "request-private.h"
 #include "response.h"
 #include "str.h"

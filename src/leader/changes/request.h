@@ -38,11 +38,6 @@
 
 struct UnitOptions;
 
-// Said of a unit that demands more kinds of things than the cluster can count at a time.
-#define PLACER_UNCOUNTABLE                                                                      \
-        "there are as many kinds of resources, patterns of conflicts and lists of managers in " \
-        "this cluster as it can count"
-
 typedef struct ChangePlace {
         uint32_t node;              // 0: nobody takes it now
         bool possible;              // some member could if it were up

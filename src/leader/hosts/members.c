@@ -34,6 +34,7 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 #include "voters.h"
 
 enum {

@@ -40,6 +40,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-record.h"
 #include "voters.h"
 
 const char *host_name(const Leader *l, const Host *h) {

@@ -22,13 +22,13 @@
 #include "draft.h"
 #include "ordering.h"
 #include "orders.h"
-#include "placer.h"
 #include "registry.h"
 #include "rollouts.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 enum { HELD_REVISION = 1 }; // the first change of a cluster is that of its own record
 

@@ -27,6 +27,7 @@
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-record.h"
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
         Site *s;

@@ -20,6 +20,7 @@
 #include "tables.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-record.h"
 #include "unit-state.h"
 #include "why.h"
 

@@ -26,6 +26,7 @@
 #include "tables.h"
 #include "tickets.h"
 #include "turn.h"
+#include "unit-record.h"
 #include "unit-state.h"
 
 enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most

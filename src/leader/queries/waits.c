@@ -17,6 +17,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-record.h"
 #include "wait.h"
 #include "waits.h"
 

@@ -25,6 +25,7 @@
 #include "tables.h"
 #include "tombstones.h"
 #include "unit-name.h"
+#include "unit-record.h"
 #include "unit-state.h"
 #include "why.h"
 

@@ -21,6 +21,7 @@
 #include "registry.h"
 #include "tables.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 typedef struct Search {
         Leader *leader;

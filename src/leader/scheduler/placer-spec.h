@@ -9,6 +9,11 @@
 #include "placement.h"
 #include "unit-file.h"
 
+// Said of a unit that demands more kinds of things than the cluster can count at a time.
+#define PLACER_UNCOUNTABLE                                                                      \
+        "there are as many kinds of resources, patterns of conflicts and lists of managers in " \
+        "this cluster as it can count"
+
 enum { PLACER_PATTERNS_MAX = 256 }; // lists of patterns in Manager= at a time
 
 typedef struct PlacerPatterns {

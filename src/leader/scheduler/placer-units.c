@@ -8,6 +8,7 @@
 #include "registry.h"
 #include "tables.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 // Makes room for another list of patterns. It goes through all units. 1: there is room now.
 static int forget_patterns(Leader *l) {

@@ -12,13 +12,13 @@
 #include "placer-roles.h"
 #include "placer.h"
 #include "registry.h"
-#include "request.h"
 #include "response.h"
 #include "retries.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 // ------------------------------------------------------------------------------------------------ placing
 
@@ -162,14 +162,6 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
 }
 
 // ------------------------------------------------------------------------------------------------ why
-
-int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
-        const UnitFile *file;
-        int r;
-
-        r = spec_entry_file(e->spec, &file);
-        return r < 0 ? r : unit_file_expand(file, e->record->name, e->record->name, ret, NULL);
-}
 
 static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {
         const Unit *u = unit_find(l, e->record->name);

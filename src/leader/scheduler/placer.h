@@ -79,8 +79,6 @@ int placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
 int placer_carry_out(Placer *p, const Unit *u, const Node *to);
 bool node_takes_units(const Node *n, const char **ret_why);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
-// The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
-int unit_options_of(const UnitEntry *e, UnitOptions **ret);
 // The node's host is chosen less for a while.
 void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us);
 int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n);

@@ -38,6 +38,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units

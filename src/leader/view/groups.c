@@ -18,6 +18,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-record.h"
 #include "unit-state.h"
 
 // ------------------------------------------------------------------------------------------------ sites

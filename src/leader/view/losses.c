@@ -18,6 +18,7 @@
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-record.h"
 
 static bool is_expected(const Host *h) {
         if (!h->recorded || h->leaving || h->down)

@@ -28,6 +28,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 enum {
         STUCK_SHOWN_MAX = 100,             // units named at the end of a drain that cannot go on

@@ -31,6 +31,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-record.h"
 
 Host *host_find(const Leader *l, uint32_t number) {
         return map_find(&l->hosts, &number, sizeof(number));
@@ -431,14 +432,6 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
         site_count(s);
         return 0;
-}
-
-const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node) {
-        for (size_t i = 0; i < r->n_outcomes; i++)
-                if (r->outcomes[i]->start_rev == r->start_rev &&
-                    (!r->global || r->outcomes[i]->node == node))
-                        return r->outcomes[i];
-        return NULL;
 }
 
 bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o) {

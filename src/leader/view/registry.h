@@ -39,7 +39,6 @@ typedef enum LeftOut {
 
 LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, char *ret_why,
                       size_t size);
-const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
 // Whether the log may have an outcome of that kind.
 bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
 // A one-shot has ended here, and the log does not say yet how.

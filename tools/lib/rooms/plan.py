@@ -47,11 +47,10 @@ UPWARD = {
     ("leader/view", "leader/scheduler"): 8,
     ("leader/view", "leader/campaigns"): 3,
     ("leader/view", "leader/queries"): 1,
-    ("leader/orders", "leader/scheduler"): 2,
+    ("leader/orders", "leader/scheduler"): 1,
     ("leader/orders", "leader/hosts"): 1,
     ("leader/orders", "leader/campaigns"): 2,
     ("leader/orders", "leader/queries"): 1,
-    ("leader/scheduler", "leader/changes"): 1,
     ("leader/hosts", "leader/queries"): 1,
     ("leader/hosts", "leader"): 2,
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Read off a record when somebody asks; nothing is kept.
+#include "unit-record.h"
+
+int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
+        const UnitFile *file;
+        int r;
+
+        r = spec_entry_file(e->spec, &file);
+        return r < 0 ? r : unit_file_expand(file, e->record->name, e->record->name, ret, NULL);
+}
+
+const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node) {
+        for (size_t i = 0; i < r->n_outcomes; i++)
+                if (r->outcomes[i]->start_rev == r->start_rev &&
+                    (!r->global || r->outcomes[i]->node == node))
+                        return r->outcomes[i];
+        return NULL;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the record of a unit says, for those who would otherwise have to know how it is written.
+
+#include "cluster-state.h"
+#include "unit-file.h"
+
+// The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
+int unit_options_of(const UnitEntry *e, UnitOptions **ret);
+// Of its newest start, on that node if it runs on all; NULL: it has not ended for good.
+const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);

@@ -455,38 +455,10 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
         leader_mark(l);
 }
 
-int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
-        Leader *l = calloc(1, sizeof(*l));
-        int r;
-
-        if (!l)
-                return -ENOMEM;
-        l->config = *config;
-        l->ops = *ops;
-        l->userdata = userdata;
-        l->state = config->state;
-        r = drain_init(&l->drain, config->loop, on_drain, l);
-        if (r < 0) {
-                free(l);
-                return r;
-        }
-        uv_timer_init(config->loop, &l->timer); // cannot fail
-        l->timer.data = l;
-        list_init(&l->tickets);
-        list_init(&l->queue);
-        list_init(&l->flying);
-        list_init(&l->settled);
-        list_init(&l->talking);
-        list_init(&l->waits);
-        list_init(&l->calls);
-        list_init(&l->drains);
-        list_init(&l->manager_waits);
-        list_init(&l->rollouts);
-        list_init(&l->rollout_waits);
-        list_init(&l->rebalance_waits);
-        registry_clear(l);
-        *ret = l;
-        return 0;
+static void on_ticket_freed(Ticket *t) {
+        if (t->wait)
+                wait_free(t->leader, t->wait);
+        calls_end(t->leader, t);
 }
 
 static void finish_close(Leader *l) {
@@ -510,9 +482,40 @@ static void finish_close(Leader *l) {
         free(l);
 }
 
-void leader_outside_done(Leader *l) {
-        l->n_outside--;
-        finish_close(l);
+int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
+        Leader *l = calloc(1, sizeof(*l));
+        int r;
+
+        if (!l)
+                return -ENOMEM;
+        l->config = *config;
+        l->ops = *ops;
+        l->userdata = userdata;
+        l->state = config->state;
+        l->on_outside_done = finish_close;
+        l->on_ticket_freed = on_ticket_freed;
+        r = drain_init(&l->drain, config->loop, on_drain, l);
+        if (r < 0) {
+                free(l);
+                return r;
+        }
+        uv_timer_init(config->loop, &l->timer); // cannot fail
+        l->timer.data = l;
+        list_init(&l->tickets);
+        list_init(&l->queue);
+        list_init(&l->flying);
+        list_init(&l->settled);
+        list_init(&l->talking);
+        list_init(&l->waits);
+        list_init(&l->calls);
+        list_init(&l->drains);
+        list_init(&l->manager_waits);
+        list_init(&l->rollouts);
+        list_init(&l->rollout_waits);
+        list_init(&l->rebalance_waits);
+        registry_clear(l);
+        *ret = l;
+        return 0;
 }
 
 static void on_timer_closed(uv_handle_t *handle) {

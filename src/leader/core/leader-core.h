@@ -51,6 +51,9 @@ struct Leader {
         bool closing;
         void (*closed)(void *userdata);
         void *closed_data;
+        // What core owes to those above it, given when the leader is made.
+        void (*on_outside_done)(Leader *l); // the log owes one completion less
+        void (*on_ticket_freed)(Ticket *t); // it is in no list any more, and still whole
 
         bool leading;
         uint64_t term, index;

@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "calls.h"
 #include "message.h"
 #include "response.h"
 #include "turn.h"
-#include "waits.h"
 
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         Ticket *t = calloc(1, sizeof(*t));
@@ -52,9 +50,7 @@ void ticket_free(Ticket *t) {
         list_unlink(&t->rollout);
         list_unlink(&t->rebalance);
         l->n_tickets--;
-        if (t->wait)
-                wait_free(l, t->wait);
-        calls_end(l, t);
+        l->on_ticket_freed(t);
         message_free(t->request);
         message_free(t->response);
         buf_done(&t->cert);

@@ -19,6 +19,11 @@ void leader_mark(Leader *l) {
                 drain_mark(&l->drain);
 }
 
+void leader_outside_done(Leader *l) {
+        l->n_outside--;
+        l->on_outside_done(l);
+}
+
 bool leader_has_authority(Leader *l) {
         return l->ops.authority_until(l->userdata) > leader_now(l);
 }

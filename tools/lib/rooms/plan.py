@@ -42,7 +42,6 @@ CIRCLES = {
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
 UPWARD = {
-    ("leader/core", "leader/queries"): 2,
     ("leader/view", "leader/orders"): 4,
     ("leader/view", "leader/scheduler"): 8,
     ("leader/view", "leader/campaigns"): 3,
@@ -52,5 +51,4 @@ UPWARD = {
     ("leader/orders", "leader/campaigns"): 2,
     ("leader/orders", "leader/queries"): 1,
     ("leader/hosts", "leader/queries"): 1,
-    ("leader/hosts", "leader"): 2,
 }

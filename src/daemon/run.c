@@ -376,10 +376,10 @@ static void on_hangup(uv_signal_t *signal, int number) {
 static void on_usr1(uv_signal_t *signal, int number) {
         Daemon *d = signal->data;
         _cleanup_buf_ Buf line = {};
-        Counter counters[COUNTERS];
+        Counter counters[COUNTERS_MAX];
+        size_t n = daemon_counters(d, counters);
 
-        daemon_counters(d, counters);
-        for (size_t i = 0; i < COUNTERS; i++)
+        for (size_t i = 0; i < n; i++)
                 if (buf_printf(&line, " %s=%llu", counters[i].name, (unsigned long long) counters[i].value) <
                     0)
                         return;

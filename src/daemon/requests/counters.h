@@ -9,11 +9,12 @@
 
 typedef struct Daemon Daemon;
 
-enum { COUNTERS = SYSTEMD_COUNTERS + 11 };
+enum { COUNTERS_MAX = 64 };
 
 typedef struct Counter {
         const char *name, *help;
         uint64_t value;
 } Counter;
 
-void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]);
+// How many of them there are.
+size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]);

@@ -193,11 +193,11 @@ static void answer_version(Route *route) {
 static void answer_counters(Route *route) {
         Argosy__Response response = ARGOSY__RESPONSE__INIT;
         Argosy__Response__Counters counters = ARGOSY__RESPONSE__COUNTERS__INIT;
-        Argosy__Response__Counter rows[COUNTERS], *pointers[COUNTERS];
-        Counter values[COUNTERS];
+        Argosy__Response__Counter rows[COUNTERS_MAX], *pointers[COUNTERS_MAX];
+        Counter values[COUNTERS_MAX];
+        size_t n = daemon_counters(route->router->daemon, values);
 
-        daemon_counters(route->router->daemon, values);
-        for (size_t i = 0; i < COUNTERS; i++) {
+        for (size_t i = 0; i < n; i++) {
                 argosy__response__counter__init(&rows[i]);
                 rows[i].name = (char *) values[i].name;
                 rows[i].help = (char *) values[i].help;
@@ -205,7 +205,7 @@ static void answer_counters(Route *route) {
                 pointers[i] = &rows[i];
         }
         counters.rows = pointers;
-        counters.n_rows = COUNTERS;
+        counters.n_rows = n;
         response.final = true;
         response.what_case = ARGOSY__RESPONSE__WHAT_COUNTERS;
         response.counters = &counters;

@@ -147,7 +147,7 @@ void agent_local_units(Agent *a, Argosy__Response *ret) {
         w.local++;
 }
 
-void daemon_counters(const Daemon *d, Counter ret[static COUNTERS]) {
+size_t daemon_counters(const Daemon *d, Counter ret[static COUNTERS_MAX]) {
         abort();
 }
 

@@ -15,7 +15,7 @@
 
 #include "clock.h"
 #include "str.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 typedef enum Key {
         KEY_NODE_LOST,

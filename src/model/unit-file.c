@@ -18,7 +18,7 @@
 #include "ini-reader.h"
 #include "specifier.h"
 #include "str.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 enum { WORD_MAX = 256 }; // bytes of one word as written, more than any valid one needs
 

@@ -11,7 +11,7 @@
 
 #include "specifier.h"
 #include "str.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 static UnitInstallKind kind_of(RawKind kind) {
         switch (kind) {

@@ -7,7 +7,7 @@
 // A word that is not valid refuses the file with its line (-EINVAL); for a template's own name those are let
 // pass that only an instance fills in.
 
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 #include <errno.h>
 #include <stdarg.h>

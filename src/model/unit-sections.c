@@ -12,7 +12,7 @@
 #include "ini-reader.h"
 #include "str.h"
 #include "unit-file.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 enum { SECTION_WORD_MAX = 16 }; // letters of a name that could be meant; longer ones are not near
 

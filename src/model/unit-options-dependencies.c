@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "str.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 static const char *key_of(RawKind kind) {
         static const char *const keys[] = {

@@ -5,7 +5,7 @@
 
 #include "specifier.h"
 #include "str.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 static bool has_value(const LabelMatch *m, const char *value) {
         for (char **v = m->values; v && *v; v++)

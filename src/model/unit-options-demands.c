@@ -7,7 +7,7 @@
 
 #include "buf.h"
 #include "str.h"
-#include "unit-options.h"
+#include "unit-options-private.h"
 
 enum { WEIGHT_DEFAULT = 100, WEIGHT_MAX = 1000, SKEW_MAX = 1000, CPU_MAX = 100000, RESERVE_MAX = 1000000 };
 

@@ -14,7 +14,7 @@ typedef enum RawKind {
         RAW_SAME_NODE,  // one unit
         RAW_CONFLICTS,  // one glob
         RAW_REPLACES,   // one glob
-        RAW_HOST,       // the rest: see unit-demands.c
+        RAW_HOST,       // the rest: see unit-options-demands.c
         RAW_REQUIRE_LABEL,
         RAW_POOL,
         RAW_PREFER_LABEL,
@@ -27,7 +27,7 @@ typedef enum RawKind {
         RAW_ROLE,
         RAW_PRIORITY,
         RAW_PREEMPTIBLE,
-        RAW_AFTER, // one unit each: see unit-dependencies.c
+        RAW_AFTER, // one unit each: see unit-options-dependencies.c
         RAW_BEFORE,
         RAW_REQUIRES,
         RAW_BINDS_TO,
@@ -51,17 +51,17 @@ typedef struct RawOption {
 // -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it; `ret_why` may be NULL.
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,
                      UnitOptions **ret, char **ret_why);
-// unit-demands.c: the kinds from RAW_SAME_NODE to RAW_PREEMPTIBLE. `word` is expanded.
+// unit-options-demands.c: the kinds from RAW_SAME_NODE to RAW_PREEMPTIBLE. `word` is expanded.
 int demands_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word, char **ret_why);
 // When all are added.
 void demands_finish(UnitOptions *o);
 int demands_key(const UnitOptions *o, Buf *key);
 // What a name may not have: a conflict with itself, itself as its mate.
 int demands_check(const UnitOptions *o, const char *path, const char *name, char **ret_why);
-// unit-labels.c: what no host can have. `o->labels` are sorted.
+// unit-options-labels.c: what no host can have. `o->labels` are sorted.
 int labels_check(const UnitOptions *o, const RawOption *raw, size_t n_raw, const char *path, char **ret_why);
 void demands_done(UnitOptions *o);
-// unit-dependencies.c: the kinds from RAW_AFTER on. `of_template`: the name is that of a template, for which
+// unit-options-dependencies.c: the kinds from RAW_AFTER on. `of_template`: the name is that of a template, for which
 // not every word is a unit's name yet.
 int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                      bool of_template, char **ret_why);

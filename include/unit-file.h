@@ -55,85 +55,13 @@
 
 #include "failing-options.h"
 #include "unit-name.h"
+#include "unit-options.h"
 
 enum {
         UNIT_FILE_MAX = 256 * 1024, // bytes; larger files are refused
         UNIT_FILE_VALUES_MAX =
-                256,              // values of MachineID= and MachineMetadata= in one file, and of [Install]
-        UNIT_WISHES_MAX = 3,      // PreferLabel= of one unit
-        UNIT_RESERVES_MAX = 6,    // kinds of ReserveResource= in one unit
-        LABEL_MAX = 63,           // bytes of a label's key, and of its value
-        UNIT_PRIORITY_MAX = 1000, // and as far below 0
+                256, // values of MachineID= and MachineMetadata= in one file, and of [Install]
 };
-
-typedef enum LabelOp { LABEL_IN, LABEL_NOT_IN, LABEL_EXISTS, LABEL_ABSENT } LabelOp;
-
-typedef struct LabelMatch { // one key; any of the values will do, or none of them may be there
-        LabelOp op;
-        char *key;
-        char **values; // NULL-terminated, at least one, no two equal; of LABEL_EXISTS and _ABSENT none
-} LabelMatch;
-
-typedef struct LabelWish {
-        LabelMatch match;
-        uint16_t weight;
-} LabelWish;
-
-typedef struct UnitReserve { // of a counted resource
-        char *name;
-        uint32_t amount;
-} UnitReserve;
-
-enum {                        // UnitDependency.kinds
-        UNIT_AFTER = 1 << 0,  // started after it, stopped before it
-        UNIT_BEFORE = 1 << 1, // the other way round; never both, nor with UNIT_BINDS_TO
-        UNIT_REQUIRES = 1 << 2,
-        UNIT_BINDS_TO = 1 << 3, // comes with UNIT_REQUIRES
-        UNIT_WANTS = 1 << 4,
-        UNIT_PART_OF = 1 << 5,
-};
-
-// What the unit has to do with another one, wherever that is. UNIT_REQUIRES comes with UNIT_AFTER, unless
-// UNIT_BEFORE is there.
-typedef struct UnitDependency {
-        char *name; // of a template only in the options of a template
-        unsigned kinds;
-        unsigned line; // where the file names it first
-} UnitDependency;
-
-// Where a unit may run.
-typedef struct UnitOptions {
-        unsigned refs;
-        bool global;
-        char *machine_id;   // 32 hex digits in lower case, or NULL
-        LabelMatch *labels; // all must match; sorted by key, values too
-        size_t n_labels;
-        char **managers; // globs, sorted, NULL-terminated; NULL: only system managers
-        char **hosts;    // names of hosts or machine ids, sorted; NULL: any
-        LabelWish *wishes;
-        size_t n_wishes;                            // at most UNIT_WISHES_MAX
-        char **same_node;                           // units
-        char **conflicts;                           // globs
-        unsigned *same_node_lines, *conflict_lines; // of each; 0: of a conflict in [X-Fleet], where a unit
-                                                    // may match its own
-        char **replaces;                            // globs
-        unsigned replaces_line;                     // of the first; 0: none
-        char *spread;                               // key of a label, or "host"; NULL: no spread
-        bool spread_soft;
-        uint16_t spread_skew;
-        bool pack;
-        uint32_t cpu_milli, memory_mib; // reserved
-        UnitReserve *reserves;
-        size_t n_reserves;
-        char *role;         // NULL: "default"
-        unsigned role_line; // of Role=
-        int16_t priority;
-        bool preemptible, preemptible_given;
-        UnitDependency *dependencies; // sorted by name, each once
-        size_t n_dependencies;
-        char *key; // equal for options that admit the same machines; "" if they admit every one. Says
-                   // nothing about `global`
-} UnitOptions;
 
 // A number of units, or a percentage of them (rounded down, but at least one unit).
 typedef struct UnitShare {
@@ -197,9 +125,6 @@ DEFINE_CLEANUP(UnitFile *, unit_file_free)
 // specifiers; -ENOMEM.
 int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
                      char **ret_why) _warn_unused_;
-UnitOptions *unit_options_unref(UnitOptions *o);
-DEFINE_CLEANUP(UnitOptions *, unit_options_unref)
-
 // The unit that systemd starts on behalf of the unit `name` with this file: the one that a timer, a path or
 // a socket names, or else the service of the same name; the mount of an automount. A new string in *ret,
 // NULL there if the unit activates nothing that has a name (other types, Accept=yes, what is no unit name).
@@ -214,13 +139,3 @@ char *unit_file_describe(const UnitFile *f, const char *name);
 bool unit_share_parse(const char *word, UnitShare *ret);
 // How many of `n` units that is; SIZE_MAX if it was not given.
 size_t unit_share_of(UnitShare share, size_t n);
-
-// "1.5" or "150%" of a core, in thousandths. False: it is neither, or none of what a host could have.
-bool cpu_parse(const char *word, uint32_t *ret_milli);
-// "512M", "2G" (K M G T, or bytes), in MiB and rounded up. False as above.
-bool memory_parse(const char *word, uint32_t *ret_mib);
-
-// [A-Za-z0-9._/-]{1,63}
-bool label_is_valid(const char *key_or_value);
-// "key=value" -> both parts (malloc'd). -EINVAL: no '=', or a part is not valid. -ENOMEM.
-int label_parse(const char *word, char **ret_key, char **ret_value) _warn_unused_;

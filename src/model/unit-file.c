@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "failing-parser.h"
 #include "ini-reader.h"
@@ -36,19 +35,6 @@ typedef struct Parser {
 } Parser;
 
 typedef int (*OptionParser)(Parser *p, bool fleet);
-
-bool parse_boolean(const char *word, bool *ret) {
-        static const char *const yes[] = {"1", "yes", "y", "true", "t", "on"};
-        static const char *const no[] = {"0", "no", "n", "false", "f", "off"};
-
-        for (size_t i = 0; i < ELEMENTSOF(yes); i++)
-                if (strcasecmp(word, yes[i]) == 0)
-                        return *ret = true, true;
-        for (size_t i = 0; i < ELEMENTSOF(no); i++)
-                if (strcasecmp(word, no[i]) == 0)
-                        return *ret = false, true;
-        return false;
-}
 
 // ------------------------------------------------------------------------------------- argosy's own options
 

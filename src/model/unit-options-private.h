@@ -5,7 +5,8 @@
 // mean for a name.
 
 #include "buf.h"
-#include "unit-file.h"
+#include "unit-name.h"
+#include "unit-options.h"
 
 typedef enum RawKind {
         RAW_MACHINE_ID, // one id

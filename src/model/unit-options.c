@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "buf.h"
 #include "manager-name.h"
@@ -45,6 +46,19 @@ int refuse(char **ret_why, const char *path, unsigned line, const char *format, 
         va_end(ap);
         *ret_why = str_printf("%s:%u: %s", path, line, reason);
         return *ret_why ? -EINVAL : -ENOMEM;
+}
+
+bool parse_boolean(const char *word, bool *ret) {
+        static const char *const yes[] = {"1", "yes", "y", "true", "t", "on"};
+        static const char *const no[] = {"0", "no", "n", "false", "f", "off"};
+
+        for (size_t i = 0; i < ELEMENTSOF(yes); i++)
+                if (strcasecmp(word, yes[i]) == 0)
+                        return *ret = true, true;
+        for (size_t i = 0; i < ELEMENTSOF(no); i++)
+                if (strcasecmp(word, no[i]) == 0)
+                        return *ret = false, true;
+        return false;
 }
 
 bool label_is_valid(const char *s) {

@@ -34,7 +34,6 @@ FACETS = {
 
 # Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
 CIRCLES = {
-    "model": [4],
     "sysd": [5, 4],
     "mesh": [7],
     "agent": [22],

@@ -17,15 +17,14 @@ struct StreamLookup {
 };
 
 uint16_t stream_address_text(const struct sockaddr *from, char ret[STREAM_ADDRESS_SIZE]) {
-        const char mapped[] = "::ffff:";
-
         *ret = 0;
         if (from->sa_family == AF_INET6) {
                 const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) from;
 
-                uv_ip6_name(in6, ret, STREAM_ADDRESS_SIZE);
-                if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && strncmp(ret, mapped, strlen(mapped)) == 0)
-                        memmove(ret, ret + strlen(mapped), strlen(ret + strlen(mapped)) + 1);
+                if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) // its last four bytes
+                        uv_inet_ntop(AF_INET, in6->sin6_addr.s6_addr + 12, ret, STREAM_ADDRESS_SIZE);
+                else
+                        uv_ip6_name(in6, ret, STREAM_ADDRESS_SIZE);
                 return ntohs(in6->sin6_port);
         }
         if (from->sa_family != AF_INET)

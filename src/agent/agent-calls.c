@@ -16,7 +16,6 @@
 #include "agent-calls.h"
 #include "agent-cgroups.h"
 #include "agent-core.h"
-#include "agent-nodes.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "feature-level.h"

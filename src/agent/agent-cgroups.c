@@ -9,7 +9,7 @@
 
 #include "agent-cgroups.h"
 #include "agent-core.h"
-#include "agent-steps.h"
+#include "agent-unit.h"
 #include "cgroup-path.h"
 #include "journal.h"
 #include "unit-name.h"

@@ -205,3 +205,16 @@ static inline AgentNode *agent_node_behind(const Agent *a, const ListNode *n) {
 #define agent_foreach_node(node, a)                                       \
         for (AgentNode *node = agent_node_behind((a), &(a)->nodes); node; \
              node = agent_node_behind((a), &node->in_agent))
+AgentNode *agent_node_find(const Agent *a, uint32_t number);
+AgentNode *agent_node_by_name(const Agent *a, const char *manager);
+// For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.
+char *agent_node_name(const AgentNode *node);
+
+// ---- a new session is wanted
+
+// Because there is something new to say in it. What has failed before is paced by attach_retry_us.
+void agent_attach_now(Agent *a);
+
+// ---- errors
+
+int agent_complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);

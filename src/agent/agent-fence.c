@@ -9,7 +9,7 @@
 
 #include "agent-core.h"
 #include "agent-fence.h"
-#include "agent-units.h"
+#include "agent-obey.h"
 #include "clock.h"
 #include "log.h"
 

@@ -11,22 +11,19 @@
 // holds references to.
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-links.h"
 #include "agent-nodes.h"
-#include "agent-report.h"
 #include "agent-search.h"
 #include "agent-spec.h"
-#include "agent-systemd.h"
+#include "agent-step.h"
 #include "agent-together.h"
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "buf.h"
 #include "clock.h"
-#include "log.h"
 #include "str.h"
 #include "unit-name.h"
 

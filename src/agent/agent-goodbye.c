@@ -20,7 +20,6 @@
 #include "agent-session.h"
 #include "agent-unit.h"
 #include "feature-level.h"
-#include "log.h"
 
 enum { GOODBYE_UNITS_MAX = 1000 }; // named one by one, per node
 

@@ -6,7 +6,6 @@
 
 #include "agent-core.h"
 #include "agent-links.h"
-#include "agent-steps.h"
 #include "agent-unit.h"
 #include "clock.h"
 #include "unit-install.h"

@@ -14,14 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent-adopt.h"
 #include "agent-core.h"
 #include "agent-managers.h"
 #include "agent-nodes.h"
 #include "agent-reach.h"
-#include "agent-session.h"
 #include "agent-unit.h"
-#include "agent-units.h"
-#include "journal.h"
+#include "agent-wanted.h"
 #include "log.h"
 #include "manager-name.h"
 #include "str.h"

@@ -8,10 +8,10 @@
 // agent's own end waits for that.
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent-adopt.h"
 #include "agent-calls.h"
 #include "agent-cgroups.h"
 #include "agent-core.h"
@@ -19,46 +19,14 @@
 #include "agent-nodes.h"
 #include "agent-reach.h"
 #include "agent-search.h"
-#include "agent-session.h"
 #include "agent-systemd.h"
 #include "agent-unit.h"
-#include "agent-units.h"
+#include "agent-wanted.h"
 #include "agent-writer.h"
 #include "journal.h"
-#include "log.h"
 #include "manager-name.h"
 #include "manager-run.h"
 #include "str.h"
-
-int agent_complain(int error, char **ret_why, const char *format, ...) {
-        va_list ap;
-
-        va_start(ap, format);
-        if (ret_why && vasprintf(ret_why, format, ap) < 0)
-                *ret_why = NULL;
-        va_end(ap);
-        return error;
-}
-
-// ---- looking
-
-AgentNode *agent_node_find(const Agent *a, uint32_t number) {
-        agent_foreach_node (node, a)
-                if (number != 0 && node->number == number)
-                        return node;
-        return NULL;
-}
-
-AgentNode *agent_node_by_name(const Agent *a, const char *manager) {
-        agent_foreach_node (node, a)
-                if (streq(node->manager, manager))
-                        return node;
-        return NULL;
-}
-
-char *agent_node_name(const AgentNode *node) {
-        return manager_node_name(node->agent->host_name, node->manager);
-}
 
 void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n) {
         for (size_t i = 0; i < n; i++) {

@@ -9,14 +9,9 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why);
 // Forgets its units; nothing is stopped or removed. Its memory goes when nothing uses it any more.
 void agent_node_close(AgentNode *node);
 void agent_node_close_step(AgentNode *node); // one of n_open has ended
-AgentNode *agent_node_find(const Agent *a, uint32_t number);
-AgentNode *agent_node_by_name(const Agent *a, const char *manager);
 // The leader has given (some of) them numbers.
 void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n);
-// For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.
-char *agent_node_name(const AgentNode *node);
 AgentNode *agent_node_new(Agent *a, const char *manager);
 int agent_node_open_systemd(AgentNode *node, const SystemdConfig *config);
 // Of a node whose units all are to go: forgets those that have gone, nobody is waited for to hear that.
 void agent_node_drop_gone(AgentNode *node);
-int agent_complain(int error, char **ret_why, const char *format, ...) _printf_(3, 4);

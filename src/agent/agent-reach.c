@@ -23,7 +23,6 @@
 #include "agent-core.h"
 #include "agent-nodes.h"
 #include "agent-reach.h"
-#include "agent-steps.h"
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "buf.h"

@@ -3,8 +3,6 @@
 // Calls of the leader: the same as those of this host, with replies that travel. They end with the link that
 // they came over.
 
-#include <errno.h>
-
 #include "agent-core.h"
 #include "agent-remote.h"
 

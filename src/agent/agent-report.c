@@ -14,32 +14,6 @@
 #include "feature-level.h"
 #include "unit-state.h"
 
-void agent_unit_report(AgentUnit *u) {
-        Agent *a = u->node->agent;
-
-        if (u->paced) {
-                u->paced = false;
-                list_unlink(&u->report);
-        }
-        if (!list_is_linked(&u->report))
-                list_append(&a->report, &u->report);
-        drain_mark(&a->drain);
-}
-
-void agent_unit_report_state(AgentUnit *u) {
-        Agent *a = u->node->agent;
-
-        if (list_is_linked(&u->report)) // is told soon, with the state that it has then
-                return;
-        if (report_pace(&u->pace, clock_boot_us()) == 0) {
-                agent_unit_report(u);
-                return;
-        }
-        u->paced = true;
-        list_append(&a->paced, &u->report);
-        drain_mark(&a->drain); // arms the timer
-}
-
 void agent_report_wake(Agent *a, uint64_t now_us) {
         a->paced_due_us = 0;
         list_foreach_safe (n, &a->paced) {
@@ -228,12 +202,4 @@ uint64_t agent_n_reports(const Agent *a) {
 
 uint64_t agent_n_searches(const Agent *a) {
         return a->n_searches;
-}
-
-size_t agent_n_units(const Agent *a) {
-        size_t n = 0;
-
-        agent_foreach_node (node, a)
-                n += node->n_units;
-        return n;
 }

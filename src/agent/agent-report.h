@@ -5,9 +5,6 @@
 
 #include "agent-core.h"
 
-void agent_unit_report(AgentUnit *u);
-// The same for what the unit does by itself: perhaps later.
-void agent_unit_report_state(AgentUnit *u);
 void agent_report_wake(Agent *a, uint64_t now_us);
 uint64_t agent_report_next_wake(Agent *a);
 void agent_report_drain(Agent *a);

@@ -15,7 +15,6 @@
 
 #include "agent-core.h"
 #include "agent-nodes.h"
-#include "agent-report.h"
 #include "agent-search.h"
 #include "agent-unit.h"
 #include "clock.h"

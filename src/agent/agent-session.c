@@ -124,12 +124,6 @@ void agent_attach(Agent *a) {
         a->attach_wanted = r < 0; // tried again at attach_retry_us, or with the next leader
 }
 
-void agent_attach_now(Agent *a) {
-        a->attach_wanted = a->leader != 0;
-        a->attach_retry_us = 0; // a failure before does not count
-        drain_mark(&a->drain);
-}
-
 static bool is_ready(const Agent *a) {
         return a->system->synced && a->leader != 0 && !a->clearing; // the others come when they come
 }
@@ -144,13 +138,6 @@ void agent_session_drain(Agent *a) {
 
 static void tell_guards(Agent *a) {
         atomic_store(&a->lease->until_us, a->lease_from_us + a->lease_ms * USEC_PER_MSEC);
-}
-
-bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {
-        const AgentSpec *s = agent_unit_doing(u)->spec ?: agent_unit_content(u);
-
-        return s && s->cut_off_stop &&
-               now_us >= atomic_load(&u->node->agent->lease->until_us) + s->cut_off_sec * USEC_PER_SEC;
 }
 
 // What a guard has stopped may start again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Carries out what plan_unit() decides. What comes of it is heard in agent-systemd.c.
+// Carries out what plan_unit() decides. What comes of it is heard in agent-jobs.c.
 //
 // A step begins with agent_node_plan(): the unit becomes busy with it, and what has to survive a crash is
 // put into the ledger. At the end of the turn the ledger is written once; only then do files, loads and jobs
@@ -8,16 +8,14 @@
 // changes nothing.
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "agent-core.h"
 #include "agent-files.h"
-#include "agent-report.h"
+#include "agent-jobs.h"
 #include "agent-search.h"
-#include "agent-session.h"
 #include "agent-spec.h"
+#include "agent-step.h"
 #include "agent-steps.h"
-#include "agent-systemd.h"
 #include "agent-together.h"
 #include "agent-unit.h"
 #include "clock.h"
@@ -25,37 +23,9 @@
 #include "str.h"
 #include "unit-state.h"
 
-AgentStepCall *agent_step_call_new(const AgentUnit *u) {
-        AgentStepCall *c = malloc(sizeof(*c) + strlen(u->name) + 1);
-
-        if (!c)
-                return NULL;
-        c->node = u->node;
-        c->number = u->work->step_number;
-        strcpy(c->name, u->name);
-        return c;
-}
-
-const UnitRuntime *agent_unit_runtime(const AgentUnit *u) {
-        const UnitRuntime *rt = &u->watch.runtime;
-
-        return rt->loaded ? rt : NULL;
-}
-
 // Right after it was watched the manager still asks; its answer marks the unit.
 static bool is_known(const AgentUnit *u) {
         return u->watch.runtime.active != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
-}
-
-void agent_unit_record(AgentUnit *u) {
-        LedgerRecord record;
-        int r;
-
-        agent_unit_fill_record(u, &record);
-        r = ledger_put(u->node->ledger, &record);
-
-        if (r < 0)
-                agent_unit_set_error(u, "cannot note %s in the ledger: %s", u->name, strerror(-r));
 }
 
 // ---- beginnings of steps

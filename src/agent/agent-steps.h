@@ -9,7 +9,3 @@
 void agent_node_plan(AgentNode *node, unsigned max);
 void agent_node_wake(AgentNode *node, uint64_t now_us);
 uint64_t agent_node_next_wake(const AgentNode *node);
-// NULL while the unit is not in systemd's memory.
-const UnitRuntime *agent_unit_runtime(const AgentUnit *u);
-// Puts the record as it is now; written at the end of the turn.
-void agent_unit_record(AgentUnit *u);

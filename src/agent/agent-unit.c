@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units of this host and the contents that they share: made, found, and freed when nobody names them any
-// more. What is under way about a unit is an object of its own; agent_unit_settle() frees it as soon as it
+// Units of this host: made, found, marked, and freed when nobody names them any more. What is under way about a unit is an object of its own; agent_unit_settle() frees it as soon as it
 // says nothing that is not said by what is held.
 //
 // Without memory for a new unit or for what is under way nothing has happened, and the caller plans again or
@@ -9,100 +8,14 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "agent-cgroups.h"
 #include "agent-core.h"
-#include "agent-report.h"
 #include "agent-spec.h"
 #include "agent-unit.h"
 #include "clock.h"
 #include "str.h"
 #include "unit-file.h"
-
-// ---- specs
-
-static void spec_inspect(AgentSpec *s, const char *name) {
-        _cleanup_(unit_file_freep) UnitFile *file = NULL;
-
-        // The leader refuses what cannot be parsed; should one slip through, systemd has the last word on
-        // it.
-        if (unit_file_parse(name, s->content, s->len, &file, NULL) < 0)
-                return;
-        s->oneshot = file->oneshot && !file->remain;
-        s->spreadable = !file->has_slice && !file->has_weights;
-        s->rerun_unknown = file->failing.rerun_unknown;
-        s->links = file->n_install > 0;
-        s->cut_off_stop = file->failing.cut_off_stop;
-        s->cut_off_sec = file->failing.cut_off_sec;
-        s->bound_to = TAKE_PTR(file->bound_to);
-}
-
-AgentSpec *agent_spec_find(Agent *a, const Hash *hash) {
-        AgentSpec *s = map_find(&a->specs, hash->bytes, HASH_SIZE);
-
-        return s && s->known ? s : NULL;
-}
-
-AgentSpec *agent_spec_ref(AgentSpec *s) {
-        if (s)
-                s->n_refs++;
-        return s;
-}
-
-void agent_spec_unref(Agent *a, AgentSpec *s) {
-        if (!s || --s->n_refs > 0)
-                return;
-        map_take(&a->specs, s->hash.bytes, HASH_SIZE);
-        free(s->content);
-        free(s->bound_to);
-        free(s);
-}
-
-AgentSpec *agent_spec_name(Agent *a, const Hash *hash) {
-        AgentSpec *s = map_find(&a->specs, hash->bytes, HASH_SIZE);
-
-        if (s)
-                return agent_spec_ref(s);
-        s = calloc(1, sizeof(*s));
-        if (!s)
-                return NULL;
-        s->hash = *hash;
-        s->n_refs = 1;
-        if (map_add(&a->specs, s->hash.bytes, HASH_SIZE, s) < 0) {
-                free(s);
-                return NULL;
-        }
-        return s;
-}
-
-int agent_spec_get(Agent *a, const Hash *hash, const void *content, size_t len, const char *name,
-                   AgentSpec **ret) {
-        AgentSpec *s = agent_spec_find(a, hash);
-        Hash actual;
-
-        if (s) {
-                *ret = agent_spec_ref(s);
-                return 0;
-        }
-        actual = hash_of(content, len);
-        if (!hash_equal(&actual, hash))
-                return -EBADMSG;
-        s = agent_spec_name(a, hash);
-        if (!s)
-                return -ENOMEM;
-        s->content = malloc(len ?: 1);
-        if (!s->content) {
-                agent_spec_unref(a, s);
-                return -ENOMEM;
-        }
-        memcpy(s->content, content, len);
-        s->len = len;
-        s->known = true;
-        spec_inspect(s, name);
-        *ret = s;
-        return 0;
-}
 
 // ---- units
 
@@ -174,6 +87,32 @@ void agent_unit_mark(AgentUnit *u) {
         drain_mark(&u->node->agent->drain);
 }
 
+void agent_unit_report(AgentUnit *u) {
+        Agent *a = u->node->agent;
+
+        if (u->paced) {
+                u->paced = false;
+                list_unlink(&u->report);
+        }
+        if (!list_is_linked(&u->report))
+                list_append(&a->report, &u->report);
+        drain_mark(&a->drain);
+}
+
+void agent_unit_report_state(AgentUnit *u) {
+        Agent *a = u->node->agent;
+
+        if (list_is_linked(&u->report)) // is told soon, with the state that it has then
+                return;
+        if (report_pace(&u->pace, clock_boot_us()) == 0) {
+                agent_unit_report(u);
+                return;
+        }
+        u->paced = true;
+        list_append(&a->paced, &u->report);
+        drain_mark(&a->drain); // arms the timer
+}
+
 void agent_unit_set_error(AgentUnit *u, const char *format, ...) {
         AgentUnitWork *w = agent_unit_work(u);
         char text[AGENT_ERROR_MAX];
@@ -195,6 +134,12 @@ void agent_unit_clear_error(AgentUnit *u) {
         free(u->work->error);
         u->work->error = NULL;
         agent_unit_report(u);
+}
+
+const UnitRuntime *agent_unit_runtime(const AgentUnit *u) {
+        const UnitRuntime *rt = &u->watch.runtime;
+
+        return rt->loaded ? rt : NULL;
 }
 
 // ---- at rest, and not
@@ -248,6 +193,13 @@ bool agent_unit_goes_along(const AgentUnit *u) {
                         return true;
         }
         return false;
+}
+
+bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us) {
+        const AgentSpec *s = agent_unit_doing(u)->spec ?: agent_unit_content(u);
+
+        return s && s->cut_off_stop &&
+               now_us >= atomic_load(&u->node->agent->lease->until_us) + s->cut_off_sec * USEC_PER_SEC;
 }
 
 const AgentSpec *agent_unit_content(const AgentUnit *u) {
@@ -375,4 +327,15 @@ void agent_unit_drop_held(AgentUnit *u) {
                 agent_spec_unref(u->node->agent, TAKE_PTR(u->work->before));
                 u->work->replacing = false;
         }
+}
+
+void agent_unit_record(AgentUnit *u) {
+        LedgerRecord record;
+        int r;
+
+        agent_unit_fill_record(u, &record);
+        r = ledger_put(u->node->ledger, &record);
+
+        if (r < 0)
+                agent_unit_set_error(u, "cannot note %s in the ledger: %s", u->name, strerror(-r));
 }

@@ -16,6 +16,10 @@ AgentUnit *agent_unit_next(const AgentNode *node, size_t *iter); // *iter begins
 int agent_unit_new(AgentNode *node, const char *name, AgentUnit **ret);
 void agent_unit_free(AgentUnit *u);
 void agent_unit_mark(AgentUnit *u);
+// It is reported in this turn.
+void agent_unit_report(AgentUnit *u);
+// The same for what the unit does by itself: perhaps later.
+void agent_unit_report_state(AgentUnit *u);
 void agent_unit_set_error(AgentUnit *u, const char *format, ...) _printf_(2, 3);
 void agent_unit_clear_error(AgentUnit *u);
 
@@ -41,9 +45,15 @@ uint64_t agent_unit_answered(const AgentUnit *u);
 const AgentSpec *agent_unit_content(const AgentUnit *u);
 // Whether systemd stops it, or has stopped it, with a unit of ours that is not to run.
 bool agent_unit_goes_along(const AgentUnit *u);
+// The lease is over, and for so long, that the guard has stopped this unit or will not let it start.
+bool agent_is_cut_off(const AgentUnit *u, uint64_t now_us);
+// NULL while the unit is not in systemd's memory.
+const UnitRuntime *agent_unit_runtime(const AgentUnit *u);
 // Fills *ret in with what is held; its name is the unit's.
 void agent_unit_fill_record(const AgentUnit *u, LedgerRecord *ret);
 // Takes a record over, but for what it names.
 void agent_unit_hold(AgentUnit *u, const LedgerRecord *record, AgentSpec *spec);
 // It holds nothing any more, also no place in a slice.
 void agent_unit_drop_held(AgentUnit *u);
+// Puts the record as it is now; written at the end of the turn.
+void agent_unit_record(AgentUnit *u);

@@ -17,8 +17,6 @@
 
 #include "agent-cgroups.h"
 #include "agent-core.h"
-#include "agent-nodes.h"
-#include "agent-steps.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
 #include "buf.h"

@@ -6,9 +6,7 @@
 // is forgotten, the fence, which belonged to that cluster, is removed too, and the agent is as new.
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "agent-calls.h"
 #include "agent-core.h"
@@ -23,9 +21,8 @@
 #include "agent-session.h"
 #include "agent-steps.h"
 #include "agent-unit.h"
-#include "agent-units.h"
+#include "agent-wanted.h"
 #include "clock.h"
-#include "journal.h"
 #include "log.h"
 #include "str.h"
 
@@ -222,11 +219,6 @@ void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n) {
         a->labels = copy;
         a->n_labels = n;
         agent_attach_again(a);
-}
-
-void agent_attach_again(Agent *a) {
-        a->attach_wanted = a->leader != 0;
-        drain_mark(&a->drain);
 }
 
 static int open_lease(Agent *a, char **ret_why) {

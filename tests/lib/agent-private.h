@@ -8,6 +8,7 @@
 #include "agent-nodes.h"
 #include "agent-search.h"
 #include "agent-spec.h"
+#include "agent-step.h"
 #include "agent-steps.h"
 #include "agent-systemd.h"
 #include "agent-unit.h"

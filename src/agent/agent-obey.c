@@ -1,136 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What units there are, from the ledger at the start, then from the leader's orders.
-//
-// After a restart of argosyd nothing of the specs is in memory; their contents are read back from the unit
-// files, checked against the record's hash. A unit whose files are not as recorded is held without a spec:
-// the leader is told so, sends the spec again, and the file is written again.
-//
-// A soft-reboot stops all units but keeps /run, and with it the ledger. So a shutdown leaves a mark beside
-// the ledger; who finds it takes what was launched for not launched, as after a reboot.
+// Takes the leader's orders over: which units it names, with what content, and after a whole Welcome what it does
+// not name any more. An order that cannot be kept has the agent attach again: the Welcome has everything.
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "agent-core.h"
-#include "agent-links.h"
 #include "agent-nodes.h"
-#include "agent-report.h"
+#include "agent-obey.h"
 #include "agent-session.h"
 #include "agent-spec.h"
-#include "agent-together.h"
 #include "agent-unit.h"
-#include "agent-units.h"
-#include "buf.h"
-#include "fileio.h"
+#include "agent-wanted.h"
 #include "log.h"
-#include "str.h"
-#include "unit-file.h"
 #include "unit-name.h"
-
-// ---- from the ledger
-
-// The content of a held unit from its own file or its template's; NULL if neither has the recorded hash.
-static AgentSpec *read_back(AgentNode *node, const LedgerRecord *record) {
-        _cleanup_free_ char *template = NULL;
-        const char *names[2] = {record->name, NULL};
-        AgentSpec *s = agent_spec_find(node->agent, &record->spec);
-
-        if (s)
-                return agent_spec_ref(s);
-        if (record->from_template)
-                names[1] = template = unit_name_template(record->name);
-        for (size_t i = 0; i < ELEMENTSOF(names) && names[i]; i++) {
-                _cleanup_free_ char *path = str_printf("%s/%s", node->dir_path, names[i]);
-                _cleanup_buf_ Buf content = {};
-
-                if (path && file_read(AT_FDCWD, path, UNIT_FILE_MAX, &content) == 0 &&
-                    agent_spec_get(node->agent, &record->spec, content.data, content.len, names[i], &s) == 0)
-                        return s;
-        }
-        return NULL;
-}
-
-// -ENOMEM; any other failure of its files means that they do not count as ours, and are written again.
-static int adopt_files(AgentUnit *u, const LedgerRecord *record) {
-        AgentNode *node = u->node;
-        AgentSpec *content;
-        int r;
-
-        u->half_written = !node->dir; // its helper looks; nothing is read back from there
-        if (!node->dir)
-                return 0;
-        r = unit_dir_adopt(node->dir, record->name, record->from_template, &record->spec, record->slice);
-        if (r == -ENOMEM)
-                return r;
-        content = read_back(node, record);
-        u->content_known = content;
-        u->file_present = r == 0 && content;
-        u->enabled = unit_dir_is_enabled(node->dir, record->name);
-        agent_spec_unref(node->agent, content); // the record holds it
-        return 0;
-}
-
-static int adopt_record(const LedgerRecord *record, void *userdata) {
-        AgentNode *node = userdata;
-        AgentSpec *spec;
-        AgentUnit *u;
-        int r;
-
-        r = agent_unit_new(node, record->name, &u);
-        if (r < 0)
-                return r;
-        spec = agent_spec_name(node->agent, &record->spec);
-        if (!spec)
-                return -ENOMEM;
-        agent_unit_hold(u, record, spec);
-        r = adopt_files(u, record);
-        if (r < 0)
-                return r;
-        if (node->units_were_stopped && !record->done && !record->failed && !record->unknown) {
-                u->held.target = ARGOSY__TARGET__TARGET_INACTIVE; // as after a reboot
-                u->held.pending = false;
-        }
-        u->parsed = record->revision > 0;
-        u->unwatched = true;
-        slices_add(&node->slices, record->slice);
-        return 0;
-}
-
-static int tell_records(Ledger *l, void *userdata) {
-        AgentNode *node = userdata;
-        int r = 0;
-
-        agent_foreach_unit(u, node) if (u->has_held && r >= 0) {
-                LedgerRecord record;
-
-                agent_unit_fill_record(u, &record);
-                r = ledger_put(l, &record);
-        }
-        return r;
-}
-
-int agent_node_adopt(AgentNode *node, const char *ledger_path) {
-        int r;
-
-        node->units_were_stopped = node->shutdown_mark && access(node->shutdown_mark, F_OK) == 0;
-        r = ledger_open(ledger_path, adopt_record, tell_records, node, &node->ledger);
-        if (r < 0)
-                return r;
-        agent_foreach_unit(u, node) agent_links_suspect(u);
-        if (!node->units_were_stopped)
-                return 0;
-        r = tell_records(node->ledger, node);
-        if (r >= 0)
-                r = ledger_flush(node->ledger);
-        if (r >= 0 && unlink(node->shutdown_mark) < 0)
-                r = -errno;
-        return r;
-}
-
-// ---- from the leader
 
 // The specs that came with a message, kept until its orders were taken over.
 typedef struct Parcel {
@@ -150,63 +33,6 @@ static int spec_from_parcel(Agent *a, const Parcel *parcel, const Hash *hash, co
                         return agent_spec_get(a, hash, s->content.data, s->content.len, name, ret);
         }
         return -ENOENT;
-}
-
-// After `cluster recover` the counter may have gone back: a number in the record that the order does not
-// know was never given.
-static void clamp_held(AgentUnit *u, const PlanWanted *w) {
-        if (!u->has_held || w->remove)
-                return;
-        u->held.start_rev = MIN_OF(u->held.start_rev, w->start_rev);
-        u->held.restart_rev = MIN_OF(u->held.restart_rev, w->restart_rev);
-        u->held.stop_rev = MIN_OF(u->held.stop_rev, w->stop_rev);
-}
-
-// A new request: tried at once, whatever the last one came to.
-static void begin_anew(AgentUnit *u) {
-        AgentUnitWork *work = u->work;
-
-        work->failures = 0;
-        work->retry_us = 0;
-        u->looked_again = u->pin_failed = u->refused = false;
-        if (work->busy == PLAN_NOTHING)
-                agent_unit_clear_error(u);
-}
-
-// Owns `spec` if it succeeds.
-static int want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool from_template) {
-        AgentUnitWork *work = agent_unit_work(u);
-        Agent *a = u->node->agent;
-
-        if (!work)
-                return -ENOMEM;
-        if (!u->has_wanted || work->wanted.revision != wanted->revision ||
-            work->wanted.remove != wanted->remove)
-                begin_anew(u);
-        agent_spec_unref(a, work->spec);
-        work->spec = spec;
-        work->wanted = *wanted;
-        work->request = a->n_obeyed;
-        work->from_template = from_template;
-        u->has_wanted = true;
-        u->gone = false;
-        agent_together_ordered(u);
-        clamp_held(u, wanted);
-        agent_unit_report(u);
-        agent_unit_mark(u);
-        return 0;
-}
-
-static int unwant(AgentUnit *u, uint64_t revision) {
-        PlanWanted wanted = {.remove = true, .revision = revision};
-
-        return want(u, &wanted, NULL, false);
-}
-
-int agent_unit_unwant(AgentUnit *u) {
-        if (u->has_wanted && agent_unit_doing(u)->wanted.remove)
-                return 0;
-        return unwant(u, agent_unit_answered(u));
 }
 
 // The whole set of orders comes with each session, and most of it is what is held: then there is nothing to
@@ -276,7 +102,7 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
                         if (r < 0)
                                 return r;
                 }
-                return unwant(u, o->revision);
+                return agent_unit_want_gone(u, o->revision);
         }
         if (!is_runnable_name(o->name))
                 return -EINVAL;
@@ -295,7 +121,7 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
                 agent_spec_unref(a, spec);
                 return 0;
         }
-        r = want(u, &wanted, spec, o->from_template);
+        r = agent_unit_want(u, &wanted, spec, o->from_template);
         if (r < 0)
                 agent_spec_unref(a, spec);
         return r;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What everybody in the agent does with the agent and its nodes: finds them, and sets the mark that has the next
+// drain attach again.
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent-core.h"
+#include "manager-name.h"
+
+int agent_complain(int error, char **ret_why, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        if (ret_why && vasprintf(ret_why, format, ap) < 0)
+                *ret_why = NULL;
+        va_end(ap);
+        return error;
+}
+
+// ---- nodes
+
+AgentNode *agent_node_find(const Agent *a, uint32_t number) {
+        agent_foreach_node (node, a)
+                if (number != 0 && node->number == number)
+                        return node;
+        return NULL;
+}
+
+AgentNode *agent_node_by_name(const Agent *a, const char *manager) {
+        agent_foreach_node (node, a)
+                if (streq(node->manager, manager))
+                        return node;
+        return NULL;
+}
+
+char *agent_node_name(const AgentNode *node) {
+        return manager_node_name(node->agent->host_name, node->manager);
+}
+
+size_t agent_n_units(const Agent *a) {
+        size_t n = 0;
+
+        agent_foreach_node (node, a)
+                n += node->n_units;
+        return n;
+}
+
+// ---- a new session is wanted
+
+void agent_attach_again(Agent *a) {
+        a->attach_wanted = a->leader != 0;
+        drain_mark(&a->drain);
+}
+
+void agent_attach_now(Agent *a) {
+        a->attach_wanted = a->leader != 0;
+        a->attach_retry_us = 0; // a failure before does not count
+        drain_mark(&a->drain);
+}

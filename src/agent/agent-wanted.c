@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a unit is to be from now on: an order becomes the unit's, and the unit is marked to be planned and
+// reported. Without memory for it nothing has happened (-ENOMEM).
+
+#include <errno.h>
+
+#include "agent-core.h"
+#include "agent-spec.h"
+#include "agent-together.h"
+#include "agent-unit.h"
+#include "agent-wanted.h"
+
+// After `cluster recover` the counter may have gone back: a number in the record that the order does not
+// know was never given.
+static void clamp_held(AgentUnit *u, const PlanWanted *w) {
+        if (!u->has_held || w->remove)
+                return;
+        u->held.start_rev = MIN_OF(u->held.start_rev, w->start_rev);
+        u->held.restart_rev = MIN_OF(u->held.restart_rev, w->restart_rev);
+        u->held.stop_rev = MIN_OF(u->held.stop_rev, w->stop_rev);
+}
+
+// A new request: tried at once, whatever the last one came to.
+static void begin_anew(AgentUnit *u) {
+        AgentUnitWork *work = u->work;
+
+        work->failures = 0;
+        work->retry_us = 0;
+        u->looked_again = u->pin_failed = u->refused = false;
+        if (work->busy == PLAN_NOTHING)
+                agent_unit_clear_error(u);
+}
+
+int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, bool from_template) {
+        AgentUnitWork *work = agent_unit_work(u);
+        Agent *a = u->node->agent;
+
+        if (!work)
+                return -ENOMEM;
+        if (!u->has_wanted || work->wanted.revision != wanted->revision ||
+            work->wanted.remove != wanted->remove)
+                begin_anew(u);
+        agent_spec_unref(a, work->spec);
+        work->spec = spec;
+        work->wanted = *wanted;
+        work->request = a->n_obeyed;
+        work->from_template = from_template;
+        u->has_wanted = true;
+        u->gone = false;
+        agent_together_ordered(u);
+        clamp_held(u, wanted);
+        agent_unit_report(u);
+        agent_unit_mark(u);
+        return 0;
+}
+
+int agent_unit_want_gone(AgentUnit *u, uint64_t revision) {
+        PlanWanted wanted = {.remove = true, .revision = revision};
+
+        return agent_unit_want(u, &wanted, NULL, false);
+}
+
+int agent_unit_unwant(AgentUnit *u) {
+        if (u->has_wanted && agent_unit_doing(u)->wanted.remove)
+                return 0;
+        return agent_unit_want_gone(u, agent_unit_answered(u));
+}

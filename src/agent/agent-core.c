@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What everybody in the agent does with the agent and its nodes: finds them, and sets the mark that has the next
-// drain attach again.
+// What everybody in the agent does with the agent and its nodes: finds them, waits for their end, and sets the
+// mark that has the next drain attach again.
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,6 +45,20 @@ size_t agent_n_units(const Agent *a) {
         agent_foreach_node (node, a)
                 n += node->n_units;
         return n;
+}
+
+// ---- the end
+
+void agent_close_step(Agent *a) {
+        assert(a->n_open > 0);
+        if (--a->n_open == 0 && a->closing)
+                a->ended(a);
+}
+
+void agent_node_close_step(AgentNode *node) {
+        assert(node->n_open > 0);
+        if (--node->n_open == 0 && node->closing)
+                node->ended(node);
 }
 
 // ---- a new session is wanted

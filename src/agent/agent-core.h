@@ -79,6 +79,7 @@ typedef struct AgentNode {
         uint64_t last_step;
         bool closing;
         unsigned n_open;   // connection, helpers and pool jobs that still use it
+        void (*ended)(struct AgentNode *node); // given when it was made: nothing uses it any more
         char *cgroup_root; // NULL: not known
         int cgroup_pid;    // of the manager that it is the root of; 0: it was configured
         char **search_dirs;        // where systemd looks for unit files; NULL: only a helper sees them
@@ -190,11 +191,14 @@ typedef struct Agent {
         void *closed_data;
         bool closing;
         unsigned n_open; // handles, pool jobs and readers that the close waits for
+        void (*ended)(struct Agent *a); // given when it was made: nothing uses it any more
 } Agent;
 
 // ---- the end
 
-void agent_close_step(Agent *a); // one of n_open has ended
+// One of n_open has ended. With the last one `ended` is called, if it is to close.
+void agent_close_step(Agent *a);
+void agent_node_close_step(AgentNode *node);
 
 // ---- the nodes
 

@@ -15,7 +15,6 @@
 #include "agent-core.h"
 #include "agent-files.h"
 #include "agent-links.h"
-#include "agent-nodes.h"
 #include "agent-search.h"
 #include "agent-spec.h"
 #include "agent-step.h"

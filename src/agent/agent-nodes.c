@@ -53,13 +53,34 @@ void agent_node_drop_gone(AgentNode *node) {
         }
 }
 
+static void node_free(AgentNode *node) {
+        Agent *a = node->agent;
+
+        agent_cgroups_done(node);
+        agent_search_done(node);
+        ledger_close(node->ledger);
+        unit_dir_free(node->dir);
+        free(node->dir_path);
+        free(node->shutdown_mark);
+        free(node->own_dir);
+        free(node->gate);
+        free(node->reason);
+        free(node->manager);
+        free(node->name);
+        free(node);
+        agent_close_step(a);
+}
+
 AgentNode *agent_node_new(Agent *a, const char *manager) {
         AgentNode *node = calloc(1, sizeof(*node));
 
         if (!node)
                 return NULL;
         *node = (AgentNode){
-                .agent = a, .manager = strdup(manager), .name = manager_node_name(a->host_name, manager)};
+                .agent = a,
+                .manager = strdup(manager),
+                .name = manager_node_name(a->host_name, manager),
+                .ended = node_free};
         if (!node->manager || !node->name) {
                 free(node->manager);
                 free(node->name);
@@ -139,30 +160,6 @@ int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why) 
 }
 
 // ---- end
-
-static void node_free(AgentNode *node) {
-        Agent *a = node->agent;
-
-        agent_cgroups_done(node);
-        agent_search_done(node);
-        ledger_close(node->ledger);
-        unit_dir_free(node->dir);
-        free(node->dir_path);
-        free(node->shutdown_mark);
-        free(node->own_dir);
-        free(node->gate);
-        free(node->reason);
-        free(node->manager);
-        free(node->name);
-        free(node);
-        agent_close_step(a);
-}
-
-void agent_node_close_step(AgentNode *node) {
-        assert(node->n_open > 0);
-        if (--node->n_open == 0 && node->closing)
-                node_free(node);
-}
 
 static void on_systemd_closed(void *userdata) {
         AgentNode *node = userdata;

@@ -8,7 +8,6 @@
 int agent_node_open_system(Agent *a, const AgentConfig *config, char **ret_why);
 // Forgets its units; nothing is stopped or removed. Its memory goes when nothing uses it any more.
 void agent_node_close(AgentNode *node);
-void agent_node_close_step(AgentNode *node); // one of n_open has ended
 // The leader has given (some of) them numbers.
 void agent_nodes_number(Agent *a, Argosy__NodeRecord *const *records, size_t n);
 AgentNode *agent_node_new(Agent *a, const char *manager);

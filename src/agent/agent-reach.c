@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 
 #include "agent-core.h"
-#include "agent-nodes.h"
 #include "agent-reach.h"
 #include "agent-unit.h"
 #include "agent-writer.h"

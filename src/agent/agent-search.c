@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "agent-core.h"
-#include "agent-nodes.h"
 #include "agent-search.h"
 #include "agent-unit.h"
 #include "clock.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "agent-core.h"
-#include "agent-nodes.h"
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "log.h"

@@ -263,13 +263,30 @@ static int open_parts(Agent *a, const AgentConfig *config, char **ret_why) {
         return agent_node_open_system(a, config, ret_why);
 }
 
+static void agent_free(Agent *a) {
+        void (*closed)(void *) = a->closed;
+        void *data = a->closed_data;
+
+        agent_fence_drop(a);
+        agent_local_units_drop(a);
+        map_done(&a->specs);
+        labels_free(a->labels, a->n_labels);
+        free(a->state_dir);
+        lease_file_close(a->lease);
+        free(a->runtime_dir);
+        free(a->host_name);
+        free(a);
+        if (closed)
+                closed(data);
+}
+
 int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Agent **ret, char **ret_why) {
         Agent *a = calloc(1, sizeof(*a));
         int r;
 
         if (!a)
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
-        *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata};
+        *a = (Agent){.loop = config->loop, .ops = *ops, .userdata = userdata, .ended = agent_free};
         list_init(&a->report);
         list_init(&a->paced);
         list_init(&a->batches);
@@ -301,29 +318,6 @@ int agent_new(const AgentConfig *config, const AgentOps *ops, void *userdata, Ag
 }
 
 // ---- end
-
-static void agent_free(Agent *a) {
-        void (*closed)(void *) = a->closed;
-        void *data = a->closed_data;
-
-        agent_fence_drop(a);
-        agent_local_units_drop(a);
-        map_done(&a->specs);
-        labels_free(a->labels, a->n_labels);
-        free(a->state_dir);
-        lease_file_close(a->lease);
-        free(a->runtime_dir);
-        free(a->host_name);
-        free(a);
-        if (closed)
-                closed(data);
-}
-
-void agent_close_step(Agent *a) {
-        assert(a->n_open > 0);
-        if (--a->n_open == 0 && a->closing)
-                agent_free(a);
-}
 
 static void on_drain_closed(uv_handle_t *handle) {
         agent_close_step(CONTAINER_OF((uv_idle_t *) handle, Agent, drain.idle));

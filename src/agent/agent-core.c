@@ -39,6 +39,10 @@ char *agent_node_name(const AgentNode *node) {
         return manager_node_name(node->agent->host_name, node->manager);
 }
 
+bool agent_is_stopping(const Agent *a) {
+        return a->system && a->system->stopping;
+}
+
 size_t agent_n_units(const Agent *a) {
         size_t n = 0;
 

@@ -137,6 +137,8 @@ typedef struct Agent {
         void (*looked)(void *userdata); // NULL: nobody waits for the look before the Goodbye
         void *looked_data;
         bool looking; // systemd's answer is awaited
+        bool stopping_untold; // the leader is to hear that the machine is shutting down
+        bool stopping_told;   // what AgentOps.stopping and .resumed have said
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now

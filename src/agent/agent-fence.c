@@ -9,7 +9,6 @@
 
 #include "agent-core.h"
 #include "agent-fence.h"
-#include "agent-obey.h"
 #include "clock.h"
 #include "log.h"
 
@@ -28,7 +27,8 @@ typedef struct FenceSave {
 
 static void batch_free(Agent *a, Batch *b) {
         list_unlink(&b->link);
-        argosy__to_host__free_unpacked(b->message, NULL);
+        if (b->message)
+                argosy__to_host__free_unpacked(b->message, NULL);
         free(b);
         a->n_batches--;
 }
@@ -145,15 +145,21 @@ static void start_save(Agent *a) {
         a->n_open++;
 }
 
-void agent_fence_drain(Agent *a) {
-        while (!list_is_empty(&a->batches)) {
-                Batch *b = CONTAINER_OF(a->batches.next, Batch, link);
+Argosy__ToHost *agent_fence_take(Agent *a) {
+        Argosy__ToHost *message;
+        Batch *b;
 
-                if (fence_compare(&b->fence, &a->fence) > 0)
-                        break;
-                agent_obey(a, b->message);
-                batch_free(a, b);
-        }
+        if (list_is_empty(&a->batches))
+                return NULL;
+        b = CONTAINER_OF(a->batches.next, Batch, link);
+        if (fence_compare(&b->fence, &a->fence) > 0)
+                return NULL;
+        message = TAKE_PTR(b->message);
+        batch_free(a, b);
+        return message;
+}
+
+void agent_fence_drain(Agent *a) {
         if (!list_is_empty(&a->batches) && !a->fence_saving && a->fence_retry_us <= clock_boot_us())
                 start_save(a);
 }

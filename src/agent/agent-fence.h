@@ -6,5 +6,7 @@
 #include "agent-core.h"
 
 void agent_on_orders(Agent *a, const Argosy__ToHost *message);
+// The next message whose fence is on the disk, NULL: none. The caller frees it.
+Argosy__ToHost *agent_fence_take(Agent *a);
 void agent_fence_drain(Agent *a);
 void agent_fence_drop(Agent *a);

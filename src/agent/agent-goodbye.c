@@ -34,12 +34,28 @@ static void say(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
         (void) a->ops.send(&message, a->userdata);
 }
 
-void agent_say_stopping(Agent *a) {
+static void say_stopping(Agent *a) {
         Argosy__ToVoter__Goodbye goodbye = ARGOSY__TO_VOTER__GOODBYE__INIT;
 
         goodbye.why = ARGOSY__TO_VOTER__GOODBYE__WHY__SHUTDOWN;
         goodbye.stopping = true;
         say(a, &goodbye);
+}
+
+// A shutdown that was cancelled before anybody heard of it was none.
+void agent_stopping_drain(Agent *a) {
+        bool is_stopping = agent_is_stopping(a);
+
+        if (a->stopping_untold && is_stopping)
+                say_stopping(a);
+        a->stopping_untold = false;
+        if (a->stopping_told == is_stopping)
+                return;
+        a->stopping_told = is_stopping;
+        if (is_stopping && a->ops.stopping)
+                a->ops.stopping(a->userdata);
+        else if (!is_stopping && a->ops.resumed)
+                a->ops.resumed(a->userdata);
 }
 
 // ---- what may still run
@@ -111,12 +127,6 @@ void agent_look_before_goodbye(Agent *a, void (*done)(void *userdata), void *use
         if (a->looking)
                 systemd_manager_look_again(a->system->systemd);
         drain_mark(&a->drain);
-}
-
-void agent_goodbye_on_looked(AgentNode *node) {
-        if (node == node->agent->system)
-                node->agent->looking = false;
-        drain_mark(&node->agent->drain);
 }
 
 // After what the look has changed was reported.

@@ -5,7 +5,5 @@
 
 #include "agent-core.h"
 
-void agent_say_stopping(Agent *a);
-// The look before a Goodbye: the node's state is complete, or its systemd is out of reach.
-void agent_goodbye_on_looked(AgentNode *node);
+void agent_stopping_drain(Agent *a); // what was not told yet of a shutdown that has begun, or goes no further
 void agent_goodbye_drain(Agent *a);

@@ -14,7 +14,6 @@
 
 #include "agent-core.h"
 #include "agent-fence.h"
-#include "agent-goodbye.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
 #include "agent-report.h"
@@ -133,7 +132,7 @@ void agent_session_drain(Agent *a) {
                 return;
         agent_attach(a);
         if (a->attach_sent && agent_is_stopping(a))
-                agent_say_stopping(a); // this leader has not heard it
+                a->stopping_untold = true; // this leader has not heard it
 }
 
 static void tell_guards(Agent *a) {

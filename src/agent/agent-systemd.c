@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "agent-core.h"
-#include "agent-goodbye.h"
 #include "agent-reach.h"
 #include "agent-search.h"
 #include "agent-step.h"
@@ -56,12 +55,19 @@ static void on_read_again(uint64_t since_us, void *userdata) {
         }
 }
 
+// The look before a Goodbye: the system's state is complete, or its systemd is out of reach.
+static void note_looked(AgentNode *node) {
+        if (node == node->agent->system)
+                node->agent->looking = false;
+        drain_mark(&node->agent->drain);
+}
+
 static void on_synced(void *userdata) {
         AgentNode *node = userdata;
 
         node->synced = true;
         agent_reach_synced(node);
-        agent_goodbye_on_looked(node);
+        note_looked(node);
         agent_foreach_unit(u, node) agent_unit_mark(u);
         drain_mark(&node->agent->drain);
 }
@@ -74,7 +80,7 @@ static void on_disconnected(const char *why, void *userdata) {
         AgentNode *node = userdata;
 
         log_warning("The connection to systemd (%s) is lost: %s. Units go on running.", node->manager, why);
-        agent_goodbye_on_looked(node);
+        note_looked(node);
         if (node != node->agent->system)
                 agent_reach_lost(node, why);
 }
@@ -93,9 +99,8 @@ static void on_stopping(void *userdata) {
         }
         (void) file_replace(AT_FDCWD, node->shutdown_mark, "", 0, 0600,
                             0); // matters after a soft-reboot only
-        agent_say_stopping(a);
-        if (a->ops.stopping)
-                a->ops.stopping(a->userdata);
+        a->stopping_untold = true;
+        drain_mark(&a->drain);
 }
 
 static bool is_down_or_goes_there(const UnitRuntime *rt) {
@@ -142,8 +147,6 @@ static void on_resumed(void *userdata) {
         (void) unlink(node->shutdown_mark);
         a->attach_wanted = true; // what the leader took from our Goodbye is not so
         drain_mark(&a->drain);
-        if (a->ops.resumed)
-                a->ops.resumed(a->userdata);
 }
 
 const SystemdOps agent_systemd_ops = {

@@ -14,6 +14,7 @@
 #include "agent-goodbye.h"
 #include "agent-managers.h"
 #include "agent-nodes.h"
+#include "agent-obey.h"
 #include "agent-reach.h"
 #include "agent-remote.h"
 #include "agent-report.h"
@@ -101,16 +102,28 @@ static void plan_nodes(Agent *a) {
                 agent_node_plan(node, MAX_OF(AGENT_PLANS_PER_TURN / MAX_OF(n_dirty, 1U), 1U));
 }
 
+// Orders whose fence is on the disk.
+static void obey_all(Agent *a) {
+        Argosy__ToHost *message;
+
+        while ((message = agent_fence_take(a))) {
+                agent_obey(a, message);
+                argosy__to_host__free_unpacked(message, NULL);
+        }
+}
+
 static void agent_drain(void *userdata) {
         Agent *a = userdata;
 
         if (a->closing)
                 return;
+        obey_all(a);
         agent_fence_drain(a);
         plan_nodes(a);
         agent_foreach_node (node, a)
                 agent_search_drain(node);
         agent_session_drain(a);
+        agent_stopping_drain(a);
         agent_node_reports_drain(a);
         agent_report_drain(a);
         agent_managers_drain(a);
@@ -174,10 +187,6 @@ void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
                 systemd_manager_stats(node->systemd, &one);
                 systemd_stats_add(ret, &one);
         }
-}
-
-bool agent_is_stopping(const Agent *a) {
-        return a->system && a->system->stopping;
 }
 
 // ---- begin

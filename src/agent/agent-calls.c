@@ -180,7 +180,7 @@ static const char no_journal[] = "this user may read no journal: journald keeps 
 // What a container's systemd and units say is in the container's own journal, among its own files; in ours
 // the same name is somebody else's.
 static bool has_journal_here(const AgentNode *node) {
-        return node == node->agent->system || node->uid != JOURNAL_SYSTEM;
+        return node == node->agent->system || agent_node_is_users(node);
 }
 
 static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
@@ -222,7 +222,7 @@ static const char *why_not(const AgentUnit *u) {
         if (work->error)
                 return work->error;
         if (u->node->stopping)
-                return u->node->uid == JOURNAL_SYSTEM ? "the machine is shutting down"
+                return !agent_node_is_users(u->node) ? "the machine is shutting down"
                                                       : "its user's systemd is shutting down";
         if (u->drift && u->held.interrupted)
                 return "its start was cancelled on this node; `argosyctl start` runs it again";

@@ -11,7 +11,6 @@
 #include "agent-core.h"
 #include "agent-unit.h"
 #include "cgroup-path.h"
-#include "journal.h"
 #include "unit-name.h"
 
 enum {
@@ -93,7 +92,7 @@ int agent_unit_cgroup(const AgentUnit *u, const char *root, char *ret, size_t si
                 return -ENOENT;
         slice_name(u->held.slice, slice_of_ours);
         if (!*slice) {
-                if (cgroup_default_slice(u->name, u->node->uid != JOURNAL_SYSTEM, by_default,
+                if (cgroup_default_slice(u->name, agent_node_is_users(u->node), by_default,
                                          sizeof(by_default)) < 0)
                         return -ENOENT;
                 slice = by_default;

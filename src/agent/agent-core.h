@@ -50,7 +50,7 @@ typedef struct AgentNode {
         ListNode in_agent; // in Agent.nodes; unlinked once it closes
         char *manager;     // "system", "user@1000", ...
         char *name;        // for people: HOST, or HOST/MANAGER
-        uid_t uid;         // whose user manager it is; JOURNAL_SYSTEM: the machine's
+        uid_t uid;         // whose user manager it is; (uid_t) -1: nobody's
         uint32_t number;   // node number, 0 until a leader told it
         SystemdManager *systemd;
         UnitDir *dir;
@@ -211,6 +211,9 @@ static inline AgentNode *agent_node_behind(const Agent *a, const ListNode *n) {
 #define agent_foreach_node(node, a)                                       \
         for (AgentNode *node = agent_node_behind((a), &(a)->nodes); node; \
              node = agent_node_behind((a), &node->in_agent))
+static inline bool agent_node_is_users(const AgentNode *node) {
+        return node->uid != (uid_t) -1;
+}
 AgentNode *agent_node_find(const Agent *a, uint32_t number);
 AgentNode *agent_node_by_name(const Agent *a, const char *manager);
 // For people: HOST, or HOST/MANAGER. A new string; NULL: out of memory.

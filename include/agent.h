@@ -2,7 +2,7 @@
 #pragma once
 
 // This host's units: compares what the leader wants with what systemd does, acts, and reports. Decisions are
-// in src/agent/plan.h (pure); this object drives them. It talks to the leader only by messages, all from the
+// in src/agent/rules/plan.h (pure); this object drives them. It talks to the leader only by messages, all from the
 // loop.
 //
 // A session: Attach (everything held, once a leader is known and systemd's state is complete) - Welcome

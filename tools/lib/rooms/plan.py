@@ -7,6 +7,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
+    "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "log", "core", "view", "orders", "scheduler", "hosts", "changes", "campaigns", "queries"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "verbs"],
@@ -36,7 +37,6 @@ FACETS = {
 CIRCLES = {
     "sysd": [5, 4],
     "mesh": [7],
-    "agent": [22],
     "leader/view": [6],
     "leader/scheduler": [4],
 }

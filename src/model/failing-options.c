@@ -10,6 +10,7 @@
 #include "failing-parser.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -27,24 +28,10 @@ typedef enum Key {
         KEY_OUTCOME_UNKNOWN,
 } Key;
 
-static const char *const keys[FAILING_KEYS] = {
-        [KEY_NODE_LOST] = "NodeLost",
-        [KEY_NODE_LOST_DELAY] = "NodeLostDelaySec",
-        [KEY_CUT_OFF] = "CutOff",
-        [KEY_CUT_OFF_SEC] = "CutOffSec",
-        [KEY_RESTART_ELSEWHERE] = "RestartElsewhere",
-        [KEY_RESTART_DECAY] = "RestartElsewhereDecaySec",
-        [KEY_OUTCOME_UNKNOWN] = "OutcomeUnknown",
-};
-
 static const FailingOptions defaults = {
         .cut_off_sec = CUT_OFF_DEFAULT_SEC,
         .restart_decay_us = RESTART_DECAY_DEFAULT_SEC * USEC_PER_SEC,
 };
-
-const char *failing_option(size_t i) {
-        return i < FAILING_KEYS ? keys[i] : NULL;
-}
 
 void failing_init(FailingParser *f) {
         *f = (FailingParser){.options = defaults};
@@ -141,42 +128,38 @@ static int parse_outcome_unknown(FailingOptions *o, const char *path, const IniL
         return 0;
 }
 
-static void set_default(FailingOptions *o, Key key) {
-        switch (key) {
-        case KEY_NODE_LOST:
-                o->node_lost = defaults.node_lost;
-                break;
-        case KEY_NODE_LOST_DELAY:
-                o->node_lost_delay_us = defaults.node_lost_delay_us;
-                break;
-        case KEY_CUT_OFF:
-                o->cut_off_stop = defaults.cut_off_stop;
-                break;
-        case KEY_CUT_OFF_SEC:
-                o->cut_off_sec = defaults.cut_off_sec;
-                break;
-        case KEY_RESTART_ELSEWHERE:
-                o->restart_elsewhere = defaults.restart_elsewhere;
-                break;
-        case KEY_RESTART_DECAY:
-                o->restart_decay_us = defaults.restart_decay_us;
-                break;
-        case KEY_OUTCOME_UNKNOWN:
-                o->rerun_unknown = defaults.rerun_unknown;
-                break;
-        }
+// One row for each Key: what it is called, how its value is read, and where that is stored.
+#define STORED(field) offsetof(FailingOptions, field), sizeof(((FailingOptions *) NULL)->field)
+static const struct {
+        const char *name;
+        int (*parse)(FailingOptions *o, const char *path, const IniLine *line, char **ret_why);
+        size_t at, size;
+} options[] = {
+        [KEY_NODE_LOST] = {"NodeLost", parse_node_lost, STORED(node_lost)},
+        [KEY_NODE_LOST_DELAY] = {"NodeLostDelaySec", parse_delay, STORED(node_lost_delay_us)},
+        [KEY_CUT_OFF] = {"CutOff", parse_cut_off, STORED(cut_off_stop)},
+        [KEY_CUT_OFF_SEC] = {"CutOffSec", parse_cut_off_sec, STORED(cut_off_sec)},
+        [KEY_RESTART_ELSEWHERE] = {"RestartElsewhere", parse_restart, STORED(restart_elsewhere)},
+        [KEY_RESTART_DECAY] = {"RestartElsewhereDecaySec", parse_restart_decay, STORED(restart_decay_us)},
+        [KEY_OUTCOME_UNKNOWN] = {"OutcomeUnknown", parse_outcome_unknown, STORED(rerun_unknown)},
+};
+#undef STORED
+_Static_assert(ELEMENTSOF(options) == FAILING_KEYS, "one row for each key");
+
+const char *failing_option(size_t i) {
+        return i < FAILING_KEYS ? options[i].name : NULL;
+}
+
+static void set_default(FailingOptions *o, size_t key) {
+        memcpy((char *) o + options[key].at, (const char *) &defaults + options[key].at, options[key].size);
 }
 
 int failing_on_option(FailingParser *f, const char *path, const IniLine *line, char **ret_why) {
-        static int (*const parsers[])(FailingOptions *, const char *, const IniLine *, char **) = {
-                [KEY_NODE_LOST] = parse_node_lost,       [KEY_NODE_LOST_DELAY] = parse_delay,
-                [KEY_CUT_OFF] = parse_cut_off,           [KEY_CUT_OFF_SEC] = parse_cut_off_sec,
-                [KEY_RESTART_ELSEWHERE] = parse_restart, [KEY_RESTART_DECAY] = parse_restart_decay,
-                [KEY_OUTCOME_UNKNOWN] = parse_outcome_unknown,
-        };
-        unsigned key;
+        size_t key = 0;
 
-        if (!parse_word(line->key, keys, ELEMENTSOF(keys), &key))
+        while (key < FAILING_KEYS && !streq(line->key, options[key].name))
+                key++;
+        if (key == FAILING_KEYS)
                 return 1;
         if (!*line->value) {
                 set_default(&f->options, key);
@@ -184,7 +167,7 @@ int failing_on_option(FailingParser *f, const char *path, const IniLine *line, c
                 return 0;
         }
         f->lines[key] = line->line;
-        return parsers[key](&f->options, path, line, ret_why);
+        return options[key].parse(&f->options, path, line, ret_why);
 }
 
 // ------------------------------------------------------------------------------------------------ systemd's
@@ -273,7 +256,7 @@ static int check_node_lost(const FailingParser *f, const char *path, bool global
         if (global && (f->lines[KEY_NODE_LOST] || delay))
                 return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], delay),
                               "%s= and Global= exclude each other: a global unit never moves",
-                              delay ? keys[KEY_NODE_LOST_DELAY] : keys[KEY_NODE_LOST]);
+                              options[delay ? KEY_NODE_LOST_DELAY : KEY_NODE_LOST].name);
         if (o->node_lost != NODE_LOST_MOVE && delay)
                 return refuse(ret_why, path, MAX_OF(f->lines[KEY_NODE_LOST], delay),
                               "NodeLostDelaySec= means nothing unless NodeLost=move");

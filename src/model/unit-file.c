@@ -453,35 +453,16 @@ static const RawOption *find_raw(const UnitFile *f, RawKind kind) {
 
 // Options that exclude each other; the later line is told.
 static int check_together(Parser *p, const RawOption *raw) {
-        static const struct {
-                RawKind kind;
-                const char *key;
-        } with_global[] = {{RAW_MACHINE_ID, "MachineID"},
-                           {RAW_SAME_NODE, "MachineOf"},
-                           {RAW_REPLACES, "Replaces"},
-                           {RAW_SPREAD, "SpreadOver"},
-                           {RAW_PREFER_SPREAD, "PreferSpreadOver"},
-                           {RAW_PREFER_LABEL, "PreferLabel"},
-                           {RAW_PACKING, "Packing"},
-                           {RAW_CPU, "ReserveCPU"},
-                           {RAW_MEMORY, "ReserveMemory"},
-                           {RAW_RESOURCE, "ReserveResource"},
-                           {RAW_ROLE, "Role"},
-                           {RAW_PRIORITY, "Priority"},
-                           {RAW_PREEMPTIBLE, "Preemptible"}},
-          with_id[] = {
-                  {RAW_SAME_NODE, "MachineOf"}, {RAW_CONFLICTS, "Conflicts"}, {RAW_REPLACES, "Replaces"}};
+        const OptionKind *kind = option_kind(raw->kind);
         const RawOption *id = find_raw(p->file, RAW_MACHINE_ID);
         const RawOption *replaces = find_raw(p->file, RAW_REPLACES);
 
-        for (size_t i = 0; p->file->global && i < ELEMENTSOF(with_global); i++)
-                if (raw->kind == with_global[i].kind)
-                        return refuse(p->ret_why, p->path, MAX_OF(raw->line, p->global_line),
-                                      "Global= and %s= exclude each other", with_global[i].key);
-        for (size_t i = 0; id && i < ELEMENTSOF(with_id); i++)
-                if (raw->kind == with_id[i].kind)
-                        return refuse(p->ret_why, p->path, MAX_OF(raw->line, id->line),
-                                      "MachineID= and %s= exclude each other", with_id[i].key);
+        if (p->file->global && kind->not_with_global)
+                return refuse(p->ret_why, p->path, MAX_OF(raw->line, p->global_line),
+                              "Global= and %s= exclude each other", kind->name);
+        if (id && kind->not_with_id)
+                return refuse(p->ret_why, p->path, MAX_OF(raw->line, id->line),
+                              "MachineID= and %s= exclude each other", kind->name);
         if (replaces && raw->kind == RAW_CONFLICTS)
                 return refuse(p->ret_why, p->path, MAX_OF(raw->line, replaces->line),
                               "Conflicts= and Replaces= exclude each other");

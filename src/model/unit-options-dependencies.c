@@ -6,32 +6,6 @@
 #include "str.h"
 #include "unit-options-private.h"
 
-static const char *key_of(RawKind kind) {
-        static const char *const keys[] = {
-                [RAW_AFTER] = "After",      [RAW_BEFORE] = "Before", [RAW_REQUIRES] = "Requires",
-                [RAW_BINDS_TO] = "BindsTo", [RAW_WANTS] = "Wants",   [RAW_PART_OF] = "PartOf",
-        };
-
-        return keys[kind];
-}
-
-static unsigned bits_of(RawKind kind) {
-        switch (kind) {
-        case RAW_AFTER:
-                return UNIT_AFTER;
-        case RAW_BEFORE:
-                return UNIT_BEFORE;
-        case RAW_REQUIRES:
-                return UNIT_REQUIRES;
-        case RAW_BINDS_TO:
-                return UNIT_REQUIRES | UNIT_BINDS_TO;
-        case RAW_WANTS:
-                return UNIT_WANTS;
-        default:
-                return UNIT_PART_OF;
-        }
-}
-
 // Sorted by name, so that files which say the same in another order mean the same.
 static UnitDependency *get(UnitOptions *o, const char *name) {
         size_t at = 0;
@@ -64,15 +38,15 @@ int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, con
         if (of_template && kind == UNIT_NAME_INVALID && strchr(raw->word, '%'))
                 return 0; // it will be a name for the instances, or they are refused
         if (kind == UNIT_NAME_INVALID)
-                return refuse(ret_why, path, raw->line, "%s=%s is no unit: %s", key_of(raw->kind), word,
+                return refuse(ret_why, path, raw->line, "%s=%s is no unit: %s", option_kind(raw->kind)->name, word,
                               why);
         if (kind == UNIT_NAME_TEMPLATE && !(of_template && strchr(raw->word, '%')))
                 return refuse(ret_why, path, raw->line, "%s=%s is a template; name an instance of it",
-                              key_of(raw->kind), word);
+                              option_kind(raw->kind)->name, word);
         d = get(o, word);
         if (!d)
                 return -ENOMEM;
-        d->kinds |= bits_of(raw->kind);
+        d->kinds |= option_kind(raw->kind)->dependency;
         if (!d->line)
                 d->line = raw->line;
         if ((d->kinds & UNIT_BEFORE) && (d->kinds & (UNIT_AFTER | UNIT_BINDS_TO)))

@@ -40,6 +40,7 @@ typedef enum RawKind {
         RAW_REQUIRED_BY,
         RAW_ALIAS,
         RAW_ALSO,
+        RAW_KINDS,
 } RawKind;
 
 typedef struct RawOption {
@@ -48,6 +49,15 @@ typedef struct RawOption {
         unsigned line;
         char *word; // specifiers not expanded
 } RawOption;
+
+// What is the same for all words of a kind. One row for each, whatever it may be called in a file.
+typedef struct OptionKind {
+        const char *name;                // in messages
+        bool not_with_global, not_with_id; // Global=, MachineID=
+        unsigned dependency;             // UnitDependency.kinds; 0: it is about nodes
+} OptionKind;
+
+const OptionKind *option_kind(RawKind kind);
 
 // -EINVAL and *ret_why = "PATH:LINE: reason" where it holds memory for it; `ret_why` may be NULL.
 int unit_options_new(const RawOption *raw, size_t n_raw, bool global, const char *path, const char *name,

@@ -35,6 +35,42 @@ typedef struct Evaluation {
         UnitOptions *options; // what is only added to
 } Evaluation;
 
+const OptionKind *option_kind(RawKind kind) {
+        static const OptionKind kinds[RAW_KINDS] = {
+                [RAW_MACHINE_ID] = {"MachineID", .not_with_global = true},
+                [RAW_METADATA] = {"MachineMetadata"},
+                [RAW_MANAGER] = {"Manager"},
+                [RAW_SAME_NODE] = {"MachineOf", .not_with_global = true, .not_with_id = true},
+                [RAW_CONFLICTS] = {"Conflicts", .not_with_id = true},
+                [RAW_REPLACES] = {"Replaces", .not_with_global = true, .not_with_id = true},
+                [RAW_HOST] = {"Host"},
+                [RAW_REQUIRE_LABEL] = {"RequireLabel"},
+                [RAW_POOL] = {"Pool"},
+                [RAW_PREFER_LABEL] = {"PreferLabel", .not_with_global = true},
+                [RAW_SPREAD] = {"SpreadOver", .not_with_global = true},
+                [RAW_PREFER_SPREAD] = {"PreferSpreadOver", .not_with_global = true},
+                [RAW_PACKING] = {"Packing", .not_with_global = true},
+                [RAW_CPU] = {"ReserveCPU", .not_with_global = true},
+                [RAW_MEMORY] = {"ReserveMemory", .not_with_global = true},
+                [RAW_RESOURCE] = {"ReserveResource", .not_with_global = true},
+                [RAW_ROLE] = {"Role", .not_with_global = true},
+                [RAW_PRIORITY] = {"Priority", .not_with_global = true},
+                [RAW_PREEMPTIBLE] = {"Preemptible", .not_with_global = true},
+                [RAW_AFTER] = {"After", .dependency = UNIT_AFTER},
+                [RAW_BEFORE] = {"Before", .dependency = UNIT_BEFORE},
+                [RAW_REQUIRES] = {"Requires", .dependency = UNIT_REQUIRES},
+                [RAW_BINDS_TO] = {"BindsTo", .dependency = UNIT_REQUIRES | UNIT_BINDS_TO},
+                [RAW_WANTS] = {"Wants", .dependency = UNIT_WANTS},
+                [RAW_PART_OF] = {"PartOf", .dependency = UNIT_PART_OF},
+                [RAW_WANTED_BY] = {"WantedBy"},
+                [RAW_REQUIRED_BY] = {"RequiredBy"},
+                [RAW_ALIAS] = {"Alias"},
+                [RAW_ALSO] = {"Also"},
+        };
+
+        return &kinds[kind];
+}
+
 int refuse(char **ret_why, const char *path, unsigned line, const char *format, ...) {
         char reason[512];
         va_list ap;
@@ -149,6 +185,9 @@ static int add_manager(Evaluation *e, const RawOption *raw, const char *path, co
 
 static int add_word(Evaluation *e, const RawOption *raw, const char *path, const char *name,
                     const char *word, char **ret_why) {
+        if (option_kind(raw->kind)->dependency)
+                return dependencies_add(e->options, raw, path, word,
+                                        unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE, ret_why);
         switch (raw->kind) {
         case RAW_MACHINE_ID:
                 return add_machine_id(e, raw, path, word, ret_why);
@@ -156,9 +195,6 @@ static int add_word(Evaluation *e, const RawOption *raw, const char *path, const
                 return add_label(e, raw, path, word, ret_why);
         case RAW_MANAGER:
                 return add_manager(e, raw, path, word, ret_why);
-        case RAW_AFTER ... RAW_PART_OF:
-                return dependencies_add(e->options, raw, path, word,
-                                        unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE, ret_why);
         default:
                 return demands_add(e->options, raw, path, word, ret_why);
         }

@@ -18,8 +18,8 @@
 #include <time.h>
 
 #include "buf.h"
+#include "property-format.h"
 #include "str.h"
-#include "systemd-manager-private.h"
 
 static int format_timestamp(uint64_t us, Buf *ret) {
         time_t t = (time_t) (us / 1000000);

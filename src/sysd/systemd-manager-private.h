@@ -27,6 +27,7 @@
 #include "list.h"
 #include "map.h"
 #include "name-table.h"
+#include "property-format.h"
 #include "systemd-manager.h"
 #include "systemd-message.h"
 #include "unit-cgroups.h"
@@ -301,8 +302,3 @@ void manager_calls_tell(SystemdManager *m);
 void manager_calls_abandon(SystemdManager *m);
 void manager_pump_calls(SystemdManager *m);
 void manager_note_reload(SystemdManager *m); // systemd begins one, whoever asked for it
-
-// property-format.c
-// All properties in a reply to GetAll, as `systemctl show` prints them.
-int properties_format(sd_bus_message *reply, Argosy__Response__Property ***ret, size_t *ret_n);
-void properties_free(Argosy__Response__Property **properties, size_t n);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The properties of a unit in the words of `systemctl show`. Pure.
+
+#include <stddef.h>
+#include <systemd/sd-bus.h>
+
+#include "argosy.pb-c.h"
+
+// All properties in a reply to GetAll, as `systemctl show` prints them.
+int properties_format(sd_bus_message *reply, Argosy__Response__Property ***ret, size_t *ret_n);
+void properties_free(Argosy__Response__Property **properties, size_t n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
-#include "../../../src/sysd/bus-pace.h"
+#include "../../../src/sysd/bus/bus-pace.h"
 
 // Readings one after the other, each so long after the rest that the one before asked for; returns the rest
 // after the last.

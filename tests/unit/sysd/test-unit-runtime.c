@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
-#include "../../../src/sysd/unit-runtime.h"
+#include "../../../src/sysd/bus/unit-runtime.h"
 
 #define LOAD(x) ARGOSY__LOAD_STATE__LOAD_##x
 #define ACTIVE(x) ARGOSY__ACTIVE_STATE__ACTIVE_##x

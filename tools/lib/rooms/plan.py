@@ -7,6 +7,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
+    "sysd": ["unit-dir", "cgroup", "bus", "manager", "foreign"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "log", "core", "view", "orders", "scheduler", "hosts", "changes", "campaigns", "queries"],
     "daemon": ["core", "requests"],
@@ -24,8 +25,8 @@ FACETS = {
               "unit-options"],  # what options mean for a name, by kind of option
     "wire": ["stream"],          # one connection: plain, with TLS, being looked up, writing
     "store": ["raft"],           # one member of the log
-    "sysd": ["systemd-manager",  # one connection to one systemd
-             "unit-dir"],        # one directory of unit files
+    "sysd/unit-dir": ["unit-dir"],         # one directory of unit files
+    "sysd/manager": ["systemd-manager"],   # one connection to one systemd
     "placement": ["placement"],  # one Placement: the tables that it shares
     "leader/scheduler": ["placer"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
@@ -35,7 +36,7 @@ FACETS = {
 
 # Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
 CIRCLES = {
-    "sysd": [5, 4],
+    "sysd/foreign": [4],
     "mesh": [7],
     "leader/view": [6],
     "leader/scheduler": [4],

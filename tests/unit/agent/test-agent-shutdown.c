@@ -28,6 +28,18 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
         assert_int_equal(w.goodbye->goodbye->n_running, 0);
 }
 
+static void a_shutdown_that_is_cancelled_at_once_was_none(void **state) {
+        uint64_t seq;
+
+        meet_leader(NULL, 0);
+        seq = w.attach->attach->seq;
+        agent_systemd_ops.stopping(w.agent->system);
+        agent_systemd_ops.resumed(w.agent->system);
+        loop_until(w.attach->attach->seq != seq);
+        assert_false(w.stopping);
+        assert_null(w.goodbye);
+}
+
 static void count(void *userdata) {
         ++*(unsigned *) userdata;
 }
@@ -121,6 +133,7 @@ static void a_soft_reboot_starts_what_was_launched_again(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(a_shutdown_is_announced_and_judges_nothing),
+                WORLD_TEST(a_shutdown_that_is_cancelled_at_once_was_none),
                 WORLD_TEST(a_goodbye_names_what_may_still_run),
                 WORLD_TEST(a_goodbye_names_what_is_held_where_no_manager_was_reached),
                 WORLD_TEST(the_next_leader_is_told_of_the_shutdown_too),

@@ -178,8 +178,10 @@ static void give_truncation(RaftStore *s) {
         free(w);
 }
 
+// At the end all of it becomes libraft's, whose close answers what it has not written: on a full disk that would be
+// waited for without end.
 static void give_writes(RaftStore *s) {
-        while (!s->gate.writing && !list_is_empty(&s->gate.writes))
+        while ((!s->gate.writing || s->closing) && !list_is_empty(&s->gate.writes))
                 if (CONTAINER_OF(s->gate.writes.next, Write, node)->req)
                         give_appends(s);
                 else
@@ -330,6 +332,12 @@ static void give_tick(RaftStore *s) {
 }
 
 // ---- life
+
+bool raft_gate_ends(RaftStore *s) {
+        if (!list_is_empty(&s->gate.writes))
+                knock(s);
+        return !s->gate.closed;
+}
 
 static void on_opened(uv_work_t *work, int status) {
         RaftStore *s = CONTAINER_OF(work, RaftStore, gate.work);

@@ -276,7 +276,7 @@ static void on_drain(void *userdata) {
         RaftStore *s = userdata;
 
         raft_store_flush_barriers(s);
-        if (!s->closing || s->seal || s->gate.closed || !list_is_empty(&s->gate.writes) || s->raft_closing)
+        if (!s->closing || s->raft_closing || s->seal || !raft_gate_ends(s))
                 return;
         s->raft_closing = true;
         raft_close(&s->raft, on_raft_closed);

@@ -175,6 +175,8 @@ void raft_gate_done(RaftStore *s);
 bool raft_gate_takes(RaftStore *s, struct raft_message *message);
 // Whether a tick of the clock, which may make libraft write, waits. It comes later.
 bool raft_gate_holds_tick(RaftStore *s);
+// While the store closes: whether nothing waits here any more. If something does, the drain is marked when it does not.
+bool raft_gate_ends(RaftStore *s);
 
 // raft-authority.c
 void raft_authority_init(RaftStore *s);

@@ -8,6 +8,7 @@
 #include "buf.h"
 #include "feature-level.h"
 #include "frame.h"
+#include "localhost.h"
 #include "mesh-internal.h"
 #include "stream.h"
 
@@ -729,6 +730,7 @@ static MeshPeer lost_peer(uint32_t number, const char *address) {
 static void a_voter_is_found_by_its_name(void **state) {
         MeshPeer peer;
 
+        NEEDS_LOCALHOST();
         start(1);
         start(2);
         peer = lost_peer(1, "");
@@ -740,6 +742,7 @@ static void a_voter_is_found_by_its_name(void **state) {
 static void a_voter_that_was_configured_with_a_name_is_dialled_by_it_first(void **state) {
         MeshPeer peer;
 
+        NEEDS_LOCALHOST();
         start(1);
         start(2);
         peer = lost_peer(1, "127.0.0.9"); // would answer, too

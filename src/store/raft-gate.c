@@ -334,9 +334,10 @@ static void give_tick(RaftStore *s) {
 // ---- life
 
 bool raft_gate_ends(RaftStore *s) {
-        if (!list_is_empty(&s->gate.writes))
-                knock(s);
-        return !s->gate.closed;
+        if (list_is_empty(&s->gate.writes))
+                return !s->gate.closed;
+        knock(s);
+        return false;
 }
 
 static void on_opened(uv_work_t *work, int status) {

@@ -119,8 +119,7 @@ def test_what_fails_on_a_node_is_started_on_another_one(c: Cluster):
     assert c.row("picky.service")["node"] == node.name
     for other in others:
         c.ctl(f"uncordon {other.name}")
-    eventually(lambda: "picky.service" in c.active("picky*"))
-    assert c.where("picky.service").name != node.name
+    eventually(lambda: c.where("picky.service") not in (None, node))  # for a moment it is active where it fails, too
     assert node.run("cat /run/picky-starts").split() == ["start", "start"]
 
 

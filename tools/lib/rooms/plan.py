@@ -7,7 +7,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
-    "sysd": ["unit-dir", "cgroup", "bus", "manager", "foreign"],
+    "sysd": ["unit-dir", "cgroup", "journal", "bus", "manager", "foreign"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "log", "core", "view", "orders", "scheduler", "hosts", "changes", "campaigns", "queries"],
     "daemon": ["core", "requests"],

@@ -43,10 +43,6 @@ int manager_helper_write(const char *base, const char *below, uid_t owner, const
 // And `look`.
 int manager_helper_look(const char *const *search_dirs);
 
-// When a container's leader was born, in clock ticks after boot: with its number that is one process for
-// good. 0: there is no such process.
-uint64_t leader_born(pid_t leader);
-
 // ---- argosyd's side
 
 typedef struct HelperLink HelperLink;
@@ -68,7 +64,7 @@ typedef struct HelperConfig {
                 *command;    // what to execute, up to the MODE; NULL: this program with --manager-helper
         const char *manager; // user@UID or container@NAME
         pid_t leader;        // of the container
-        uint64_t born;       // its leader_born(): another process that has got its number is not entered
+        uint64_t born;       // its process_birth(): another process that has got its number is not entered
         HelperMode mode;
         unsigned answer_ms;  // 0: HELPER_ANSWER_MS
 } HelperConfig;

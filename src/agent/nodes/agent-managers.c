@@ -23,6 +23,7 @@
 #include "agent-wanted.h"
 #include "log.h"
 #include "manager-name.h"
+#include "process-birth.h"
 #include "str.h"
 
 // ---- attach
@@ -96,7 +97,7 @@ int agent_manager_attach(Agent *a, const char *manager, pid_t leader, char **ret
                 return agent_complain(-ENOMEM, ret_why, "out of memory");
         node->leader = leader;
         node->leader_given = leader > 0;
-        node->leader_born = leader > 0 ? leader_born(leader) : 0;
+        node->leader_born = leader > 0 ? process_birth(leader) : 0;
         agent_node_set_reason(node, MANAGER_NOT_REACHED);
         r = open_manager(node, ret_why);
         if (r < 0) {

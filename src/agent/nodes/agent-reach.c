@@ -29,6 +29,7 @@
 #include "fileio.h"
 #include "log.h"
 #include "manager-name.h"
+#include "process-birth.h"
 #include "str.h"
 
 enum {
@@ -135,9 +136,9 @@ static const char *is_missing(AgentNode *node) {
                                : NULL;
         if (!node->leader_given) {
                 node->leader = look_up_leader(machine);
-                node->leader_born = node->leader ? leader_born(node->leader) : 0;
+                node->leader_born = node->leader ? process_birth(node->leader) : 0;
         }
-        return node->leader_born == 0 || leader_born(node->leader) != node->leader_born
+        return node->leader_born == 0 || process_birth(node->leader) != node->leader_born
                        ? "the container is not running"
                        : NULL;
 }
@@ -204,7 +205,7 @@ static void note_run(AgentNode *node, int fd) {
 
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
                 return;
-        run = leader_born(peer.pid);
+        run = process_birth(peer.pid);
         node->run = run;
         node->stopping = false;
         if (run == before || run == 0)

@@ -23,7 +23,7 @@ typedef struct ConnectorWord { // all that is ever said about it, perhaps by a l
 
 // The calling process stays where it is and waits, CONNECTOR_SEC at most. Returns a descriptor of whatever
 // kind (who is at its other end is the caller's to check), or negative errno and in *ret_step what failed.
-// When it returns, the process inside is gone. `born` is the leader's leader_born(); `leader` -1: in no
+// When it returns, the process inside is gone. `born` is the leader's process_birth(); `leader` -1: in no
 // container, for tests.
 int manager_connect(pid_t leader, uint64_t born, const char *path, ConnectorStep *ret_step);
 

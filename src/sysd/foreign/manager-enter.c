@@ -30,10 +30,8 @@
 #include "buf.h"
 #include "cgroup-path.h"
 #include "fileio.h"
-#include "manager-helper.h"
+#include "process-birth.h"
 #include "str.h"
-
-enum { PROC_STAT_MAX = 4096 };
 
 // A parent that died before it was asked for sends no signal, and getppid() tells nothing across pid
 // namespaces. But argosyd closes the link before it kills a helper, and the kernel does when argosyd dies.
@@ -85,21 +83,6 @@ int enter_user(uid_t uid, char **ret_home) {
 }
 
 // ---- a container
-
-// Field 22 of its stat; the second one, in parentheses, may hold anything.
-uint64_t leader_born(pid_t leader) {
-        _cleanup_free_ char *path = str_printf("/proc/%d/stat", (int) leader);
-        _cleanup_buf_ Buf text = {};
-        char *field;
-        int n = 2;
-
-        if (!path || file_read(AT_FDCWD, path, PROC_STAT_MAX, &text) < 0 || buf_append(&text, "", 1) < 0)
-                return 0;
-        field = strrchr((char *) text.data, ')');
-        for (; field && n < 22; n++)
-                field = strchr(field + 1, ' ');
-        return field ? strtoull(field, NULL, 10) : 0;
-}
 
 static bool same_namespace(pid_t pid, const char *kind, int *ret_error) {
         char theirs[64], ours[64];
@@ -184,7 +167,7 @@ static int join_namespaces(pid_t leader, uint64_t born, bool visible) {
         if (fd < 0)
                 return -errno;
         // Asked behind the open: whoever has the number now is whom setns() enters, or that fails.
-        if (leader_born(leader) != born)
+        if (process_birth(leader) != born)
                 error = -ESRCH;
         else if (same_namespace(leader, "pid", &error) || same_namespace(leader, "mnt", &error))
                 error = error ?: -EINVAL; // nothing of ours: not a container's init

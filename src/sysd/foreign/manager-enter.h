@@ -23,7 +23,7 @@ int enter_lock_down(void);
 // The uid, its groups, no capabilities. *ret_home: malloc'd. -ESRCH: no such user.
 int enter_user(uid_t uid, char **ret_home);
 // The mount namespace (and the user namespace, if it has one) of the container whose init is `leader`, a pid
-// here, which was born then (leader_born()); root there, without capabilities. -ESRCH: there is none, or
+// here, which was born then (process_birth()); root there, without capabilities. -ESRCH: there is none, or
 // another one that has got its number; -EINVAL: that process is no container's.
 int enter_container(pid_t leader, uint64_t born, unsigned flags);
 // The directory `names` (NULL-terminated) below `base`, opened for reading, made where it is missing. No

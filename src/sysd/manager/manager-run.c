@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The file holds "PID START\n", START in clock ticks since the boot (proc(5), field 22 of /proc/PID/stat).
-// It lies in a directory that does not survive a boot.
+// The file holds "PID BIRTH\n", as process_birth() has it. It lies in a directory that does not survive a boot.
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,9 +12,10 @@
 
 #include "fileio.h"
 #include "manager-run.h"
+#include "process-birth.h"
 #include "str.h"
 
-enum { RUN_SIZE = 64, STAT_MAX = 4096, START_FIELD = 22, FIELD_BEHIND_NAME = 3 };
+enum { RUN_SIZE = 64 };
 
 // Who listens there, as the kernel noted it.
 static int find_listener(const char *path, pid_t *ret) {
@@ -36,25 +37,12 @@ static int find_listener(const char *path, pid_t *ret) {
         return r;
 }
 
-// The name, the second field, may hold blanks and brackets.
-static int find_start(pid_t pid, char ret[static RUN_SIZE]) {
-        _cleanup_free_ char *path = str_printf("/proc/%i/stat", (int) pid), *text = NULL;
-        _cleanup_buf_ Buf stat = {};
-        char *field, *save = NULL;
-        int r = path ? file_read(AT_FDCWD, path, STAT_MAX, &stat) : -ENOMEM;
+static int describe_run(pid_t pid, char ret[static RUN_SIZE]) {
+        uint64_t birth = process_birth(pid);
 
-        if (r < 0)
-                return r;
-        text = strndup((char *) stat.data, stat.len);
-        if (!text)
-                return -ENOMEM;
-        field = strrchr(text, ')');
-        field = field ? strtok_r(field + 1, " ", &save) : NULL;
-        for (int i = FIELD_BEHIND_NAME; field && i < START_FIELD; i++)
-                field = strtok_r(NULL, " ", &save);
-        if (!field)
-                return -EBADMSG;
-        snprintf(ret, RUN_SIZE, "%i %s\n", (int) pid, field);
+        if (birth == 0)
+                return -ESRCH;
+        snprintf(ret, RUN_SIZE, "%i %" PRIu64 "\n", (int) pid, birth);
         return 0;
 }
 
@@ -66,7 +54,7 @@ int manager_run_check(const char *socket, const char *path, const char *mark) {
         int r = find_listener(socket, &pid);
 
         if (r >= 0)
-                r = find_start(pid, run);
+                r = describe_run(pid, run);
         if (r < 0)
                 return r;
         r = file_read(AT_FDCWD, path, RUN_SIZE, &before);

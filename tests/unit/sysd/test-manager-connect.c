@@ -14,7 +14,7 @@
 #include "buf.h"
 #include "fileio.h"
 #include "manager-connect.h"
-#include "manager-helper.h"
+#include "process-birth.h"
 #include "str.h"
 #include "test.h"
 #include "tmpdir.h"
@@ -75,9 +75,9 @@ static void what_fails_is_told(void **state) {
         memset(path, 'x', sizeof(path) - 1);
         path[sizeof(path) - 1] = 0;
         assert_int_equal(manager_connect(-1, 0, path, &step), -ENAMETOOLONG);
-        assert_int_equal(manager_connect(1, leader_born(1), address.sun_path, &step), -ESRCH);
+        assert_int_equal(manager_connect(1, process_birth(1), address.sun_path, &step), -ESRCH);
         assert_int_equal(step, CONNECTOR_ENTERS);
-        r = manager_connect(getpid(), leader_born(getpid()), address.sun_path, &step);
+        r = manager_connect(getpid(), process_birth(getpid()), address.sun_path, &step);
         assert_int_equal(r, -EINVAL); // no container's
         assert_int_equal(step, CONNECTOR_ENTERS);
 }

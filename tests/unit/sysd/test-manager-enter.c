@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "manager-enter.h"
-#include "manager-helper.h"
+#include "process-birth.h"
 #include "test.h"
 
 // Runs `work` in a process whose descriptor 0 is a link, with its other end open or not; what it returns.
@@ -57,7 +57,7 @@ static void a_helper_whose_parent_is_gone_already_does_nothing(void **state) {
 }
 
 static int enter_with(uint64_t later) {
-        return enter_container(getpid(), leader_born(getpid()) + later, 0);
+        return enter_container(getpid(), process_birth(getpid()) + later, 0);
 }
 
 static int enter_my_own(void) {
@@ -75,7 +75,7 @@ static int enter_nobody(void) {
                 _exit(0);
         if (child < 0 || waitpid(child, NULL, 0) != child)
                 return -EBADMSG;
-        return leader_born(child) == 0 ? enter_container(child, 0, 0) : -EBADMSG;
+        return process_birth(child) == 0 ? enter_container(child, 0, 0) : -EBADMSG;
 }
 
 static void a_process_that_got_the_leaders_number_is_not_entered(void **state) {

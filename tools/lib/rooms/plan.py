@@ -36,7 +36,6 @@ FACETS = {
 
 # Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
 CIRCLES = {
-    "sysd/foreign": [4],
     "mesh": [7],
     "leader/view": [6],
     "leader/scheduler": [4],

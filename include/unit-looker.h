@@ -4,7 +4,7 @@
 // unit_search_look() by a helper: what the directories of a user's or a container's manager, of which nothing
 // is opened from here, say of some units. One look, one helper.
 
-#include "manager-helper.h"
+#include "helper-link.h"
 
 typedef struct UnitLooker UnitLooker;
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "helper-frame.h"
-#include "manager-helper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,6 @@
 #include "helper-frame.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "str.h"
 

@@ -10,9 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "helper-frame.h"
+#include "helper-link.h"
 #include "list.h"
-#include "manager-helper.h"
 #include "manager-name.h"
 #include "uvx.h"
 

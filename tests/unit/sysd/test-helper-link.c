@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "manager-helper.h"
+#include "helper-link.h"
 #include "str.h"
 
 enum { IMPATIENCE_MS = 50, SOMEBODY = 12345 };

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Frames between argosyd and its helpers. Pure.
+// What argosyd and its helpers (manager-helper.h) say to each other: frames of a 4-byte big-endian length and
+// one message, and how much may be said. Pure.
+
+#include <stdbool.h>
 
 #include "argosy.pb-c.h"
 #include "buf.h"
-#include "manager-helper.h"
 
-enum { HELPER_HEADER = 4 };
+enum {
+        HELPER_HEADER = 4,                  // bytes
+        HELPER_FRAME_MAX = 2 * 1024 * 1024, // bytes of a request
+        HELPER_REPLY_MAX = 256 * 1024,      // and of a reply, which a stranger may have made
+        HELPER_BATCH_BYTES = 1024 * 1024,   // of unit files in one request, and one file more
+        HELPER_UNITS_PER_REQUEST = 512,
+        HELPER_NAMES_PER_REQUEST = 4096, // to look for, up to 260 bytes each
+        HELPER_ANSWER_MS = 10000,        // from starting it, and from each request
+        HELPER_IDLE_MS = 2000,           // without a request it is ended
+};
+
+typedef enum HelperMode { HELPER_CONNECT, HELPER_WRITE, HELPER_LOOK } HelperMode; // manager-helper.h
 
 // Appends one frame. -EMSGSIZE, -ENOMEM: nothing was appended.
 int helper_frame_pack(const ProtobufCMessage *message, Buf *out);

@@ -15,6 +15,7 @@
 #include "dependencies.h"
 #include "draft.h"
 #include "feature-controller.h"
+#include "handlers.h"
 #include "homes.h"
 #include "host-record.h"
 #include "log.h"
@@ -26,7 +27,6 @@
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
-#include "roles.h"
 #include "rollouts.h"
 #include "sessions.h"
 #include "tables.h"
@@ -111,6 +111,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
 
         list_foreach_safe (i, &l->queue) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
+                const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
                 DraftMark mark = draft_mark(&d->batch);
                 int r;
 
@@ -118,20 +119,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                         return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more
-                if (t->request->what_case == ARGOSY__REQUEST__WHAT_CHANGE)
-                        r = decide_change(d, t);
-                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE ||
-                         t->request->what_case == ARGOSY__REQUEST__WHAT_LABEL_CHANGE)
-                        r = nodes_plan(l, t, &d->batch);
-                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_ROLE_CHANGE ||
-                         t->request->what_case == ARGOSY__REQUEST__WHAT_POOL_CHANGE)
-                        r = roles_plan(l, t, &d->batch);
-                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_ROLLOUT)
-                        r = rollouts_plan(l, t, &d->batch);
-                else if (t->request->what_case == ARGOSY__REQUEST__WHAT_REBALANCE)
-                        r = rebalance_request(l, t, &d->placer);
-                else
-                        r = members_plan(l, t, &d->batch);
+                r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
                 if (r == -EBUSY) { // first come, first served
                         draft_rollback(&d->batch, mark);
                         return 0;

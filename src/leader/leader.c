@@ -8,7 +8,6 @@
 // next.
 #include <errno.h>
 
-#include "answer.h"
 #include "calls.h"
 #include "clock.h"
 #include "decide.h"
@@ -17,6 +16,7 @@
 #include "failing.h"
 #include "feature-level.h"
 #include "forwards.h"
+#include "handlers.h"
 #include "homes.h"
 #include "lease.h"
 #include "log.h"
@@ -121,72 +121,21 @@ static void fail_tickets(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ requests
 
-static int start_ticket(Leader *l, Ticket *t) {
-        switch (t->request->what_case) {
-        case ARGOSY__REQUEST__WHAT_WAIT:
-                return wait_start(l, t);
-        case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
-                return drain_wait_start(l, t);
-        case ARGOSY__REQUEST__WHAT_MANAGER_WAIT:
-                return manager_wait_start(l, t);
-        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
-                return rollout_wait_start(l, t);
-        case ARGOSY__REQUEST__WHAT_STATUS:
-        case ARGOSY__REQUEST__WHAT_JOURNAL:
-        case ARGOSY__REQUEST__WHAT_TOP:
-                return calls_start(l, t);
-        default:
-                list_append(&l->queue, &t->queue);
-                leader_mark(l);
-                return 0;
-        }
-}
-
-static bool is_for_the_log(const Argosy__Request *request) {
-        switch (request->what_case) {
-        case ARGOSY__REQUEST__WHAT_CHANGE:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_ROLE:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
-        case ARGOSY__REQUEST__WHAT_JOIN:
-        case ARGOSY__REQUEST__WHAT_NODE_CHANGE:
-        case ARGOSY__REQUEST__WHAT_LABEL_CHANGE:
-        case ARGOSY__REQUEST__WHAT_ROLE_CHANGE:
-        case ARGOSY__REQUEST__WHAT_POOL_CHANGE:
-        case ARGOSY__REQUEST__WHAT_DRAIN_WAIT:
-        case ARGOSY__REQUEST__WHAT_REBALANCE:
-        case ARGOSY__REQUEST__WHAT_ROLLOUT:
-        case ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT:
-        case ARGOSY__REQUEST__WHAT_WAIT:
-        case ARGOSY__REQUEST__WHAT_STATUS:
-        case ARGOSY__REQUEST__WHAT_JOURNAL:
-        case ARGOSY__REQUEST__WHAT_TOP:
-                return true;
-        case ARGOSY__REQUEST__WHAT_MANAGER_WAIT:
-                return FEATURE_LEVEL >= FEATURE_MANAGER_WAIT;
-        default:
-                return false;
-        }
-}
-
 // NULL if the request may be taken on.
-static Argosy__Response *refuse(const Leader *l, const Argosy__Request *request) {
-        if (!is_for_the_log(request))
+static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy__Request *request) {
+        if (!h)
                 return response_error(EOPNOTSUPP, "the leader does not know this request");
         if (l->n_tickets >= TICKETS_MAX)
                 return response_error(EBUSY, "the leader has %d requests under way already", TICKETS_MAX);
-        if (request->what_case != ARGOSY__REQUEST__WHAT_CHANGE)
-                return NULL;
-        if (request->change->id.len != 16)
-                return response_error(EINVAL, "the request has no id of 16 bytes");
-        if (request->change->n_names > CHANGE_UNITS_MAX)
-                return response_error(E2BIG, "the request names %zu units, more than %d",
-                                      request->change->n_names, CHANGE_UNITS_MAX);
-        if (request->change->verb <= ARGOSY__VERB__VERB_NONE ||
-            request->change->verb > ARGOSY__VERB__VERB_DESTROY)
-                return response_error(EINVAL, "the request names no verb that this version knows");
-        return NULL;
+        return h->refuse ? h->refuse(request) : NULL;
+}
+
+static int ticket_start(Leader *l, Ticket *t, const Handler *h) {
+        if (h->begin)
+                return h->begin(l, t);
+        list_append(&l->queue, &t->queue);
+        leader_mark(l);
+        return 0;
 }
 
 static void respond_and_free(Argosy__Response *response, const Argosy__Request *request,
@@ -201,6 +150,7 @@ static void respond_and_free(Argosy__Response *response, const Argosy__Request *
 
 int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
                    uint64_t *ret_cancel) {
+        const Handler *h = handler_find(request->what_case);
         Argosy__Response *refusal;
         Ticket *t;
         int r;
@@ -208,11 +158,9 @@ int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond resp
         *ret_cancel = 0;
         if (!l->leading)
                 return -EAGAIN;
-        if (answer_can(request)) {
-                answer(l, request, respond, userdata);
+        if (handler_answer(l, request, respond, userdata))
                 return 0;
-        }
-        refusal = refuse(l, request);
+        refusal = refuse(l, h, request);
         if (refusal) {
                 respond_and_free(refusal, request, respond, userdata);
                 return 0;
@@ -221,7 +169,7 @@ int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond resp
         if (!t)
                 return -ENOMEM;
         *ret_cancel = t->id;
-        r = start_ticket(l, t);
+        r = ticket_start(l, t, h);
         if (r < 0) {
                 ticket_free(t);
                 *ret_cancel = 0;
@@ -230,9 +178,7 @@ int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond resp
 }
 
 void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        if (answer_can(request))
-                answer(l, request, respond, userdata);
-        else
+        if (!handler_answer(l, request, respond, userdata))
                 respond_and_free(response_error(EAGAIN, "there is no leader: only the local host and what "
                                                         "was last known can be asked"),
                                  request, respond, userdata);

@@ -9,6 +9,6 @@
 
 void rebalance_clear(Leader *l);
 int rebalance_decide(Leader *l, Draft *b, Placer **placer);
-// Rebalance: returns what members_plan() does.
+// Returns what Handler.plan does.
 int rebalance_request(Leader *l, Ticket *t, Placer **placer);
 void rebalance_tell(Leader *l);

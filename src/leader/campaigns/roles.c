@@ -170,7 +170,7 @@ static int remove_role(Leader *l, Ticket *t, Draft *b, const char *name) {
         return r < 0 ? r : into_batch(t);
 }
 
-static int plan_role(Leader *l, Ticket *t, Draft *b) {
+int roles_plan_role(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__RoleChange *m = t->request->role_change;
 
         if (!label_is_valid(m->name))
@@ -219,7 +219,7 @@ static int put_pool(Leader *l, Draft *b, const Argosy__Request__PoolChange *m) {
         return draft_put_pool(b, &pool);
 }
 
-static int plan_pool(Leader *l, Ticket *t, Draft *b) {
+int roles_plan_pool(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__PoolChange *m = t->request->pool_change;
         const Argosy__PoolRecord *known = cluster_state_find_pool(l->state, m->name);
         size_t n;
@@ -246,11 +246,6 @@ static int plan_pool(Leader *l, Ticket *t, Draft *b) {
         return r < 0 ? r : into_batch(t);
 }
 
-int roles_plan(Leader *l, Ticket *t, Draft *b) {
-        return t->request->what_case == ARGOSY__REQUEST__WHAT_ROLE_CHANGE ? plan_role(l, t, b)
-                                                                          : plan_pool(l, t, b);
-}
-
 // ------------------------------------------------------------------------------------------------ answers
 
 static bool is_asked(char *const *names, size_t n, const char *name) {
@@ -273,7 +268,8 @@ static int add_role(Leader *l, Argosy__Response__Roles *roles, const char *name,
 }
 
 // ROLE_DEFAULT first, since it is always there.
-static Argosy__Response *list_roles(Leader *l, const Argosy__Request__RoleList *m) {
+Argosy__Response *roles_answer_roles(Leader *l, const Argosy__Request *request) {
+        const Argosy__Request__RoleList *m = request->role_list;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_ROLES);
         size_t n;
         Argosy__RoleRecord *const *records = cluster_state_roles(l->state, &n);
@@ -330,7 +326,8 @@ static int add_pool(Leader *l, Argosy__Response__Pools *pools, const Argosy__Poo
         return r;
 }
 
-static Argosy__Response *list_pools(Leader *l, const Argosy__Request__PoolList *m) {
+Argosy__Response *roles_answer_pools(Leader *l, const Argosy__Request *request) {
+        const Argosy__Request__PoolList *m = request->pool_list;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_POOLS);
         size_t n;
         Argosy__PoolRecord *const *records = cluster_state_pools(l->state, &n);
@@ -345,10 +342,4 @@ static Argosy__Response *list_pools(Leader *l, const Argosy__Request__PoolList *
                     add_pool(l, r->pools, records[i]) < 0)
                         return NULL;
         return TAKE_PTR(r);
-}
-
-Argosy__Response *roles_answer(Leader *l, const Argosy__Request *request) {
-        if (request->what_case == ARGOSY__REQUEST__WHAT_ROLE_LIST)
-                return list_roles(l, request->role_list);
-        return list_pools(l, request->pool_list);
 }

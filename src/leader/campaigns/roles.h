@@ -6,5 +6,7 @@
 #include "draft.h"
 #include "leader-core.h"
 
-int roles_plan(Leader *l, Ticket *t, Draft *b); // RoleChange, PoolChange; returns what members_plan() does
-Argosy__Response *roles_answer(Leader *l, const Argosy__Request *request); // RoleList, PoolList
+int roles_plan_role(Leader *l, Ticket *t, Draft *b); // returns what Handler.plan does
+int roles_plan_pool(Leader *l, Ticket *t, Draft *b);
+Argosy__Response *roles_answer_roles(Leader *l, const Argosy__Request *request);
+Argosy__Response *roles_answer_pools(Leader *l, const Argosy__Request *request);

@@ -13,7 +13,7 @@ void rollouts_sync(Leader *l);
 void rollouts_on_time(Leader *l);
 void rollouts_look_again(Leader *l); // at all of them
 int rollouts_decide(Leader *l, Draft *b, Placer **placer);
-int rollouts_plan(Leader *l, Ticket *t, Draft *b); // returns what members_plan() does
+int rollouts_plan(Leader *l, Ticket *t, Draft *b); // returns what Handler.plan does
 int rollout_wait_start(Leader *l, Ticket *t);
 void rollouts_tell(Leader *l);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

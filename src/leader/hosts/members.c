@@ -44,7 +44,7 @@ enum {
 
 // ------------------------------------------------------------------------------------------------ token
 
-static int plan_token(Leader *l, Ticket *t, Draft *b) {
+int members_plan_token(Leader *l, Ticket *t, Draft *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *self = cluster_state_find_host(l->state, l->config.self);
         uint32_t ttl =
@@ -296,7 +296,7 @@ static void on_joined(Leader *l, Ticket *t) {
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
-static int plan_join(Leader *l, Ticket *t, Draft *b) {
+int members_plan_join(Leader *l, Ticket *t, Draft *b) {
         Argosy__JoinRequest *j = t->request->join->join;
         const Argosy__HostRecord *same, *other;
         const char *why;
@@ -484,7 +484,7 @@ static void on_removed(Leader *l, Ticket *t) {
                 l->ops.drop_host(t->removing, l->userdata);
 }
 
-static int plan_remove(Leader *l, Ticket *t, Draft *b) {
+int members_plan_removal(Leader *l, Ticket *t, Draft *b) {
         const char *word = t->request->cluster_remove->host;
         const Argosy__HostRecord *record;
         bool ambiguous = false;
@@ -546,7 +546,7 @@ static int refuse_too_old(Leader *l, Ticket *t, const Argosy__HostRecord *record
         return 0;
 }
 
-static int plan_role(Leader *l, Ticket *t, Draft *b) {
+int members_plan_role(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__ClusterRole *m = t->request->cluster_role;
         bool ambiguous = false;
         const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, &ambiguous);
@@ -585,7 +585,7 @@ static int plan_role(Leader *l, Ticket *t, Draft *b) {
 }
 
 // How many there are to be; membership.c makes it so, step by step.
-static int plan_voters(Leader *l, Ticket *t, Draft *b) {
+int members_plan_voters(Leader *l, Ticket *t, Draft *b) {
         uint32_t wanted = t->request->cluster_voters->wanted;
         Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
         char why[512];
@@ -614,19 +614,4 @@ static int plan_voters(Leader *l, Ticket *t, Draft *b) {
                                     "there are %u as soon as so many hosts can be (`argosyctl cluster status`)",
                                     wanted);
         return 1;
-}
-
-int members_plan(Leader *l, Ticket *t, Draft *b) {
-        switch (t->request->what_case) {
-        case ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN:
-                return plan_token(l, t, b);
-        case ARGOSY__REQUEST__WHAT_JOIN:
-                return plan_join(l, t, b);
-        case ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE:
-                return plan_remove(l, t, b);
-        case ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS:
-                return plan_voters(l, t, b);
-        default:
-                return plan_role(l, t, b);
-        }
 }

@@ -6,9 +6,12 @@
 #include "draft.h"
 #include "leader-core.h"
 
-// 1: in the batch, 0: settled or still waiting in the queue, -EBUSY: try in the next batch,
-// -ENOMEM
-int members_plan(Leader *l, Ticket *t, Draft *b);
+// All return what Handler.plan does.
+int members_plan_token(Leader *l, Ticket *t, Draft *b);
+int members_plan_join(Leader *l, Ticket *t, Draft *b);
+int members_plan_removal(Leader *l, Ticket *t, Draft *b);
+int members_plan_role(Leader *l, Ticket *t, Draft *b);
+int members_plan_voters(Leader *l, Ticket *t, Draft *b);
 void members_on_renew(Leader *l, Host *h, const Argosy__ToVoter__Renew *renew);
 // A removal waits until its host is no voter; false: not yet.
 bool members_removal_ready(Leader *l, Ticket *t);

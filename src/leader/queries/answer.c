@@ -14,7 +14,6 @@
 #include "placer.h"
 #include "registry.h"
 #include "response.h"
-#include "roles.h"
 #include "rollouts.h"
 #include "str.h"
 #include "tables.h"
@@ -22,7 +21,6 @@
 #include "unit-name.h"
 #include "unit-record.h"
 #include "unit-state.h"
-#include "why.h"
 
 enum { LISTED_BY_NAME_MAX = 16 };
 
@@ -328,7 +326,8 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
         return 0;
 }
 
-static Argosy__Response *list_units(Leader *l, const Argosy__Request__ListUnits *m) {
+Argosy__Response *answer_units(Leader *l, const Argosy__Request *request) {
+        const Argosy__Request__ListUnits *m = request->list_units;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNITS);
 
         if (!r ||
@@ -411,7 +410,8 @@ static int add_file_row(Leader *l, Argosy__Response__UnitFiles *files, const Uni
         return field_set(&row->node, row->global ? "global" : "-");
 }
 
-static Argosy__Response *list_unit_files(Leader *l, const Argosy__Request__ListUnitFiles *m) {
+Argosy__Response *answer_unit_files(Leader *l, const Argosy__Request *request) {
+        const Argosy__Request__ListUnitFiles *m = request->list_unit_files;
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_UNIT_FILES);
         UnitEntry **units;
         size_t n;
@@ -492,7 +492,7 @@ static const Argosy__HostRecord *find_leader(Leader *l, const StoreStats *stats)
         return NULL;
 }
 
-static Argosy__Response *list_nodes(Leader *l) {
+Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_NODES);
         const Argosy__HostRecord *leader;
         const HostEntry *hosts;
@@ -551,7 +551,7 @@ static int add_member(Leader *l, Argosy__Response__ClusterStatus *status, const 
                                            : "spare");
 }
 
-static Argosy__Response *cluster_status(Leader *l) {
+Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request) {
         _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_CLUSTER_STATUS);
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *leader;
@@ -589,9 +589,22 @@ static Argosy__Response *cluster_status(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ cat
 
-static void cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+static void answer_no_name(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Argosy__Response out = ARGOSY__RESPONSE__INIT;
+
+        out.id = request->id;
+        out.final = true;
+        out.no_leader = !l->leading;
+        out.status = EINVAL;
+        out.message = (char *) "no unit is named";
+        respond(&out, userdata);
+}
+
+void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         const Argosy__Request__Cat *m = request->cat;
 
+        if (!m->n_names)
+                answer_no_name(l, request, respond, userdata);
         for (size_t i = 0; i < m->n_names; i++) {
                 const UnitEntry *e = cluster_state_find_unit(l->state, m->names[i]);
                 Argosy__Response__Cat c = ARGOSY__RESPONSE__CAT__INIT;
@@ -613,93 +626,4 @@ static void cat(Leader *l, const Argosy__Request *request, LeaderRespond respond
                 }
                 respond(&out, userdata);
         }
-}
-
-// ------------------------------------------------------------------------------------------------ entry
-
-bool answer_can(const Argosy__Request *request) {
-        switch (request->what_case) {
-        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
-        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
-        case ARGOSY__REQUEST__WHAT_LIST_NODES:
-        case ARGOSY__REQUEST__WHAT_CLUSTER_STATUS:
-        case ARGOSY__REQUEST__WHAT_WHY:
-        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
-        case ARGOSY__REQUEST__WHAT_POOL_LIST:
-                return true;
-        case ARGOSY__REQUEST__WHAT_CAT:
-                return request->cat->n_names > 0;
-        default:
-                return false;
-        }
-}
-
-static Argosy__Response *answer_whole(Leader *l, const Argosy__Request *request) {
-        switch (request->what_case) {
-        case ARGOSY__REQUEST__WHAT_LIST_UNITS:
-                return list_units(l, request->list_units);
-        case ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES:
-                return list_unit_files(l, request->list_unit_files);
-        case ARGOSY__REQUEST__WHAT_LIST_NODES:
-                return list_nodes(l);
-        case ARGOSY__REQUEST__WHAT_ROLE_LIST:
-        case ARGOSY__REQUEST__WHAT_POOL_LIST:
-                return roles_answer(l, request);
-        default:
-                return cluster_status(l);
-        }
-}
-
-static void answer_in(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        _cleanup_response_ Argosy__Response *r = NULL;
-
-        if (request->what_case == ARGOSY__REQUEST__WHAT_WHY) {
-                why(l, request, respond, userdata);
-                return;
-        }
-        if (request->what_case == ARGOSY__REQUEST__WHAT_CAT) {
-                cat(l, request, respond, userdata);
-                return;
-        }
-        r = answer_whole(l, request);
-        if (!r)
-                r = response_error(ENOMEM, "the leader is out of memory");
-        if (!r)
-                return;
-        r->id = request->id;
-        r->final = true;
-        r->no_leader = !l->leading;
-        respond(r, userdata);
-}
-
-// All that is said at once waits in one queue, which must hold it.
-typedef struct Measured {
-        LeaderRespond respond;
-        void *userdata;
-        size_t bytes;
-        bool ended;
-} Measured;
-
-static void on_measured(const Argosy__Response *response, void *userdata) {
-        _cleanup_response_ Argosy__Response *instead = NULL;
-        Measured *m = userdata;
-
-        if (m->ended)
-                return;
-        m->bytes += argosy__response__get_packed_size(response);
-        if (m->bytes > ANSWER_BYTES_MAX) {
-                m->ended = true;
-                instead = response_too_long(m->bytes, false);
-                if (!instead)
-                        return;
-                instead->id = response->id;
-                response = instead;
-        }
-        m->respond(response, m->userdata);
-}
-
-void answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        Measured m = {.respond = respond, .userdata = userdata};
-
-        answer_in(l, request, on_measured, &m);
 }

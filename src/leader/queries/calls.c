@@ -333,6 +333,17 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
         return say_later(t, unknown_unit(l, name));
 }
 
+int calls_start_status(Leader *l, Ticket *t) {
+        const Argosy__Request__Status *m = t->request->status;
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < m->n_names; i++)
+                r = status_of_unit(l, t, m->names[i]);
+        if (r >= 0 && !m->n_names)
+                r = say_later(t, response_error(EINVAL, "no unit is named"));
+        return r;
+}
+
 // ------------------------------------------------------------------------------------------------ journal
 
 static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n,
@@ -342,7 +353,7 @@ static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e,
         return n->host->attached && !node_is_dark(n);
 }
 
-static int journal(Leader *l, Ticket *t) {
+int calls_start_journal(Leader *l, Ticket *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
         const Unit *u = unit_find(l, m->name);
@@ -380,7 +391,7 @@ static bool can_be_watched(const Node *n) {
         return n->host->attached && !node_is_dark(n);
 }
 
-static int top(Leader *l, Ticket *t) {
+int calls_start_top(Leader *l, Ticket *t) {
         const Argosy__Request__Top *m = t->request->top;
         uint32_t number = 0;
         int r = 0;
@@ -491,21 +502,6 @@ void calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
                 }
                 mark_free(m);
         }
-}
-
-int calls_start(Leader *l, Ticket *t) {
-        const Argosy__Request *m = t->request;
-        int r = 0;
-
-        if (m->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
-                return journal(l, t);
-        if (m->what_case == ARGOSY__REQUEST__WHAT_TOP)
-                return top(l, t);
-        for (size_t i = 0; r >= 0 && i < m->status->n_names; i++)
-                r = status_of_unit(l, t, m->status->names[i]);
-        if (r >= 0 && !m->status->n_names)
-                r = say_later(t, response_error(EINVAL, "no unit is named"));
-        return r;
 }
 
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {

@@ -14,7 +14,9 @@ typedef struct Call {
         unsigned n_marks; // of its lines, that were not taken yet
 } Call;
 
-int calls_start(Leader *l, Ticket *t);
+int calls_start_status(Leader *l, Ticket *t);
+int calls_start_journal(Leader *l, Ticket *t);
+int calls_start_top(Leader *l, Ticket *t);
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void calls_on_node_lost(Leader *l, Node *n);

@@ -352,7 +352,7 @@ static void why_unit(const Teller *t, Leader *l, const char *name) {
                 why_on_node(t, l, e, u, u->node);
 }
 
-void why(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         const Teller t = {request, respond, userdata};
         Argosy__Response end = ARGOSY__RESPONSE__INIT;
 

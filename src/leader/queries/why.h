@@ -6,4 +6,4 @@
 #include "leader-core.h"
 
 // Answers at once, also not leading.
-void why(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);

@@ -179,7 +179,7 @@ static bool mode_is_known(Argosy__NodeMode mode) {
         return mode >= ARGOSY__NODE_MODE__MODE_OPEN && mode <= ARGOSY__NODE_MODE__MODE_MAINTENANCE;
 }
 
-static int plan_mode(Leader *l, Ticket *t, Draft *b) {
+int nodes_plan_mode(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__NodeChange *m = t->request->node_change;
         const Argosy__HostRecord *host;
         Argosy__HostRecord *next;
@@ -221,7 +221,7 @@ static int change_labels(Argosy__HostRecord *next, const Argosy__Request__LabelC
         return r < 0 ? r : host_record_merge_labels(next);
 }
 
-static int plan_labels(Leader *l, Ticket *t, Draft *b) {
+int nodes_plan_labels(Leader *l, Ticket *t, Draft *b) {
         const Argosy__Request__LabelChange *m = t->request->label_change;
         const Argosy__HostRecord *host;
         Argosy__HostRecord *next;
@@ -250,12 +250,6 @@ static int plan_labels(Leader *l, Ticket *t, Draft *b) {
                 r = put_changed(t, b, next, 1);
         message_free(next);
         return r;
-}
-
-int nodes_plan(Leader *l, Ticket *t, Draft *b) {
-        if (t->request->what_case == ARGOSY__REQUEST__WHAT_NODE_CHANGE)
-                return plan_mode(l, t, b);
-        return plan_labels(l, t, b);
 }
 
 // ------------------------------------------------------------------------------------------------ counts

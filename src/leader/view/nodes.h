@@ -12,8 +12,9 @@ bool unit_has_to_leave(const Unit *u, const UnitEntry *e);
 int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
-// NodeChange and LabelChange; returns what members_plan() does.
-int nodes_plan(Leader *l, Ticket *t, Draft *b);
+// NodeChange and LabelChange. Both return what Handler.plan does.
+int nodes_plan_mode(Leader *l, Ticket *t, Draft *b);
+int nodes_plan_labels(Leader *l, Ticket *t, Draft *b);
 int drain_wait_start(Leader *l, Ticket *t);
 void drains_tell(Leader *l);
 // The only ways to change Unit.homeless, and to follow what Node.n_leaving is made of.

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See handlers.h. The table, and answering at once. What a request means is not known here: a new kind gets its row, and
+// a function in the folder whose subject it is.
+#include "handlers.h"
+
+#include <errno.h>
+
+#include "answer.h"
+#include "calls.h"
+#include "decide-private.h"
+#include "feature-level.h"
+#include "macro.h"
+#include "manager-waits.h"
+#include "members.h"
+#include "nodes.h"
+#include "rebalances.h"
+#include "response.h"
+#include "roles.h"
+#include "rollouts.h"
+#include "waits.h"
+#include "why.h"
+
+static Argosy__Response *refuse_change(const Argosy__Request *request) {
+        const Argosy__Request__Change *change = request->change;
+
+        if (change->id.len != 16)
+                return response_error(EINVAL, "the request has no id of 16 bytes");
+        if (change->n_names > CHANGE_UNITS_MAX)
+                return response_error(E2BIG, "the request names %zu units, more than %d", change->n_names,
+                                      CHANGE_UNITS_MAX);
+        if (change->verb <= ARGOSY__VERB__VERB_NONE || change->verb > ARGOSY__VERB__VERB_DESTROY)
+                return response_error(EINVAL, "the request names no verb that this version knows");
+        return NULL;
+}
+
+static int decide_rebalance(Decision *d, Ticket *t) {
+        return rebalance_request(d->leader, t, &d->placer);
+}
+
+// Indexed by the number of the field; numbers that no field has are rows without a function.
+static const Handler handlers[] = {
+        [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units},
+        [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {.answer = answer_unit_files},
+        [ARGOSY__REQUEST__WHAT_LIST_NODES] = {.answer = answer_nodes},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_STATUS] = {.answer = answer_cluster_status},
+        [ARGOSY__REQUEST__WHAT_CAT] = {.answer_each = answer_cat},
+        [ARGOSY__REQUEST__WHAT_WHY] = {.answer_each = why_answer},
+        [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
+        [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
+
+        [ARGOSY__REQUEST__WHAT_STATUS] = {.begin = calls_start_status},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {.begin = calls_start_journal},
+        [ARGOSY__REQUEST__WHAT_TOP] = {.begin = calls_start_top},
+
+        [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = wait_start},
+        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_wait_start},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_wait_start},
+        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_wait_start, .level = FEATURE_MANAGER_WAIT},
+
+        [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change, .refuse = refuse_change},
+        [ARGOSY__REQUEST__WHAT_REBALANCE] = {.decide = decide_rebalance},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollouts_plan},
+        [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode},
+        [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {.plan = nodes_plan_labels},
+        [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {.plan = roles_plan_role},
+        [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {.plan = roles_plan_pool},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_TOKEN] = {.plan = members_plan_token},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_REMOVE] = {.plan = members_plan_removal},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_ROLE] = {.plan = members_plan_role},
+        [ARGOSY__REQUEST__WHAT_CLUSTER_VOTERS] = {.plan = members_plan_voters},
+        [ARGOSY__REQUEST__WHAT_JOIN] = {.plan = members_plan_join},
+};
+
+static bool is_handled(const Handler *h) {
+        return h->answer || h->answer_each || h->begin || h->plan || h->decide;
+}
+
+const Handler *handler_find(Argosy__Request__WhatCase what) {
+        size_t i = (size_t) what;
+
+        return i < ELEMENTSOF(handlers) && is_handled(&handlers[i]) && handlers[i].level <= FEATURE_LEVEL
+                       ? &handlers[i]
+                       : NULL;
+}
+
+// ------------------------------------------------------------------------------------------------ at once
+
+// All that is said at once waits in one queue, which must hold it.
+typedef struct Measured {
+        LeaderRespond respond;
+        void *userdata;
+        size_t bytes;
+        bool ended;
+} Measured;
+
+static void on_measured(const Argosy__Response *response, void *userdata) {
+        _cleanup_response_ Argosy__Response *instead = NULL;
+        Measured *m = userdata;
+
+        if (m->ended)
+                return;
+        m->bytes += argosy__response__get_packed_size(response);
+        if (m->bytes > ANSWER_BYTES_MAX) {
+                m->ended = true;
+                instead = response_too_long(m->bytes, false);
+                if (!instead)
+                        return;
+                instead->id = response->id;
+                response = instead;
+        }
+        m->respond(response, m->userdata);
+}
+
+static void answer_whole(Leader *l, const Handler *h, const Argosy__Request *request, Measured *m) {
+        _cleanup_response_ Argosy__Response *r = h->answer(l, request);
+
+        if (!r)
+                r = response_error(ENOMEM, "the leader is out of memory");
+        if (!r)
+                return;
+        r->id = request->id;
+        r->final = true;
+        r->no_leader = !l->leading;
+        on_measured(r, m);
+}
+
+bool handler_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        const Handler *h = handler_find(request->what_case);
+        Measured m = {.respond = respond, .userdata = userdata};
+
+        if (h && h->answer)
+                answer_whole(l, h, request, &m);
+        else if (h && h->answer_each)
+                h->answer_each(l, request, on_measured, &m);
+        else
+                return false;
+        return true;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the leader does about each kind of request that it has the answer to: one row for each, beside the one in
+// model/request-kind.c. Which of its functions a row has follows from that one (a test compares):
+//
+//      LEADER READS     answer, answer_each   at once, also by a voter that does not lead
+//      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
+//      NODES  READS     begin
+//      LEADER CHANGES   plan, decide          when the next log entry is decided
+
+#include "leader-core.h"
+
+typedef struct Decision Decision;
+typedef struct Draft Draft;
+
+typedef struct Handler {
+        // One response, or NULL for want of memory. The id and the like are set by whoever asks.
+        Argosy__Response *(*answer)(Leader *l, const Argosy__Request *request);
+        // Several: gives them all, the last one final, before it returns.
+        void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+        int (*begin)(Leader *l, Ticket *t); // 0 or a negative errno
+        // 1: in the batch; 0: settled, or still waiting in the queue; -EBUSY: next batch; or a negative errno.
+        int (*plan)(Leader *l, Ticket *t, Draft *b);
+        int (*decide)(Decision *d, Ticket *t); // the same for who places units as well
+        // May be NULL. Answers what cannot be taken on at all; NULL: it can.
+        Argosy__Response *(*refuse)(const Argosy__Request *request);
+        uint32_t level; // the feature level that it came with; 0: was always there
+} Handler;
+
+// NULL: the leader of this build does not answer that.
+const Handler *handler_find(Argosy__Request__WhatCase what);
+
+// Answers at once, with all that is said cut down to what one queue holds. False: that is not for this kind.
+bool handler_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The leader's table of requests against the one that everybody uses.
+#include "test.h"
+
+#include "feature-level.h"
+#include "handlers.h"
+#include "request-kind.h"
+
+enum { FIELDS_MAX = 1024 }; // more than any field of a Request has
+
+static bool is_beyond_this_build(Argosy__Request__WhatCase what) {
+        return what == ARGOSY__REQUEST__WHAT_MANAGER_WAIT && FEATURE_LEVEL < FEATURE_MANAGER_WAIT;
+}
+
+static void each_kind_that_the_leader_answers_has_a_row_there(void **state) {
+        for (unsigned what = 0; what < FIELDS_MAX; what++) {
+                const RequestKind *kind = request_kind((Argosy__Request__WhatCase) what);
+                bool leaders = kind && (kind->by == REQUEST_BY_LEADER || kind->by == REQUEST_BY_NODES);
+
+                if (is_beyond_this_build((Argosy__Request__WhatCase) what))
+                        leaders = false;
+                if (leaders != (handler_find((Argosy__Request__WhatCase) what) != NULL))
+                        fail_msg("%s: the leader %s", kind ? kind->name : "no kind of request",
+                                 leaders ? "has no row" : "has a row");
+        }
+}
+
+static void its_function_is_of_the_sort_that_the_kind_needs(void **state) {
+        for (unsigned what = 0; what < FIELDS_MAX; what++) {
+                const Handler *h = handler_find((Argosy__Request__WhatCase) what);
+                const RequestKind *kind = request_kind((Argosy__Request__WhatCase) what);
+                bool at_once, later, log;
+
+                if (!h)
+                        continue;
+                at_once = kind->by == REQUEST_BY_LEADER && kind->effect == REQUEST_READS;
+                later = kind->by == REQUEST_BY_NODES || kind->effect == REQUEST_WAITS;
+                log = kind->effect == REQUEST_CHANGES;
+                if (at_once != (h->answer || h->answer_each) || later != (h->begin != NULL) ||
+                    log != (h->plan || h->decide))
+                        fail_msg("%s has a function of another sort", kind->name);
+                if (!!h->answer + !!h->answer_each + !!h->begin + !!h->plan + !!h->decide != 1)
+                        fail_msg("%s has more than one function", kind->name);
+                if ((h->answer && kind->streams) || (h->answer_each && !kind->streams))
+                        fail_msg("%s: one response, or several?", kind->name);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(each_kind_that_the_leader_answers_has_a_row_there),
+                cmocka_unit_test(its_function_is_of_the_sort_that_the_kind_needs),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

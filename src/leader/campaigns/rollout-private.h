@@ -28,10 +28,6 @@ static inline bool field_equal(const ProtobufCBinaryData *a, const ProtobufCBina
 }
 
 // rollouts.c
-// A content that a record names; NULL: it names none.
-SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field);
-// The node's last turn; NULL: it had none.
-const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node);
 Rollout *rollout_find(const Leader *l, const char *name); // that is under way, or NULL
 // The template's own record, if there is one, takes the content too. 0, -EBUSY: in the next batch, -ENOMEM.
 int rollout_put_template(Leader *l, Draft *b, const char *name, const ProtobufCBinaryData *spec);

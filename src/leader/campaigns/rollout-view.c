@@ -8,6 +8,7 @@
 #include "draft.h"
 #include "groups.h"
 #include "registry.h"
+#include "rollout-content.h"
 #include "rollout-private.h"
 #include "str.h"
 #include "tables.h"

@@ -21,6 +21,7 @@
 #include "placer.h"
 #include "registry.h"
 #include "retries.h"
+#include "rollout-content.h"
 #include "rollout-private.h"
 #include "rollouts.h"
 #include "str.h"
@@ -32,37 +33,6 @@
 enum {
         CHANGES_PER_BATCH = 1000, // units that one entry changes
 };
-
-SpecEntry *rollout_spec(const Leader *l, const ProtobufCBinaryData *field) {
-        Hash hash;
-
-        return hash_from_bytes(field->data, field->len, &hash) ? cluster_state_find_spec(l->state, &hash)
-                                                               : NULL;
-}
-
-// --------------------------------------------------------------------------------------------- global units
-
-const Argosy__RolloutNode *rollout_turn(const Argosy__RolloutRecord *r, uint32_t node) {
-        for (size_t i = 0; i < r->n_nodes; i++)
-                if (r->nodes[i]->node == node)
-                        return r->nodes[i];
-        return NULL;
-}
-
-Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node) {
-        Content c = {e->spec, e->record->revision, e->record->restart_rev};
-        const Argosy__RolloutRecord *r =
-                e->record->global ? cluster_state_find_rollout(l->state, e->record->name) : NULL;
-        const Argosy__RolloutNode *turn = rollout_is_under_way(r) ? rollout_turn(r, node) : NULL;
-
-        if (!turn)
-                return c;
-        if (rollout_is_update(r) && !turn->back)
-                c.spec = rollout_spec(l, &r->spec) ?: c.spec;
-        c.revision = MAX_OF(c.revision, turn->revision);
-        c.restart_rev = MAX_OF(c.restart_rev, turn->revision);
-        return c;
-}
 
 // ------------------------------------------------------------------------------------------------ tables
 

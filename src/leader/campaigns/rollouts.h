@@ -19,11 +19,3 @@ void rollouts_tell(Leader *l);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.
 const char *rollout_word(const Leader *l, const char *name);
 bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size);
-
-// What a node is to have of a unit: as its record says, or for a global unit as far as its rollout has come.
-typedef struct Content {
-        SpecEntry *spec;
-        uint64_t revision, restart_rev;
-} Content;
-
-Content rollout_content(const Leader *l, const UnitEntry *e, uint32_t node);

@@ -23,7 +23,7 @@
 #include "ordering.h"
 #include "orders.h"
 #include "registry.h"
-#include "rollouts.h"
+#include "rollout-content.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"

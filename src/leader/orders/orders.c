@@ -22,7 +22,7 @@
 #include "overlap.h"
 #include "registry.h"
 #include "response.h"
-#include "rollouts.h"
+#include "rollout-content.h"
 #include "sessions.h"
 #include "tables.h"
 #include "tombstones.h"

@@ -12,7 +12,7 @@
 #include "groups.h"
 #include "nodes.h"
 #include "registry.h"
-#include "rollouts.h"
+#include "rollout-content.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"

@@ -44,11 +44,10 @@ CIRCLES = {
 UPWARD = {
     ("leader/view", "leader/orders"): 4,
     ("leader/view", "leader/scheduler"): 8,
-    ("leader/view", "leader/campaigns"): 3,
+    ("leader/view", "leader/campaigns"): 2,
     ("leader/view", "leader/queries"): 1,
     ("leader/orders", "leader/scheduler"): 1,
     ("leader/orders", "leader/hosts"): 1,
-    ("leader/orders", "leader/campaigns"): 2,
     ("leader/orders", "leader/queries"): 1,
     ("leader/hosts", "leader/queries"): 1,
 }

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "decide.h"
 #include "draft.h"
+#include "drain-waits.h"
 #include "due.h"
 #include "failing.h"
 #include "feature-level.h"

@@ -106,6 +106,21 @@ void homeless_ask_first(Leader *l, Unit *u) {
         l->retry_homeless = true;
 }
 
+void unit_set_homeless(Leader *l, Unit *u, bool homeless) {
+        if (homeless == list_is_linked(&u->homeless))
+                return;
+        if (homeless) {
+                list_append(&l->homeless, &u->homeless);
+                homeless_ask(l, u);
+        } else {
+                list_unlink(&u->homeless);
+                list_unlink(&u->asking);
+                list_unlink(&u->untried);
+        }
+        if (u->node && u->leaves)
+                u->node->n_stuck = homeless ? u->node->n_stuck + 1 : u->node->n_stuck - 1;
+}
+
 bool homeless_waits_by_itself(Leader *l, const Unit *u) {
         return !u->node && !u->retry && u->place && !has_mate(l, u);
 }

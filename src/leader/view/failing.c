@@ -20,6 +20,7 @@
 #include "failing-rules.h"
 #include "failing.h"
 #include "follow.h"
+#include "homeless.h"
 #include "homes.h"
 #include "nodes.h"
 #include "registry.h"

@@ -631,7 +631,7 @@ FAULTS = [
           "if (have >= 1 && have + can < goal) // two voters survive less than one",
           "if (false)",
           "leader/membership: nobody_is_promoted_unless_three_can_be_reached"),
-    Fault("tombstone-after-the-label", "src/leader/view/nodes.c",
+    Fault("tombstone-after-the-label", "src/leader/hosts/node-changes.c",
           "return r < 0 ? r : tombstones_part_with_host(l, b, record);",
           "return r;",
           "leader/tombstones: what_drives_a_global_unit_out_brings_its_tombstone"),

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Clients that wait for a drain. That is, like all waiting, a look at the tables once per turn: nothing is recorded.
+//
+// What is left on the nodes is counted as it changes (nodes.c). A drain ends when nothing is left, when the
+// node is not being emptied any more, or with the names of those that no other node takes, if nothing else can move and
+// no deadline is to come.
+#include "drain-waits.h"
+
+#include <errno.h>
+
+#include "homeless.h"
+#include "node-changes.h"
+#include "nodes.h"
+#include "placer.h"
+#include "registry.h"
+#include "response.h"
+#include "tables.h"
+#include "tickets.h"
+#include "turn.h"
+
+enum { STUCK_SHOWN_MAX = 100 }; // units named at the end of a drain that cannot go on
+
+int drain_wait_start(Leader *l, Ticket *t) {
+        list_append(&l->drains, &t->drain);
+        t->drain_left = UINT32_MAX;
+        leader_mark(l);
+        return 0;
+}
+
+typedef struct DrainView {
+        size_t left;   // units that are still there
+        size_t stuck;  // of these: no other node takes them
+        bool emptying; // all of its nodes
+        bool ends;     // at a deadline that is to come, or was not acted on yet
+} DrainView;
+
+// The nodes that a drain is about: all of the host's, or one.
+static bool is_meant(const Node *n, uint32_t node) {
+        return node == 0 || n->number == node;
+}
+
+static DrainView look(const Leader *l, const Host *h, uint32_t node) {
+        DrainView v = {.emptying = true};
+
+        list_foreach (i, &h->nodes) {
+                const Node *n = CONTAINER_OF(i, Node, of_host);
+
+                if (!is_meant(n, node))
+                        continue;
+                v.emptying &= node_is_emptying(n);
+                v.left += n->n_to_leave + n->n_leaving;
+                v.stuck += n->n_stuck;
+                v.ends |= n->deadline_us && !n->deadline_done;
+        }
+        return v;
+}
+
+static int add_stuck(Leader *l, Argosy__Response *r, const Unit *u) {
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        Argosy__Response__UnitResult *result = unit_result_new(u->name);
+        _cleanup_free_ char *why = NULL;
+
+        if (FIELD_APPEND(r->progress->done, r->progress->n_done, result) < 0)
+                return -ENOMEM;
+        result->status = EBUSY;
+        if (e && unit_why(l, e, &why, &result->refusals, &result->n_refusals) < 0)
+                return -ENOMEM;
+        return field_set(&result->message, "no other node takes it");
+}
+
+static Argosy__Response *stuck_response(Leader *l, const Host *h, uint32_t node, size_t n_stuck) {
+        _cleanup_response_ Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+
+        if (!r)
+                return NULL;
+        r->status = EBUSY;
+        r->progress->remaining = (uint32_t) n_stuck;
+        if (field_printf(
+                    &r->message,
+                    "%zu unit%s cannot leave, since no other node takes %s; they go as soon as one does",
+                    n_stuck, n_stuck == 1 ? "" : "s", n_stuck == 1 ? "it" : "them") < 0)
+                return NULL;
+        list_foreach (k, &h->nodes) {
+                const Node *n = CONTAINER_OF(k, Node, of_host);
+
+                if (!is_meant(n, node))
+                        continue;
+                list_foreach (i, &n->placed) {
+                        const Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                        if (list_is_linked(&u->homeless) && r->progress->n_done < STUCK_SHOWN_MAX &&
+                            add_stuck(l, r, u) < 0)
+                                return NULL;
+                }
+        }
+        return TAKE_PTR(r);
+}
+
+static Argosy__Response *progress_response(size_t left) {
+        Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
+
+        if (r)
+                r->progress->remaining = (uint32_t) left;
+        return r;
+}
+
+// Says what is news of one drain. False: nothing was said; true: ask again from the beginning, since whoever
+// is told something may cancel any ticket.
+static bool tell(Leader *l, Ticket *t) {
+        const char *word = t->request->drain_wait->node;
+        const Argosy__HostRecord *host;
+        const Host *h;
+        DrainView v;
+        uint32_t node;
+
+        host = node_request_resolve(l, t, word, &node);
+        h = host ? host_find(l, host->host) : NULL;
+        if (!h) {
+                list_unlink(&t->drain); // refused
+                return true;
+        }
+        v = look(l, h, node);
+        if (!v.emptying)
+                ticket_finish(t, response_error(ECANCELED, "%s is not being drained any more", word));
+        else if (v.left == 0)
+                ticket_finish(t, progress_response(0));
+        else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
+                 !l->retry_homeless)
+                ticket_finish(t, stuck_response(l, h, node, v.stuck));
+        else if (t->drain_left != v.left) {
+                t->drain_left = (uint32_t) v.left;
+                ticket_respond(t, progress_response(v.left));
+        } else
+                return false;
+        return true;
+}
+
+void drains_tell(Leader *l) {
+        bool again;
+
+        do {
+                again = false;
+                list_foreach (i, &l->drains) {
+                        again = tell(l, CONTAINER_OF(i, Ticket, drain));
+                        if (again)
+                                break;
+                }
+        } while (again);
+}

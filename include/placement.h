@@ -4,13 +4,14 @@
 // Where units run. A Placement lives as long as its owner leads: it is told what changed (a host came, a
 // label was set, a unit is wanted) and answers with decisions. Pure: no loop, no I/O, no clock; the same
 // calls in the same order give the same decisions. Time is an argument, in microseconds of a clock that only
-// rises.
+// rises; only penalties depend on it.
 //
 //      host    capacity: how much of each resource it offers. Free = offered - reserved by its units; never
 //              over-committed by a decision, but placement_unit_put() takes what is true as it is
 //      node    a manager on a host; has labels and a state. Units run on nodes, capacity is the host's
 //      class   what the units of one spec demand: labels, resources, spread, conflicts, preferences, policy
-//      unit    of one class, for one role; wanted or not; on a node or not
+//      unit    of one class, for one role; wanted or not; on a node or not. It waits for a node if it is
+//              wanted and on none, or was released from the one where it is
 //      role    whose it is: weight, guarantee, limit
 //
 //      a node is eligible for a unit if  it is open                           (placement_node_set_state)
@@ -57,8 +58,7 @@ enum {
         PLACEMENT_UNIT_LOAD = 2,        // load of a unit on a host of size one
 };
 #define PLACEMENT_POOL "pool"      // key of the label that hosts of a pool have
-#define PLACEMENT_NONE UINT32_MAX  // no node, no unit
-#define PLACEMENT_NEVER UINT64_MAX // no time
+#define PLACEMENT_NONE UINT32_MAX // no node, no unit
 
 typedef struct Placement Placement;
 
@@ -103,7 +103,6 @@ typedef struct PlacementSpec {
         bool spread_soft;
         uint16_t spread_skew; // hard: largest difference between two domains; 0 counts as 1
         PlacementPolicy policy;
-        uint64_t loss_delay_us; // how long after its node was lost a unit moves; PLACEMENT_NEVER: it stays
 } PlacementSpec;
 
 typedef struct PlacementRole {
@@ -116,14 +115,12 @@ typedef enum PlacementState {
         PLACEMENT_OPEN,
         PLACEMENT_SECOND, // takes units that no open node takes
         PLACEMENT_CLOSED, // cordoned, suspect: keeps what it has
-        PLACEMENT_DRAIN,  // what it has moves, within the budget of disruptions
-        PLACEMENT_LOST,   // what it has moves after its delay
+        PLACEMENT_LOST,   // the same, and its host counts in no capacity if that has no other node
 } PlacementState;
 
 typedef enum PlacementKind {
-        PLACEMENT_PLACE,   // from PLACEMENT_NONE or a lost node
-        PLACEMENT_MOVE,    // from a node where it may be running: a disruption
-        PLACEMENT_PREEMPT, // to PLACEMENT_NONE, in favour of `unit_for`; a disruption. It waits for a node
+        PLACEMENT_PLACE,   // from PLACEMENT_NONE, a lost node, or one that it was released from
+        PLACEMENT_PREEMPT, // to PLACEMENT_NONE, in favour of `unit_for`. It waits for a node
 } PlacementKind;
 
 typedef struct PlacementDecision {
@@ -133,9 +130,7 @@ typedef struct PlacementDecision {
 
 typedef struct PlacementBudget {
         size_t decisions;   // at most so many in this round (one bundle of followers may exceed it)
-        size_t disruptions; // of these, moves and preemptions of units that may be running; what was
-                            // released does not count
-        bool stay;          // who is on a node and was not released stays there unless it is preempted
+        size_t disruptions; // of these, preemptions
         // Whether the unit may be preempted together with those n; NULL: any may. Its answer follows from
         // what does not change during the round.
         bool (*spares)(uint32_t unit, const uint32_t *taken, uint32_t n, void *userdata);
@@ -157,18 +152,9 @@ typedef struct PlacementRefusal {
         char *reason;
 } PlacementRefusal;
 
-// Never more than a part of the nodes is given up at once: if, within the window, more than `permille` of
-// all nodes and at least `nodes` are lost, no unit moves away from a lost node until enough of them are back
-// or placement_release_brake().
-typedef struct PlacementBrake {
-        uint32_t permille, nodes; // permille 0: no brake
-        uint64_t window_us;
-} PlacementBrake;
-
 int placement_new(Placement **ret) _warn_unused_;
 Placement *placement_free(Placement *p);
 DEFINE_CLEANUP(Placement *, placement_free)
-void placement_set_brake(Placement *p, const PlacementBrake *brake);
 
 // The index of a counted resource, given when first asked for. It is given to another name when all are
 // used up, no class demands it, no role has a guarantee or limit of it, and another class was made since:
@@ -189,10 +175,9 @@ int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64
 // A new node is closed.
 int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n,
                        uint32_t *ret) _warn_unused_;
-// Units there that the new labels do not admit move, within the budget of disruptions.
+// Units there that the new labels do not admit stay: placement_unit_must_go().
 int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) _warn_unused_;
-int placement_node_set_state(Placement *p, uint32_t node, PlacementState state,
-                             uint64_t now_us) _warn_unused_;
+int placement_node_set_state(Placement *p, uint32_t node, PlacementState state) _warn_unused_;
 // Units there that are none of this Placement's count in its load.
 int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) _warn_unused_;
 // Its units are on no node any more and wait for another if they are wanted.
@@ -202,17 +187,12 @@ int placement_node_remove(Placement *p, uint32_t node) _warn_unused_;
 // than allowed.
 int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) _warn_unused_;
 void placement_class_unref(Placement *p, uint32_t class);
-// Whether its terms admit the node, whatever else there is.
-bool placement_class_admits(const Placement *p, uint32_t class, uint32_t node);
-
 // Whether there is any node, in whatever state, that its terms admit.
 bool placement_class_possible(const Placement *p, uint32_t class);
 
 int placement_role_add(Placement *p, const PlacementRole *role, uint32_t *ret) _warn_unused_;
 void placement_role_set(Placement *p, uint32_t role, const PlacementRole *settings);
 void placement_role_remove(Placement *p, uint32_t role); // without units
-// Dominant share of the cluster / weight, as it counts now.
-double placement_role_share(Placement *p, uint32_t role);
 typedef struct PlacementRoleUse {
         int64_t used[PLACEMENT_RESOURCES_MAX];
         uint32_t units;   // of this role, wanted or not
@@ -230,8 +210,7 @@ const char *placement_resource_name(const Placement *p, unsigned resource);
 int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
                        uint32_t *ret) _warn_unused_;
 void placement_unit_remove(Placement *p, uint32_t unit);
-// Another class, role or priority. It stays where it is if the new class admits that, else it moves as by a
-// label.
+// Another class, role or priority. It stays where it is, also if the new class does not admit that.
 int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role,
                           int16_t priority) _warn_unused_;
 // Whether it gives way to units of higher priority. A new unit does.
@@ -249,8 +228,8 @@ int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) _warn_unused_
 // bundle.
 int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) _warn_unused_;
 void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
-// Not there, until the given time (PLACEMENT_NEVER: until readmitted). If it is there, it moves.
-int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) _warn_unused_;
+// Not there, until it is readmitted.
+int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) _warn_unused_;
 int placement_unit_readmit(Placement *p, uint32_t unit,
                            uint32_t node) _warn_unused_; // PLACEMENT_NONE: everywhere
 // Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and
@@ -258,7 +237,6 @@ int placement_unit_readmit(Placement *p, uint32_t unit,
 bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node);
 bool placement_conflict_between(const Placement *p, uint32_t a, uint32_t b);
 bool placement_may_conflict(const Placement *p, uint32_t unit);
-uint32_t placement_unit_node(const Placement *p, uint32_t unit);
 
 // Decides. What is decided counts at once; the array is borrowed until the next call. More may be left
 // to do if a budget was used up.
@@ -270,21 +248,12 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
 int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;
 // Whether a unit that replaces it is on its node. False for a unit on no node.
 bool placement_unit_replaced(const Placement *p, uint32_t unit);
-// Whether it must leave the node where it is. False for a unit on no node.
+// Whether it is where it may not be, or was released. False for a unit on no node or a lost one.
 bool placement_unit_must_go(const Placement *p, uint32_t unit);
 const char *placement_unit_name(const Placement *p, uint32_t unit);
 // The i-th unit that follows this one; false: there are not so many.
 bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret);
 uint32_t placement_unit_class(const Placement *p, uint32_t unit);
-// Decides about one wanted unit on no node, now, as if its turn had come: 0 and *ret_node, or PLACEMENT_NONE
-// there and it waits. Units that it follows or that follow it are not looked at but for where they are.
-int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;
-// These decisions, the last ones, did not come true: everything is again as it was before them.
-int placement_take_back(Placement *p, const PlacementDecision *decisions, size_t n) _warn_unused_;
-// When a round has something to do although nothing changed; PLACEMENT_NEVER: not by itself.
-uint64_t placement_next_due(const Placement *p);
-bool placement_braked(const Placement *p);
-void placement_release_brake(Placement *p); // moves what is to move, until the next loss
 
 // Why each node does not take the unit, one entry per node that does not, also of the one that it must
 // leave; a string each. Cost: every node, when asked. *ret NULL and 0 entries if all would.
@@ -297,10 +266,4 @@ typedef enum PlacementHold {
 // Whether it is its role that keeps a unit from going to a node, and by which resource. FREE for one that is
 // on a node.
 PlacementHold placement_held_back(const Placement *p, uint32_t unit, unsigned *ret_resource);
-// Why it waits although nodes would take it: its role's limit, others' guarantees, the brake, a unit that it
-// follows. NULL: nothing of that kind. Borrowed, constant.
-const char *placement_why_not_now(const Placement *p, uint32_t unit);
 PlacementRefusal *placement_refusals_free(PlacementRefusal *refusals, size_t n);
-
-// Bytes of memory that it takes altogether.
-size_t placement_bytes(const Placement *p);

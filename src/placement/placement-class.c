@@ -333,7 +333,7 @@ static char *class_key(const PlacementSpec *s) {
                 r = buf_printf(&text, "s%s %s %d %u\n", s->spread, s->spread_group ?: "", s->spread_soft,
                                s->spread_skew);
         if (r < 0 ||
-            buf_printf(&text, "%d %llu", (int) s->policy, (unsigned long long) s->loss_delay_us) < 0)
+            buf_printf(&text, "%d", (int) s->policy) < 0)
                 return NULL;
         return buf_take_string(&text);
 }
@@ -406,10 +406,6 @@ void placement_class_unref(Placement *p, uint32_t class) {
         p->classes[class] = (Class){0};
         slots_give(&p->class_slots, class);
         class_done(p, &c);
-}
-
-bool placement_class_admits(const Placement *p, uint32_t class, uint32_t node) {
-        return selector_has(p, p->classes[class].base, node);
 }
 
 bool placement_class_possible(const Placement *p, uint32_t class) {

@@ -117,8 +117,6 @@ typedef struct PlacedNode {
         uint32_t n_labels;
         uint8_t state;
         bool freed; // in Placement.freed
-        uint64_t lost_at_us;
-        uint64_t due_us; // when the next of its units is to move; PLACEMENT_NEVER: none
 } PlacedNode;
 
 typedef struct Term {
@@ -231,7 +229,7 @@ enum { // Unit.flags
         UNIT_WANTED = 1,
         UNIT_EXCLUDED = 2, // somewhere
         UNIT_STEADY = 4,   // not preemptible
-        UNIT_RELEASED = 8, // may leave its node
+        UNIT_RELEASED = 8, // may leave its node, and waits for another
 };
 
 typedef struct PlacedUnit {
@@ -252,7 +250,6 @@ typedef struct Link { // `unit` follows `target`
 
 typedef struct Excluded {
         uint32_t unit, node;
-        uint64_t until_us;
 } Excluded;
 
 struct Placement {
@@ -296,23 +293,20 @@ struct Placement {
         Index indexes[N_INDEXES];
         Counts conflicts; // (2 * glob + matched, node) -> units there
         Counts excluded;  // (unit, node) -> 1
-        Excluded *timed;
-        uint32_t n_timed, timed_allocated;
+        Excluded *exclusions;
+        uint32_t n_exclusions, exclusions_allocated;
 
         int16_t lowest_priority; // no preemptible unit on a node had a lower one, ever
         uint32_t *role_heap, n_role_heap, role_heap_allocated;
         Numbers freed;                     // nodes where something has become possible
         Numbers penalised;                 // hosts
-        Numbers lost;                      // nodes
         uint32_t first_blocked[N_BLOCKED]; // queues, for reasons that have one list
         bool broken;                       // out of memory where nobody could be told
-        PlacementBrake brake;
-        bool braked;
-        uint64_t released_at_us, now_us, seq;
+        uint64_t now_us, seq;
 
         PlacementDecision *decisions;
         uint32_t n_decisions, decisions_allocated;
-        uint32_t n_disruptions;
+        uint32_t n_preempted; // in this round
 };
 
 // placement-index.c
@@ -402,9 +396,14 @@ bool spread_allows(const Placement *p, const Class *c, uint32_t node);
 // placement-units.c
 int unit_leave(Placement *p, uint32_t unit) _warn_unused_; // its node, which counts it no more
 int unit_enter(Placement *p, uint32_t unit, uint32_t node) _warn_unused_;
-int unit_check(Placement *p, uint32_t unit) _warn_unused_; // lets it wait for another node if it must go
+int unit_check(Placement *p, uint32_t unit) _warn_unused_; // it waits if it is to
 bool unit_must_go(const Placement *p, uint32_t unit);      // from the node where it is
+void unit_call_followers(Placement *p, uint32_t unit); // who could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
+// Where it is; PLACEMENT_NONE: on no node.
+static inline uint32_t unit_node(const Placement *p, uint32_t unit) {
+        return p->units[unit].node;
+}
 static inline const Class *unit_class(const Placement *p, const PlacedUnit *u) {
         return &p->classes[p->shapes[u->shape].class];
 }

@@ -19,8 +19,8 @@ bool is_behind(const Role *r) {
         return true;
 }
 
-double placement_role_share(Placement *p, uint32_t role) {
-        const Role *r = &p->roles[role];
+// Its dominant share of the cluster / weight, as it counts now.
+static double share_of(const Placement *p, const Role *r) {
         double share = 0;
 
         for (unsigned i = 0; i < p->n_resources; i++)
@@ -80,7 +80,7 @@ void role_moved(Placement *p, uint32_t role) {
                 return;
         }
         r->behind = is_behind(r);
-        r->share = placement_role_share(p, role);
+        r->share = share_of(p, r);
         if (r->place == PLACEMENT_NONE)
                 role_set(p, p->n_role_heap++, role); // roles have room there from the beginning
         role_sift(p, r->place);
@@ -93,7 +93,7 @@ void roles_settle(Placement *p) {
         for (uint32_t i = 0; i < p->n_role_heap; i++) {
                 Role *r = &p->roles[p->role_heap[i]];
 
-                r->share = placement_role_share(p, p->role_heap[i]);
+                r->share = share_of(p, r);
         }
         for (uint32_t i = p->n_role_heap; i-- > 0;) // bottom up; each sift only sinks
                 role_sift(p, i);

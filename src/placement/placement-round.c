@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A round: what the time has brought (penalties that faded, units whose node is lost for long enough), what
-// the freed nodes make possible, and then one grant after the other in the order of roles and queues, until
+// A round: what the time has brought (penalties that faded), what the freed nodes make possible, and then one grant after the other in the order of roles and queues, until
 // nobody is left that could have something or the budget is used up.
 #include <errno.h>
 
@@ -19,11 +18,6 @@ static int decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from
 // Whether it may be running where it is.
 static bool is_running(const Placement *p, const PlacedUnit *u) {
         return u->node != PLACEMENT_NONE && p->nodes[u->node].state != PLACEMENT_LOST;
-}
-
-// Whether taking it from where it is disturbs it; who released it has thought of that.
-static bool is_disturbed(const Placement *p, const PlacedUnit *u) {
-        return is_running(p, u) && !(u->flags & UNIT_RELEASED);
 }
 
 // ------------------------------------------------------------------------------------------------ bundles
@@ -103,45 +97,17 @@ static int move_bundle(Placement *p, const Bundle *b, uint32_t to) {
 
         for (uint32_t i = 0; i < b->n && r >= 0; i++) {
                 uint32_t unit = b->units[i], from = p->units[unit].node;
-                bool running = is_running(p, &p->units[unit]);
 
                 if (from == to)
                         continue;
-                p->n_disruptions += is_disturbed(p, &p->units[unit]);
                 wait_take(p, unit);
                 r = unit_leave(p, unit);
                 r = r < 0 ? r : unit_enter(p, unit, to);
-                r = r < 0 ? r
-                          : decide(p, running ? PLACEMENT_MOVE : PLACEMENT_PLACE, unit, from, to,
-                                   PLACEMENT_NONE);
+                r = r < 0 ? r : decide(p, PLACEMENT_PLACE, unit, from, to, PLACEMENT_NONE);
         }
-        return r;
-}
-
-// Who could not follow before may now.
-static int wake_followers(Placement *p, const Bundle *b) {
-        int r = 0;
-
-        for (uint32_t i = 0; i < b->n && r >= 0; i++)
-                for (uint32_t l = p->units[b->units[i]].followed; l != PLACEMENT_NONE && r >= 0;
-                     l = p->links[l].next_of_target) {
-                        uint32_t f = p->links[l].unit;
-
-                        if (bundle_has(b, f))
-                                continue;
-                        if (p->units[f].queue != PLACEMENT_NONE)
-                                queue_unblock(p, p->units[f].queue);
-                        r = unit_check(p, f);
-                }
-        return r;
-}
-
-static uint32_t n_disturbed(const Placement *p, const Bundle *b) {
-        uint32_t n = 0;
-
         for (uint32_t i = 0; i < b->n; i++)
-                n += is_disturbed(p, &p->units[b->units[i]]);
-        return n;
+                unit_call_followers(p, b->units[i]);
+        return r;
 }
 
 static bool has_to_stay(const PlacedUnit *u) {
@@ -189,36 +155,27 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
         return *ret == PLACEMENT_NONE ? refusal_of(p, unit) : NOT_BLOCKED;
 }
 
-// NOT_BLOCKED and *ret_node (PLACEMENT_NONE: it needs none any more), why not now, or -ENOMEM.
-static int grant(Placement *p, uint32_t unit, const PlacementBudget *budget, uint32_t *ret_node) {
+// NOT_BLOCKED and *ret_node, why not now, or -ENOMEM.
+static int grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
         PlacedUnit *u = &p->units[unit];
         Blocked why;
         Bundle b;
         int r;
 
-        *ret_node = PLACEMENT_NONE;
-        if (u->node != PLACEMENT_NONE && (!unit_must_go(p, unit) || (budget->stay && has_to_stay(u)))) {
-                wait_take(p, unit);
-                return NOT_BLOCKED;
-        }
         if (u->follows == PLACEMENT_NONE && u->followed == PLACEMENT_NONE)
                 b = (Bundle){.units = {unit}, .n = 1};
         else
                 gather(p, unit, &b);
-        if (budget->stay)
-                leave_out_who_stays(p, &b);
+        leave_out_who_stays(p, &b);
         why = role_refuses(p, &b);
         if (why && b.n > 1) {
                 b.n = 1;
                 why = role_refuses(p, &b);
         }
         why = why ?: find_node(p, &b, ret_node);
-        if (!why && p->n_disruptions + n_disturbed(p, &b) > budget->disruptions && n_disturbed(p, &b) > 0)
-                why = BLOCKED_BUDGET;
         if (why)
                 return (int) why;
         r = move_bundle(p, &b, *ret_node);
-        r = r < 0 ? r : wake_followers(p, &b);
         return r < 0 ? r : NOT_BLOCKED;
 }
 
@@ -228,7 +185,7 @@ typedef struct Victims {
         uint32_t units[PLACEMENT_VICTIMS_MAX], n;
         int16_t highest; // priority among them
         bool enough;
-        bool limited; // there are more, but no more may be disturbed
+        bool limited; // there are more, but no more may be preempted now
 } Victims;
 
 static bool may_be_preempted(const Placement *p, const PlacedUnit *victim, const PlacedUnit *by, bool own) {
@@ -271,7 +228,7 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const
         const PlacedUnit *by = &p->units[unit];
         const PlacementVector *demand = &unit_class(p, by)->spec.demand;
         PlacementVector room = p->hosts[host].free;
-        size_t most = budget->disruptions - p->n_disruptions;
+        size_t most = budget->disruptions - p->n_preempted;
         int32_t done = INT32_MIN;
 
         for (unsigned i = 0; i < p->n_resources && own; i++)
@@ -330,7 +287,7 @@ static int evict(Placement *p, const Victims *v, uint32_t unit_for) {
                 r = unit_leave(p, victim);
                 r = r < 0 ? r : decide(p, PLACEMENT_PREEMPT, victim, from, PLACEMENT_NONE, unit_for);
                 r = r < 0 ? r : wait_add(p, victim);
-                p->n_disruptions++;
+                p->n_preempted++;
         }
         return r;
 }
@@ -348,7 +305,7 @@ static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, B
         *ret_done = *ret_limited = false;
         if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE || (own && !may_swap(p, u)))
                 return 0;
-        *ret_limited = p->n_disruptions >= budget->disruptions;
+        *ret_limited = p->n_preempted >= budget->disruptions;
         if (*ret_limited)
                 return 0;
         for (uint32_t w = 0; w < p->node_words; w++)
@@ -382,61 +339,14 @@ static int fade_penalties(Placement *p) {
         return r;
 }
 
-static int fade(Placement *p) {
-        int r = fade_penalties(p);
-
-        for (uint32_t i = 0; i < p->n_timed && r >= 0;) {
-                Excluded e = p->timed[i];
-
-                if (e.until_us > p->now_us)
-                        i++;
-                else
-                        r = placement_unit_readmit(p, e.unit, e.node);
-        }
-        return r;
-}
-
-static int give_up_lost(Placement *p) {
-        int r = 0;
-
-        if (p->braked)
-                return 0;
-        for (uint32_t i = 0; i < p->lost.n && r >= 0; i++) {
-                PlacedNode *n = &p->nodes[p->lost.of[i]];
-
-                if (n->due_us > p->now_us)
-                        continue;
-                n->due_us = PLACEMENT_NEVER;
-                for (uint32_t u = n->first_unit; u != PLACEMENT_NONE && r >= 0; u = p->units[u].next) {
-                        uint64_t delay = unit_class(p, &p->units[u])->spec.loss_delay_us;
-
-                        r = unit_check(p, u);
-                        if (delay != PLACEMENT_NEVER && n->lost_at_us + delay > p->now_us)
-                                n->due_us = MIN_OF(n->due_us, n->lost_at_us + delay);
-                }
-        }
-        return r;
-}
-
-uint64_t placement_next_due(const Placement *p) {
-        uint64_t due = PLACEMENT_NEVER;
-
-        for (uint32_t i = 0; i < p->lost.n && !p->braked; i++)
-                due = MIN_OF(due, p->nodes[p->lost.of[i]].due_us);
-        for (uint32_t i = 0; i < p->n_timed; i++)
-                due = MIN_OF(due, p->timed[i].until_us);
-        return due;
-}
-
 // ------------------------------------------------------------------------------------------------ the round
 
 static int begin(Placement *p, uint64_t now_us) {
         int r;
 
         p->now_us = MAX_OF(p->now_us, now_us);
-        p->n_decisions = p->n_disruptions = 0;
-        r = fade(p);
-        r = r < 0 ? r : give_up_lost(p);
+        p->n_decisions = p->n_preempted = 0;
+        r = fade_penalties(p);
         queues_unblock(p, p->first_blocked[BLOCKED_BUDGET]);
         roles_settle(p);
         queues_look_at_freed(p);
@@ -451,13 +361,13 @@ int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget
         while (r >= 0 && p->n_decisions < budget->decisions && (unit = wait_next(p)) != PLACEMENT_NONE) {
                 bool made_room = false, limited = false;
 
-                r = grant(p, unit, budget, &node);
-                if (r > 0 && r != BLOCKED_BUDGET && r != BLOCKED_FOLLOW) {
+                r = grant(p, unit, &node);
+                if (r > 0 && r != BLOCKED_FOLLOW) {
                         int why = r;
 
                         r = preempt(p, unit, budget, (Blocked) why, &made_room, &limited);
                         if (r >= 0 && made_room) // it has that now, whoever else would be next
-                                r = grant(p, unit, budget, &node);
+                                r = grant(p, unit, &node);
                         else if (r >= 0)
                                 r = limited ? BLOCKED_BUDGET : why;
                 }
@@ -481,7 +391,7 @@ int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_n
 
         *ret_node = PLACEMENT_NONE;
         p->now_us = MAX_OF(p->now_us, now_us);
-        p->n_decisions = p->n_disruptions = 0;
+        p->n_decisions = p->n_preempted = 0;
         if (fade_penalties(p) < 0)
                 p->broken = true;
         queues_look_at_freed(p);
@@ -497,31 +407,5 @@ int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_n
         }
         b.n = 1;
         r = move_bundle(p, &b, *ret_node);
-        r = r < 0 ? r : wake_followers(p, &b);
         return p->broken ? -ENOMEM : r;
-}
-
-int placement_try(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) {
-        int r;
-
-        p->now_us = MAX_OF(p->now_us, now_us);
-        p->n_decisions = p->n_disruptions = 0;
-        *ret_node = p->units[unit].node;
-        if (p->units[unit].queue == PLACEMENT_NONE || p->units[unit].node != PLACEMENT_NONE)
-                return 0;
-        r = grant(p, unit, &(PlacementBudget){}, ret_node);
-        return r < 0 ? r : p->broken ? -ENOMEM : 0;
-}
-
-int placement_take_back(Placement *p, const PlacementDecision *decisions, size_t n) {
-        int r = 0;
-
-        for (size_t i = n; i-- > 0 && r >= 0;) {
-                const PlacementDecision *d = &decisions[i];
-
-                if (slots_has(&p->unit_slots, d->unit) && p->units[d->unit].node == d->to)
-                        r = placement_unit_put(
-                                p, d->unit, slots_has(&p->node_slots, d->from) ? d->from : PLACEMENT_NONE);
-        }
-        return r;
 }

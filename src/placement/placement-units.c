@@ -61,19 +61,10 @@ int unit_leave(Placement *p, uint32_t unit) {
         return count(p, unit, node, -1);
 }
 
-// Those who follow it may go where it is, or must.
-static int call_followers(Placement *p, uint32_t unit) {
-        int r = 0;
-
-        for (uint32_t l = p->units[unit].followed; l != PLACEMENT_NONE && r >= 0;
-             l = p->links[l].next_of_target) {
-                const PlacedUnit *f = &p->units[p->links[l].unit];
-
-                if (f->queue != PLACEMENT_NONE)
-                        queue_unblock(p, f->queue);
-                r = unit_check(p, p->links[l].unit);
-        }
-        return r;
+void unit_call_followers(Placement *p, uint32_t unit) {
+        for (uint32_t l = p->units[unit].followed; l != PLACEMENT_NONE; l = p->links[l].next_of_target)
+                if (p->units[p->links[l].unit].queue != PLACEMENT_NONE)
+                        queue_unblock(p, p->units[p->links[l].unit].queue);
 }
 
 int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
@@ -93,22 +84,15 @@ int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         return count(p, unit, node, +1);
 }
 
-static bool is_lost_to(const Placement *p, const PlacedUnit *u, const PlacedNode *n) {
-        uint64_t delay = unit_class(p, u)->spec.loss_delay_us;
-
-        return !p->braked && delay != PLACEMENT_NEVER && n->lost_at_us + delay <= p->now_us;
-}
-
 bool unit_must_go(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
-        const PlacedNode *n = &p->nodes[u->node];
 
         if (u->flags & UNIT_RELEASED)
                 return true;
-        if (n->state == PLACEMENT_LOST)
-                return is_lost_to(p, u, n);
-        if (n->state == PLACEMENT_DRAIN || !selector_has(p, unit_class(p, u)->base, u->node) ||
-            unit_excluded(p, unit, u->node) || conflict_with_others(p, unit))
+        if (p->nodes[u->node].state == PLACEMENT_LOST) // its owner decides when to give it up
+                return false;
+        if (!selector_has(p, unit_class(p, u)->base, u->node) || unit_excluded(p, unit, u->node) ||
+            conflict_with_others(p, unit))
                 return true;
         for (uint32_t l = u->follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
                 const PlacedUnit *t = &p->units[p->links[l].target];
@@ -124,7 +108,7 @@ int unit_check(Placement *p, uint32_t unit) {
 
         if (!(u->flags & UNIT_WANTED))
                 return 0;
-        if (u->node == PLACEMENT_NONE || unit_must_go(p, unit))
+        if (u->node == PLACEMENT_NONE || u->flags & UNIT_RELEASED)
                 return wait_add(p, unit);
         wait_take(p, unit);
         return 0;
@@ -213,7 +197,8 @@ int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
         if (r >= 0 && node != PLACEMENT_NONE)
                 r = unit_enter(p, unit, node);
         r = r < 0 ? r : unit_check(p, unit);
-        return r < 0 ? r : call_followers(p, unit);
+        unit_call_followers(p, unit);
+        return r;
 }
 
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible) {
@@ -264,10 +249,6 @@ uint32_t placement_unit_class(const Placement *p, uint32_t unit) {
 
 bool placement_unit_must_go(const Placement *p, uint32_t unit) {
         return p->units[unit].node != PLACEMENT_NONE && unit_must_go(p, unit);
-}
-
-uint32_t placement_unit_node(const Placement *p, uint32_t unit) {
-        return p->units[unit].node;
 }
 
 // ------------------------------------------------------------------------------------------------ followers
@@ -326,8 +307,7 @@ int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
                                 .next_of_target = p->units[target].followed};
         p->units[unit].follows = p->units[target].followed = link;
         r = wait_again(p, unit);
-        r = r < 0 ? r : wait_again(p, target);
-        return r < 0 ? r : unit_check(p, unit);
+        return r < 0 ? r : wait_again(p, target);
 }
 
 void placement_unit_unfollow(Placement *p, uint32_t unit) {
@@ -350,23 +330,18 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
 
 // ----------------------------------------------------------------------------------------------- exclusions
 
-int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node, uint64_t until_us) {
+int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
         int r;
 
-        for (uint32_t i = 0; unit_excluded(p, unit, node) && i < p->n_timed; i++)
-                if (p->timed[i].unit == unit && p->timed[i].node == node) {
-                        p->timed[i].until_us = until_us;
-                        return 0;
-                }
+        if (unit_excluded(p, unit, node))
+                return 0;
         r = counts_set(&p->excluded, unit, node, 1);
-
-        r = r < 0 ? r : grow(&p->timed, &p->timed_allocated, p->n_timed + 1, sizeof *p->timed);
+        r = r < 0 ? r : grow(&p->exclusions, &p->exclusions_allocated, p->n_exclusions + 1, sizeof *p->exclusions);
         if (r < 0)
                 return r;
-        p->timed[p->n_timed++] = (Excluded){unit, node, until_us};
+        p->exclusions[p->n_exclusions++] = (Excluded){unit, node};
         p->units[unit].flags |= UNIT_EXCLUDED;
-        r = wait_again(p, unit);
-        return r < 0 ? r : unit_check(p, unit);
+        return wait_again(p, unit);
 }
 
 int placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
@@ -375,8 +350,8 @@ int placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
 
         if (!(p->units[unit].flags & UNIT_EXCLUDED))
                 return 0;
-        for (uint32_t i = 0; i < p->n_timed; i++) {
-                Excluded e = p->timed[i];
+        for (uint32_t i = 0; i < p->n_exclusions; i++) {
+                Excluded e = p->exclusions[i];
                 bool gone = e.unit == unit && (node == PLACEMENT_NONE || e.node == node);
 
                 if (gone && counts_set(&p->excluded, unit, e.node, 0) < 0)
@@ -384,9 +359,9 @@ int placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
                 if (gone)
                         continue;
                 more |= e.unit == unit;
-                p->timed[kept++] = e;
+                p->exclusions[kept++] = e;
         }
-        p->n_timed = kept;
+        p->n_exclusions = kept;
         if (!more)
                 p->units[unit].flags &= (uint8_t) ~UNIT_EXCLUDED;
         return wait_again(p, unit);

@@ -75,7 +75,6 @@ static char *term_text(const Placement *p, const Term *t, uint32_t node) {
 static const char *state_text(const PlacedNode *n) {
         static const char *const texts[] = {
                 [PLACEMENT_CLOSED] = "the node takes no new units",
-                [PLACEMENT_DRAIN] = "the node is being drained",
                 [PLACEMENT_LOST] = "the node is lost",
         };
 
@@ -309,62 +308,4 @@ PlacementHold placement_held_back(const Placement *p, uint32_t unit, unsigned *r
                 return PLACEMENT_FREE;
         *ret_resource = (unsigned) resource;
         return PLACEMENT_PROMISED;
-}
-
-const char *placement_why_not_now(const Placement *p, uint32_t unit) {
-        const PlacedUnit *u = &p->units[unit];
-
-        if (!(u->flags & UNIT_WANTED))
-                return NULL;
-        if (u->node != PLACEMENT_NONE && p->nodes[u->node].state == PLACEMENT_LOST)
-                return p->braked ? "too many nodes are lost at once: nothing moves until some are back"
-                       : u->queue == PLACEMENT_NONE ? "its node is lost; it stays, for now"
-                                                    : NULL;
-        if (u->queue == PLACEMENT_NONE)
-                return NULL;
-        switch ((Blocked) p->queues[u->queue].blocked) {
-        case BLOCKED_LIMIT:
-                return "its role's limit is reached";
-        case BLOCKED_HEADROOM:
-                return "the room that is left is guaranteed to other roles";
-        case BLOCKED_BUDGET:
-                return "enough units are being moved at present";
-        case BLOCKED_FOLLOW:
-                return "a unit that it is to be with is on no node, or they are on different ones";
-        default:
-                return NULL;
-        }
-}
-
-// ------------------------------------------------------------------------------------------------ memory
-
-static size_t index_bytes(const Placement *p, const Index *ix) {
-        size_t n = 0;
-
-        if (!ix->on)
-                return 0;
-        for (uint32_t k = 0; k < INDEX_KEYS; k++)
-                n += ix->keys[k].nodes ? p->node_words * sizeof(Word) : 0;
-        return n + INDEX_KEYS * sizeof *ix->keys + p->masks_allocated * sizeof *ix->links +
-               (size_t) (INDEX_KEYS + INDEX_MIDS + INDEX_TOPS) * p->n_words * sizeof(Word);
-}
-
-size_t placement_bytes(const Placement *p) {
-        const Map *maps[] = {&p->classes_by_key, &p->selectors_by_key, &p->shapes_by_key, &p->globs_by_text,
-                             &p->groups_by_name, &p->keys_by_name,     &p->pairs_by_text, &p->queues_by_key};
-        size_t n = sizeof *p;
-
-        for (size_t i = 0; i < ELEMENTSOF(maps); i++)
-                n += maps[i]->n_slots * sizeof(MapSlot);
-        for (int i = 0; i < N_INDEXES; i++)
-                n += index_bytes(p, &p->indexes[i]);
-        n += p->hosts_allocated * sizeof *p->hosts + p->nodes_allocated * sizeof *p->nodes +
-             p->classes_allocated * sizeof *p->classes + p->selectors_allocated * sizeof *p->selectors +
-             p->shapes_allocated * sizeof *p->shapes + p->globs_allocated * sizeof *p->globs +
-             p->groups_allocated * sizeof *p->groups + p->spreads_allocated * sizeof *p->spreads +
-             p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
-             p->units_allocated * sizeof *p->units + p->links_allocated * sizeof *p->links +
-             p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs +
-             p->timed_allocated * sizeof *p->timed + p->decisions_allocated * sizeof *p->decisions;
-        return n;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Life of a Placement, its hosts and nodes, and the brake. What changes about a node (labels, state, room)
+// Life of a Placement, its hosts and nodes. What changes about a node (labels, state, room)
 // is put into whatever indexes it and marks those who wait for something like it; nothing is decided here.
 
 #include "placement.h"
@@ -105,8 +105,7 @@ int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels
         *node = (PlacedNode){.host = host,
                              .next_of_host = p->hosts[host].first_node,
                              .first_unit = PLACEMENT_NONE,
-                             .state = PLACEMENT_CLOSED,
-                             .due_us = PLACEMENT_NEVER};
+                             .state = PLACEMENT_CLOSED};
         p->hosts[host].first_node = *ret;
         host_count(p, host);
         r = node_set_labels(p, *ret, labels, n);
@@ -117,14 +116,6 @@ int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels
 
 static bool is_open(const PlacedNode *n) {
         return n->state == PLACEMENT_OPEN || n->state == PLACEMENT_SECOND;
-}
-
-static int check_units(Placement *p, uint32_t node) {
-        int r = 0;
-
-        for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE && r >= 0; u = p->units[u].next)
-                r = unit_check(p, u);
-        return r;
 }
 
 // What its units count for in domains depends on its labels.
@@ -153,8 +144,7 @@ int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labe
                 return r;
         selectors_look_again(p, node);
         r = open ? spreads_of_node(p, node, +1) : 0;
-        r = r < 0 ? r : count_domains(p, node, +1);
-        return r < 0 ? r : check_units(p, node);
+        return r < 0 ? r : count_domains(p, node, +1);
 }
 
 int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) {
@@ -164,57 +154,11 @@ int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) {
         return index_put(p, node);
 }
 
-// Lost within the brake's window, or since it brakes.
-static uint32_t count_lost(const Placement *p) {
-        uint32_t n = 0;
-
-        for (uint32_t i = 0; i < p->lost.n; i++) {
-                uint64_t at = p->nodes[p->lost.of[i]].lost_at_us;
-
-                n += (at > p->released_at_us || p->released_at_us == 0) &&
-                     (p->braked || at + p->brake.window_us > p->now_us);
-        }
-        return n;
-}
-
-static void set_braked(Placement *p, bool braked) {
-        if (p->braked == braked)
-                return;
-        p->braked = braked;
-        for (uint32_t i = 0; i < p->lost.n; i++) { // who waits needs not, or the other way round
-                p->nodes[p->lost.of[i]].due_us = p->now_us;
-                if (braked && check_units(p, p->lost.of[i]) < 0)
-                        p->broken = true;
-        }
-}
-
-static void weigh_losses(Placement *p) {
-        uint64_t n = count_lost(p);
-
-        set_braked(p, p->brake.permille > 0 && n >= p->brake.nodes &&
-                              n * 1000 > (uint64_t) p->brake.permille * p->node_slots.count);
-}
-
-void placement_set_brake(Placement *p, const PlacementBrake *brake) {
-        p->brake = *brake;
-        weigh_losses(p);
-}
-
-void placement_release_brake(Placement *p) {
-        p->released_at_us = p->now_us;
-        set_braked(p, false);
-}
-
-bool placement_braked(const Placement *p) {
-        return p->braked;
-}
-
-int placement_node_set_state(Placement *p, uint32_t node, PlacementState state, uint64_t now_us) {
+int placement_node_set_state(Placement *p, uint32_t node, PlacementState state) {
         PlacedNode *n = &p->nodes[node];
-        bool was_open = is_open(n), was_lost = n->state == PLACEMENT_LOST;
+        bool was_open = is_open(n);
         int r = 0;
 
-        p->now_us = MAX_OF(p->now_us, now_us);
         if (n->state == state)
                 return 0;
         n->state = (uint8_t) state;
@@ -224,23 +168,12 @@ int placement_node_set_state(Placement *p, uint32_t node, PlacementState state, 
         host_count(p, n->host);
         if (is_open(n))
                 node_freed(p, node);
-        if (was_lost)
-                numbers_drop(&p->lost, node);
-        if (state == PLACEMENT_LOST) {
-                n->lost_at_us = p->now_us;
-                n->due_us = p->now_us; // the next round says more
-                r = r < 0 ? r : numbers_add(&p->lost, node);
-        }
-        if (was_lost || state == PLACEMENT_LOST)
-                weigh_losses(p);
-        if (r < 0 || state == PLACEMENT_LOST)
-                return r;
-        return check_units(p, node);
+        return r;
 }
 
 int placement_node_remove(Placement *p, uint32_t node) {
         uint32_t host = p->nodes[node].host, *at = &p->hosts[host].first_node, unit;
-        int r = placement_node_set_state(p, node, PLACEMENT_CLOSED, p->now_us);
+        int r = placement_node_set_state(p, node, PLACEMENT_CLOSED);
 
         while (r >= 0 && (unit = p->nodes[node].first_unit) != PLACEMENT_NONE) {
                 wait_take(p, unit);
@@ -260,8 +193,8 @@ int placement_node_remove(Placement *p, uint32_t node) {
         free(p->nodes[node].labels);
         p->nodes[node] = (PlacedNode){.freed = p->nodes[node].freed};
         slots_give(&p->node_slots, node);
-        for (uint32_t i = 0; i < p->n_timed;) {
-                Excluded e = p->timed[i];
+        for (uint32_t i = 0; i < p->n_exclusions;) {
+                Excluded e = p->exclusions[i];
 
                 if (e.node != node)
                         i++;
@@ -339,7 +272,7 @@ int placement_new(Placement **ret) {
 }
 
 static void free_numbers(Placement *p) {
-        Numbers *lists[] = {&p->freed, &p->penalised, &p->lost};
+        Numbers *lists[] = {&p->freed, &p->penalised};
         Slots *slots[] = {&p->host_slots,  &p->node_slots,  &p->class_slots, &p->selector_slots,
                           &p->shape_slots, &p->glob_slots,  &p->group_slots, &p->spread_slots,
                           &p->role_slots,  &p->queue_slots, &p->unit_slots,  &p->link_slots};
@@ -420,7 +353,7 @@ Placement *placement_free(Placement *p) {
         free(p->pairs);
         free(p->masks);
         free(p->blocked);
-        free(p->timed);
+        free(p->exclusions);
         free(p->role_heap);
         free(p->decisions);
         for (uint32_t i = 0; i < p->n_resources; i++)

@@ -240,7 +240,7 @@ static bool may_move(Search *s, uint32_t unit) {
 
         if (!s->may[unit])
                 s->may[unit] =
-                        u->node != PLACEMENT_NONE && u->queue == PLACEMENT_NONE && u->flags & UNIT_WANTED &&
+                        u->node != PLACEMENT_NONE && u->flags & UNIT_WANTED && !unit_must_go(p, unit) &&
                                         !is_tied(u) && p->nodes[u->node].state == PLACEMENT_OPEN &&
                                         unit_class(p, u)->spec.policy != PLACEMENT_BEST_FIT &&
                                         (!s->rules->may_move || s->rules->may_move(unit, s->rules->userdata))
@@ -581,7 +581,7 @@ int rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
         Trial t;
         int r;
 
-        if (from == PLACEMENT_NONE || from == to || u->queue != PLACEMENT_NONE || is_tied(u) ||
+        if (from == PLACEMENT_NONE || from == to || unit_must_go(p, unit) || is_tied(u) ||
             !slots_has(&p->node_slots, to))
                 return 0;
         r = node_takes(p, unit, to);

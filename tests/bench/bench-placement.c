@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "../../src/placement/placement-private.h"
 #include "../lib/brute-placement.h"
-#include "placement.h"
 
 enum { NODES = 10000, CLASSES = 200, UNITS = 600000, BLOCK = 1000, BLOCKS = 40, NAME = 24, ROLES = 50 };
 
@@ -134,7 +134,7 @@ static void add_nodes(Fleet *f, uint32_t n) {
                 f->labels[i][4] = (PlacementLabel){"generation", generations[roll(f, 4)]};
                 MUST(placement_host_add(f->p, &offers, PLACEMENT_SIZE_ONE, &host));
                 MUST(placement_node_add(f->p, host, f->labels[i], 5, &node));
-                MUST(placement_node_set_state(f->p, node, PLACEMENT_OPEN, 0));
+                MUST(placement_node_set_state(f->p, node, PLACEMENT_OPEN));
                 brute_host(&f->brute, host, &offers, PLACEMENT_SIZE_ONE);
                 brute_node(&f->brute, node, host, f->labels[i], 5);
                 f->cpus[i] = f->cpu[i] = offers.of[PLACEMENT_CPU];
@@ -598,7 +598,10 @@ static void bench_mass_loss(void) {
                 f.brute.nodes[i * 97].state = PLACEMENT_LOST;
         begin = now_ns();
         for (uint32_t i = 0; i < LOST; i++)
-                MUST(placement_node_set_state(f.p, i * 97, PLACEMENT_LOST, 1));
+                MUST(placement_node_set_state(f.p, i * 97, PLACEMENT_LOST));
+        for (uint32_t i = 0; i < LOST; i++)
+                for (uint32_t k = 0; k < EACH; k++)
+                        MUST(placement_unit_release(f.p, f.units[i * 97 * EACH + k], true));
         MUST(placement_round(f.p, 1, &all, &d, &n));
         ms = (double) (now_ns() - begin) / 1e6;
         if (n != LOST * EACH) {
@@ -609,6 +612,38 @@ static void bench_mass_loss(void) {
         baseline = LOST * EACH / scan_rate(&f, false) * 1e3;
         emit("mass-loss", "wall", ms, "ms", baseline);
         fleet_done(&f);
+}
+
+static size_t index_bytes(const Placement *p, const Index *ix) {
+        size_t n = 0;
+
+        if (!ix->on)
+                return 0;
+        for (uint32_t k = 0; k < INDEX_KEYS; k++)
+                n += ix->keys[k].nodes ? p->node_words * sizeof(Word) : 0;
+        return n + INDEX_KEYS * sizeof *ix->keys + p->masks_allocated * sizeof *ix->links +
+               (size_t) (INDEX_KEYS + INDEX_MIDS + INDEX_TOPS) * p->n_words * sizeof(Word);
+}
+
+// Bytes of memory that it takes altogether.
+static size_t bytes_of(const Placement *p) {
+        const Map *maps[] = {&p->classes_by_key, &p->selectors_by_key, &p->shapes_by_key, &p->globs_by_text,
+                             &p->groups_by_name, &p->keys_by_name,     &p->pairs_by_text, &p->queues_by_key};
+        size_t n = sizeof *p;
+
+        for (size_t i = 0; i < ELEMENTSOF(maps); i++)
+                n += maps[i]->n_slots * sizeof(MapSlot);
+        for (int i = 0; i < N_INDEXES; i++)
+                n += index_bytes(p, &p->indexes[i]);
+        n += p->hosts_allocated * sizeof *p->hosts + p->nodes_allocated * sizeof *p->nodes +
+             p->classes_allocated * sizeof *p->classes + p->selectors_allocated * sizeof *p->selectors +
+             p->shapes_allocated * sizeof *p->shapes + p->globs_allocated * sizeof *p->globs +
+             p->groups_allocated * sizeof *p->groups + p->spreads_allocated * sizeof *p->spreads +
+             p->roles_allocated * sizeof *p->roles + p->queues_allocated * sizeof *p->queues +
+             p->units_allocated * sizeof *p->units + p->links_allocated * sizeof *p->links +
+             p->keys_allocated * sizeof *p->keys + p->pairs_allocated * sizeof *p->pairs +
+             p->exclusions_allocated * sizeof *p->exclusions + p->decisions_allocated * sizeof *p->decisions;
+        return n;
 }
 
 static void bench_memory(void) {
@@ -624,7 +659,7 @@ static void bench_memory(void) {
         }
         for (unsigned i = 0; i < ROLES; i++)
                 add_role(&f, i, NULL, 1);
-        empty = placement_bytes(f.p);
+        empty = bytes_of(f.p);
         add_nodes(&f, NODES);
         add_classes(&f);
         for (unsigned i = 0; i < CLASSES; i++) { // one unit of each, for what a class in use needs per node
@@ -632,7 +667,7 @@ static void bench_memory(void) {
                 MUST(placement_unit_add(f.p, f.names[i], f.classes[i], f.roles[0], 0, &unit));
                 MUST(placement_unit_put(f.p, unit, i));
         }
-        nodes = placement_bytes(f.p);
+        nodes = bytes_of(f.p);
         for (uint32_t i = CLASSES; i < 300000; i++) {
                 unsigned class = roll(&f, CLASSES);
 
@@ -641,7 +676,7 @@ static void bench_memory(void) {
                                         &unit));
                 MUST(placement_unit_put(f.p, unit, i % NODES));
         }
-        units = placement_bytes(f.p);
+        units = bytes_of(f.p);
         emit("place-memory", "per-unit", (double) (units - nodes) / (300000 - CLASSES), "B", 0);
         emit("place-memory", "per-node", (double) (nodes - empty) / NODES, "B", 0);
         fleet_done(&f);

@@ -149,8 +149,7 @@ int placer_sync_nodes(Leader *l, uint32_t without_host) {
                 if (host && (relabelled || h->offers_changed))
                         sync_offers(l, h, host);
                 h->offers_changed = false;
-                r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n),
-                                             leader_now(l));
+                r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n));
                 if (r >= 0)
                         r = placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
         }

@@ -144,7 +144,6 @@ int placer_round(Placer *p, size_t most, size_t displace, PlacerSpares allow, vo
         Sparing sparing = {l, allow, userdata};
         PlacementBudget budget = {.decisions = most,
                                   .disruptions = displace,
-                                  .stay = true,
                                   .spares = spares,
                                   .userdata = &sparing};
         const PlacementDecision *decisions;

@@ -157,8 +157,7 @@ bool placer_patterns_sweep(PlacerPatterns *p, const bool used[static PLACER_PATT
 int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *o,
                  uint32_t *ret, bool *ret_new) {
         _cleanup_free_ char *group = NULL;
-        SpecBuilder b = {
-                .spec = {.loss_delay_us = PLACEMENT_NEVER}}; // losing a node is the leader's to judge
+        SpecBuilder b = {};
         int r;
 
         b.spec.terms = b.terms;

@@ -187,7 +187,7 @@ int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) 
         if (!excluded)
                 return placement_unit_readmit(l->places->placement, u->place - 1,
                                               n ? n->place - 1 : PLACEMENT_NONE);
-        return placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1, PLACEMENT_NEVER);
+        return placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1);
 }
 
 bool placer_may_conflict(const Leader *l, const Unit *u) {

@@ -231,7 +231,7 @@ int placer_open(Leader *l) {
         r = placement_new(&t->placement);
         r = r < 0 ? r : placer_sync_roles(l);
         r = r < 0 ? r
-                  : placement_class_get(t->placement, &(PlacementSpec){.loss_delay_us = PLACEMENT_NEVER},
+                  : placement_class_get(t->placement, &(PlacementSpec){},
                                         &t->anything);
         return r < 0 ? r : placer_sync_nodes(l, 0);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "placement.h"
+#include "../../../src/placement/placement-private.h"
 #include "str.h"
 
 enum { SEC = 1000000 };
@@ -42,9 +42,9 @@ static Fixture *hosts(int n) {
                                                     PLACEMENT_SIZE_ONE, &f->hosts[i]),
                                  0);
                 assert_int_equal(placement_node_add(f->p, f->hosts[i], &rack, 1, &f->nodes[i]), 0);
-                assert_int_equal(placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN, 0), 0);
+                assert_int_equal(placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN), 0);
         }
-        f->class = class_of(f, &(PlacementSpec){.loss_delay_us = 0});
+        f->class = class_of(f, &(PlacementSpec){});
         return f;
 }
 
@@ -80,7 +80,7 @@ static const char *round_at(Fixture *f, uint64_t now_us, size_t disruptions) {
 }
 
 static uint32_t at(Fixture *f, uint32_t unit) {
-        return placement_unit_node(f->p, unit);
+        return unit_node(f->p, unit);
 }
 
 // ------------------------------------------------------------------------------------------------ following
@@ -94,21 +94,22 @@ static void a_pair_starts_together_and_migrates_together(void **state) {
         round_at(f, 0, 0);
         assert_int_equal(at(f, other), 0);
         assert_int_equal(at(f, db), at(f, web));
-        assert_int_equal(placement_node_set_state(f->p, at(f, db), PLACEMENT_LOST, SEC), 0);
+        assert_int_equal(placement_node_set_state(f->p, at(f, db), PLACEMENT_LOST), 0);
+        assert_int_equal(placement_unit_release(f->p, db, true), 0);
+        assert_int_equal(placement_unit_release(f->p, web, true), 0);
         round_at(f, SEC, 0);
         assert_int_equal(at(f, db), 2); // node 0 has room for one of them only
         assert_int_equal(at(f, web), 2);
         done(f);
 }
 
-static void who_follows_nobody_known_waits_and_says_so(void **state) {
+static void who_follows_nobody_that_runs_waits(void **state) {
         Fixture *f = hosts(2);
         uint32_t db, web = add(f, "web", f->class);
 
         assert_int_equal(placement_unit_add(f->p, "db", f->class, f->role, 0, &db), 0); // not wanted
         assert_int_equal(placement_unit_follow(f->p, web, db), 0);
         assert_string_equal(round_at(f, 0, 0), "");
-        assert_non_null(placement_why_not_now(f->p, web));
         assert_int_equal(placement_unit_want(f->p, db, true), 0);
         round_at(f, 0, 0);
         assert_true(at(f, web) != PLACEMENT_NONE);
@@ -150,88 +151,36 @@ static void circles_of_followers_are_refused(void **state) {
         done(f);
 }
 
-static void a_drained_pair_costs_two_disruptions_or_stays(void **state) {
+static void who_was_not_released_stays_when_whom_it_follows_goes(void **state) {
         Fixture *f = hosts(2);
         uint32_t db = add(f, "db", f->class), web = add(f, "web", f->class);
 
         assert_int_equal(placement_unit_follow(f->p, web, db), 0);
         round_at(f, 0, 0);
-        assert_int_equal(placement_node_set_state(f->p, at(f, db), PLACEMENT_DRAIN, 0), 0);
-        assert_string_equal(round_at(f, 0, 1), "");
-        assert_non_null(placement_why_not_now(f->p, db));
-        round_at(f, 0, 2);
+        assert_int_equal(placement_unit_release(f->p, db, true), 0);
+        round_at(f, 0, 0);
         assert_int_equal(at(f, db), 1);
+        assert_int_equal(at(f, web), 0);
+        assert_true(placement_unit_must_go(f->p, web));
+        assert_int_equal(placement_unit_release(f->p, web, true), 0);
+        round_at(f, 0, 0);
         assert_int_equal(at(f, web), 1);
         done(f);
 }
 
 // ------------------------------------------------------------------------------------------------ losing
 
-static void a_node_that_comes_back_in_time_keeps_its_units(void **state) {
+static void what_is_on_a_lost_node_stays_until_it_is_released(void **state) {
         Fixture *f = hosts(2);
-        uint32_t class = class_of(f, &(PlacementSpec){.loss_delay_us = 10 * SEC}), u = add(f, "a", class);
+        uint32_t u = add(f, "a", f->class);
 
         round_at(f, 0, 0);
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, SEC), 0);
-        assert_string_equal(round_at(f, 5 * SEC, 0), "");
-        assert_true(placement_next_due(f->p) == 11 * SEC);
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_OPEN, 6 * SEC), 0);
-        assert_string_equal(round_at(f, 20 * SEC, 0), "");
-        assert_int_equal(at(f, u), 0);
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, 21 * SEC), 0);
-        round_at(f, 31 * SEC, 0);
-        assert_int_equal(at(f, u), 1);
-        assert_true(placement_next_due(f->p) == PLACEMENT_NEVER);
-        done(f);
-}
-
-static void what_is_to_stay_stays_on_a_lost_node(void **state) {
-        Fixture *f = hosts(2);
-        uint32_t u = add(f, "a", class_of(f, &(PlacementSpec){.loss_delay_us = PLACEMENT_NEVER}));
-
-        round_at(f, 0, 0);
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, SEC), 0);
-        assert_string_equal(round_at(f, 1000 * (uint64_t) SEC, 0), "");
-        assert_int_equal(at(f, u), 0);
-        assert_non_null(placement_why_not_now(f->p, u));
-        done(f);
-}
-
-static void many_losses_at_once_move_nothing_until_released(void **state) {
-        Fixture *f = hosts(6);
-        uint32_t u[6];
-        static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
-
-        placement_set_brake(f->p, &(PlacementBrake){.permille = 330, .nodes = 2, .window_us = 60 * SEC});
-        for (int i = 0; i < 6; i++)
-                u[i] = add(f, names[i], f->class);
-        round_at(f, 0, 0);
-        for (uint32_t i = 0; i < 2; i++)
-                assert_int_equal(placement_node_set_state(f->p, i, PLACEMENT_LOST, SEC), 0);
-        assert_true(placement_braked(f->p));
-        assert_string_equal(round_at(f, 2 * SEC, 0), "");
-        assert_string_equal(placement_why_not_now(f->p, u[0]),
-                            "too many nodes are lost at once: nothing moves until some are back");
-        placement_release_brake(f->p);
-        assert_false(placement_braked(f->p));
-        round_at(f, 3 * SEC, 0);
-        assert_true(at(f, u[0]) >= 2 && at(f, u[1]) >= 2);
-        done(f);
-}
-
-static void the_brake_lets_go_when_enough_are_back(void **state) {
-        Fixture *f = hosts(4);
-        uint32_t a = add(f, "a", f->class), b = add(f, "b", f->class);
-
-        placement_set_brake(f->p, &(PlacementBrake){.permille = 400, .nodes = 2, .window_us = 60 * SEC});
-        round_at(f, 0, 0);
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST, SEC), 0);
-        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_LOST, SEC), 0);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_LOST), 0);
         assert_string_equal(round_at(f, SEC, 0), "");
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_OPEN, 2 * SEC), 0);
-        round_at(f, 2 * SEC, 0);
-        assert_int_equal(at(f, a), 0); // it was back in time
-        assert_int_equal(at(f, b), 2);
+        assert_false(placement_unit_must_go(f->p, u));
+        assert_int_equal(placement_unit_release(f->p, u, true), 0);
+        round_at(f, SEC, 0);
+        assert_int_equal(at(f, u), 1);
         done(f);
 }
 
@@ -250,17 +199,20 @@ static void a_penalty_fades(void **state) {
         done(f);
 }
 
-static void a_unit_that_failed_somewhere_stays_away_for_a_time(void **state) {
+static void a_unit_stays_away_from_where_it_failed_until_it_is_readmitted(void **state) {
         Fixture *f = hosts(2);
         uint32_t u = add(f, "a", f->class);
 
         round_at(f, 0, 0);
-        assert_int_equal(placement_unit_exclude(f->p, u, 0, 10 * SEC), 0);
+        assert_int_equal(placement_unit_exclude(f->p, u, 0), 0);
+        assert_true(placement_unit_must_go(f->p, u));
+        assert_int_equal(placement_unit_put(f->p, u, PLACEMENT_NONE), 0);
         round_at(f, 0, 1);
         assert_int_equal(at(f, u), 1);
-        assert_int_equal(placement_unit_exclude(f->p, u, 1, PLACEMENT_NEVER), 0);
+        assert_int_equal(placement_unit_exclude(f->p, u, 1), 0);
+        assert_int_equal(placement_unit_put(f->p, u, PLACEMENT_NONE), 0);
         assert_string_equal(round_at(f, 5 * SEC, 1), "");
-        assert_true(placement_next_due(f->p) == 10 * SEC);
+        assert_int_equal(placement_unit_readmit(f->p, u, 0), 0);
         round_at(f, 10 * SEC, 1);
         assert_int_equal(at(f, u), 0);
         done(f);
@@ -299,6 +251,7 @@ static void the_role_that_has_the_least_for_its_weight_goes_next(void **state) {
 static void a_limit_holds_and_is_told(void **state) {
         Fixture *f = hosts(2);
         uint32_t role, a, b;
+        unsigned resource;
 
         assert_int_equal(placement_role_add(
                                  f->p,
@@ -309,7 +262,8 @@ static void a_limit_holds_and_is_told(void **state) {
         b = add_for(f, "b", needing(f, 1000), role, 0);
         round_at(f, 0, 0);
         assert_int_equal(at(f, b), PLACEMENT_NONE);
-        assert_string_equal(placement_why_not_now(f->p, b), "its role's limit is reached");
+        assert_int_equal(placement_held_back(f->p, b, &resource), PLACEMENT_OVER_LIMIT);
+        assert_int_equal(resource, PLACEMENT_CPU);
         assert_int_equal(placement_unit_want(f->p, a, false), 0);
         round_at(f, 0, 0);
         assert_true(at(f, b) != PLACEMENT_NONE);
@@ -319,6 +273,7 @@ static void a_limit_holds_and_is_told(void **state) {
 static void what_is_guaranteed_to_a_role_stays_free_for_it(void **state) {
         Fixture *f = hosts(1);
         uint32_t role, a, b, mine;
+        unsigned resource;
 
         assert_int_equal(placement_role_add(f->p,
                                             &(PlacementRole){.weight = 1,
@@ -330,7 +285,7 @@ static void what_is_guaranteed_to_a_role_stays_free_for_it(void **state) {
         b = add(f, "b", needing(f, 1000));
         round_at(f, 0, 0);
         assert_true(at(f, a) == 0 && at(f, b) == PLACEMENT_NONE);
-        assert_non_null(placement_why_not_now(f->p, b));
+        assert_int_equal(placement_held_back(f->p, b, &resource), PLACEMENT_PROMISED);
         mine = add_for(f, "mine", needing(f, 3000), role, 0);
         round_at(f, 0, 0);
         assert_int_equal(at(f, mine), 0);
@@ -426,8 +381,8 @@ static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
         done(f);
 }
 
-static void in_a_round_that_lets_stay_only_who_was_released_moves(void **state) {
-        const PlacementBudget budget = {.decisions = 100, .stay = true};
+static void only_who_was_released_moves(void **state) {
+        const PlacementBudget budget = {.decisions = 100};
         Fixture *f = hosts(2);
         uint32_t a = add(f, "a", needing(f, 1000)), b = add(f, "b", needing(f, 1000));
         const PlacementDecision *d;
@@ -435,13 +390,13 @@ static void in_a_round_that_lets_stay_only_who_was_released_moves(void **state) 
 
         assert_int_equal(placement_unit_put(f->p, a, 0), 0);
         assert_int_equal(placement_unit_put(f->p, b, 0), 0);
-        assert_int_equal(placement_unit_exclude(f->p, a, 0, PLACEMENT_NEVER), 0);
+        assert_int_equal(placement_unit_exclude(f->p, a, 0), 0);
         assert_int_equal(placement_round(f->p, 0, &budget, &d, &n), 0);
         assert_int_equal(n, 0); // it must go, and stays
         assert_int_equal(placement_unit_release(f->p, b, true), 0);
         assert_int_equal(placement_round(f->p, 0, &budget, &d, &n), 0);
         assert_int_equal(n, 1);
-        assert_true(d[0].unit == b && d[0].kind == PLACEMENT_MOVE);
+        assert_true(d[0].unit == b && d[0].to == 1);
         assert_int_equal(placement_unit_release(f->p, a, true), 0);
         assert_int_equal(placement_unit_release(f->p, a, false), 0); // held again
         assert_int_equal(placement_round(f->p, 0, &budget, &d, &n), 0);
@@ -450,22 +405,6 @@ static void in_a_round_that_lets_stay_only_who_was_released_moves(void **state) 
 }
 
 // ------------------------------------------------------------------------------------------------ the rest
-
-static void what_did_not_come_true_is_taken_back(void **state) {
-        Fixture *f = hosts(2);
-        uint32_t class = needing(f, 3000), a = add(f, "a", class), b = add(f, "b", class);
-        const PlacementDecision *d;
-        PlacementDecision copy[2];
-        size_t n;
-
-        assert_int_equal(placement_round(f->p, 0, &(PlacementBudget){100, 0}, &d, &n), 0);
-        assert_int_equal(n, 2);
-        memcpy(copy, d, sizeof copy);
-        assert_int_equal(placement_take_back(f->p, copy, n), 0);
-        assert_true(at(f, a) == PLACEMENT_NONE && at(f, b) == PLACEMENT_NONE);
-        assert_string_equal(round_at(f, 0, 0), "0>0 1>1");
-        done(f);
-}
 
 static void each_node_has_its_reason(void **state) {
         static const char *const r1[] = {"r1", NULL}, *const globs[] = {"db*", NULL};
@@ -480,14 +419,14 @@ static void each_node_has_its_reason(void **state) {
         u = add(f, "x",
                 class_of(f, &(PlacementSpec){
                                     .terms = &rack, .n_terms = 1, .conflicts = globs, .demand = {{1000}}}));
-        assert_int_equal(placement_node_set_state(f->p, 5, PLACEMENT_DRAIN, 0), 0);
+        assert_int_equal(placement_node_set_state(f->p, 5, PLACEMENT_CLOSED), 0);
         assert_string_equal(round_at(f, 0, 0), "");
         assert_int_equal(placement_why(f->p, u, &why, &n), 0);
         assert_int_equal(n, 6);
         assert_string_equal(why[0].reason, "needs label rack=r1, has rack=r0");
         assert_string_equal(why[1].reason, "conflicts with db1 there (Conflicts=db*)");
         assert_string_equal(why[3].reason, "needs 1 core, 0.5 of 4 are free");
-        assert_string_equal(why[5].reason, "the node is being drained");
+        assert_string_equal(why[5].reason, "the node takes no new units");
         placement_refusals_free(why, n);
         done(f);
 }
@@ -528,6 +467,7 @@ static void what_is_lacking_is_told_as_it_was_asked_for(void **state) {
 static void the_reason_knows_the_fewest_of_a_group(void **state) {
         Fixture *f = hosts(2);
         uint32_t role, class, c;
+        unsigned resource;
         PlacementRefusal *why;
         size_t n;
 
@@ -541,7 +481,7 @@ static void the_reason_knows_the_fewest_of_a_group(void **state) {
         add_for(f, "web2", class, role, 0);
         c = add_for(f, "web3", class, role, 0);
         assert_string_equal(round_at(f, 0, 0), "0>0 1>1");
-        assert_string_equal(placement_why_not_now(f->p, c), "its role's limit is reached");
+        assert_int_equal(placement_held_back(f->p, c, &resource), PLACEMENT_OVER_LIMIT);
         assert_int_equal(placement_why(f->p, c, &why, &n), 0);
         assert_int_equal(n, 0); // one in each rack: either may have another
         placement_refusals_free(why, n);
@@ -551,18 +491,14 @@ static void the_reason_knows_the_fewest_of_a_group(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_pair_starts_together_and_migrates_together),
-                cmocka_unit_test(who_follows_nobody_known_waits_and_says_so),
+                cmocka_unit_test(who_follows_nobody_that_runs_waits),
                 cmocka_unit_test(a_follower_that_has_no_room_does_not_keep_its_target_down),
                 cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
-                cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
                 cmocka_unit_test(circles_of_followers_are_refused),
-                cmocka_unit_test(a_drained_pair_costs_two_disruptions_or_stays),
-                cmocka_unit_test(a_node_that_comes_back_in_time_keeps_its_units),
-                cmocka_unit_test(what_is_to_stay_stays_on_a_lost_node),
-                cmocka_unit_test(many_losses_at_once_move_nothing_until_released),
-                cmocka_unit_test(the_brake_lets_go_when_enough_are_back),
+                cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
+                cmocka_unit_test(what_is_on_a_lost_node_stays_until_it_is_released),
                 cmocka_unit_test(a_penalty_fades),
-                cmocka_unit_test(a_unit_that_failed_somewhere_stays_away_for_a_time),
+                cmocka_unit_test(a_unit_stays_away_from_where_it_failed_until_it_is_readmitted),
                 cmocka_unit_test(the_role_that_has_the_least_for_its_weight_goes_next),
                 cmocka_unit_test(a_limit_holds_and_is_told),
                 cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),
@@ -571,8 +507,7 @@ int main(void) {
                 cmocka_unit_test(in_a_role_at_its_limit_the_higher_displaces_its_own),
                 cmocka_unit_test(what_was_made_free_for_a_unit_is_not_taken_by_another_role),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
-                cmocka_unit_test(in_a_round_that_lets_stay_only_who_was_released_moves),
-                cmocka_unit_test(what_did_not_come_true_is_taken_back),
+                cmocka_unit_test(only_who_was_released_moves),
                 cmocka_unit_test(each_node_has_its_reason),
                 cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
                 cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),

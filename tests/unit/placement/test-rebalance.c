@@ -2,6 +2,7 @@
 //
 // Which units would be better off elsewhere: rules, and random clusters whose badness is counted by brute
 // force. A failing seed is printed.
+#include "../../../src/placement/placement-private.h"
 #include "rebalance.h"
 
 #include <stdio.h>
@@ -35,10 +36,10 @@ static Fixture *hosts(int n) {
                                                     PLACEMENT_SIZE_ONE, &host),
                                  0);
                 assert_int_equal(placement_node_add(f->p, host, labels, 1 + (i == n - 1), &f->nodes[i]), 0);
-                assert_int_equal(placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN, 0), 0);
+                assert_int_equal(placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN), 0);
         }
         assert_int_equal(
-                placement_class_get(f->p, &(PlacementSpec){.loss_delay_us = PLACEMENT_NEVER}, &f->class), 0);
+                placement_class_get(f->p, &(PlacementSpec){}, &f->class), 0);
         return f;
 }
 
@@ -81,9 +82,9 @@ static const char *rebalance_with(Fixture *f, const RebalanceRules *rules) {
         assert_true(more == (n >= rules->max_moves));
         *text = 0;
         for (size_t i = 0; i < n; i++) {
-                assert_int_equal(placement_unit_node(f->p, moves[i].unit), moves[i].from);
+                assert_int_equal(unit_node(f->p, moves[i].unit), moves[i].from);
                 assert_int_equal(rebalance_carry_out(f->p, moves[i].unit, moves[i].to), 1);
-                assert_int_equal(placement_unit_node(f->p, moves[i].unit), moves[i].to);
+                assert_int_equal(unit_node(f->p, moves[i].unit), moves[i].to);
                 len += (size_t) snprintf(text + len, sizeof text - len, "%s%u>%u", len ? " " : "",
                                          moves[i].unit, moves[i].to);
         }
@@ -98,7 +99,7 @@ static unsigned count_on(Fixture *f, uint32_t node) {
         unsigned n = 0;
 
         for (uint32_t u = 0; u < f->n_units; u++)
-                n += placement_unit_node(f->p, u) == node;
+                n += unit_node(f->p, u) == node;
         return n;
 }
 
@@ -152,8 +153,8 @@ static void what_is_reserved_is_never_more_than_there_is(void **state) {
         put_many(f, 2, half, 1);
         put_many(f, 9, f->class, 0);
         rebalance(f);
-        assert_int_equal(placement_unit_node(f->p, 0), 0);
-        assert_int_equal(placement_unit_node(f->p, 1), 1);
+        assert_int_equal(unit_node(f->p, 0), 0);
+        assert_int_equal(unit_node(f->p, 1), 1);
         assert_int_equal(count_on(f, 0) + count_on(f, 1), 12);
         assert_in_range(count_on(f, 0), 5, 7);
         done(f);
@@ -215,7 +216,7 @@ static void tied_packed_and_waiting_units_stay_where_they_are(void **state) {
         assert_int_equal(placement_unit_follow(f->p, 3, 4), 0);
         assert_string_equal(rebalance(f), "");
         put(f, f->class, 0);
-        assert_int_equal(placement_unit_exclude(f->p, 5, 0, PLACEMENT_NEVER), 0); // a round's business
+        assert_int_equal(placement_unit_exclude(f->p, 5, 0), 0); // it must go: its owner's business
         assert_string_equal(rebalance(f), "");
         done(f);
 }
@@ -224,11 +225,11 @@ static void nothing_goes_to_or_leaves_a_node_that_is_not_open(void **state) {
         Fixture *f = hosts(3);
 
         put_many(f, 6, f->class, 0);
-        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_CLOSED, 0), 0);
-        assert_int_equal(placement_node_set_state(f->p, 2, PLACEMENT_SECOND, 0), 0);
+        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_CLOSED), 0);
+        assert_int_equal(placement_node_set_state(f->p, 2, PLACEMENT_SECOND), 0);
         assert_string_equal(rebalance(f), "");
-        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_CLOSED, 0), 0);
-        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_OPEN, 0), 0);
+        assert_int_equal(placement_node_set_state(f->p, 0, PLACEMENT_CLOSED), 0);
+        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_OPEN), 0);
         assert_string_equal(rebalance(f), "");
         done(f);
 }
@@ -239,8 +240,8 @@ static void a_move_that_has_become_worse_is_not_made(void **state) {
         put_many(f, 2, f->class, 0);
         assert_int_equal(rebalance_carry_out(f->p, 0, 1), 1);
         assert_int_equal(rebalance_carry_out(f->p, 1, 1), 0);
-        assert_int_equal(placement_unit_node(f->p, 1), 0);
-        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_CLOSED, 0), 0);
+        assert_int_equal(unit_node(f->p, 1), 0);
+        assert_int_equal(placement_node_set_state(f->p, 1, PLACEMENT_CLOSED), 0);
         put_many(f, 4, f->class, 0);
         assert_int_equal(rebalance_carry_out(f->p, 2, 1), 0);
         done(f);
@@ -287,7 +288,6 @@ static void make_spec(World *w, int i) {
         PlacementSpec *s = &w->specs[i];
 
         *s = (PlacementSpec){.terms = &w->terms[i], .prefers = &w->prefers[i]};
-        s->loss_delay_us = PLACEMENT_NEVER;
         s->demand.of[PLACEMENT_CPU] = (int32_t) roll(w, 4) * 200;
         s->demand.of[PLACEMENT_MEMORY] = (int32_t) roll(w, 4) * 80;
         s->n_terms = roll(w, 4) == 0;
@@ -307,7 +307,7 @@ static void make_spec(World *w, int i) {
 
 static void set_state(World *w, uint32_t i, PlacementState state) {
         w->brute.nodes[i].state = state;
-        assert_int_equal(placement_node_set_state(w->p, i, state, 0), 0);
+        assert_int_equal(placement_node_set_state(w->p, i, state), 0);
 }
 
 static void settle(World *w) {
@@ -432,7 +432,7 @@ static size_t plan(World *w, RebalanceMove **ret) {
         assert_int_equal(rebalance_plan(w->p, &rules, ret, &n, &more), 0);
         assert_false(more);
         for (int i = 0; i < UNITS; i++)
-                assert_int_equal(placement_unit_node(w->p, w->handles[i]),
+                assert_int_equal(unit_node(w->p, w->handles[i]),
                                  w->brute.units[w->handles[i]].node);
         return n;
 }

@@ -199,7 +199,7 @@ static void look_again(Leader *l) {
         retries_take_back(l);
         map_foreach (slot, &l->hosts) {
                 ((Host *) slot->value)->wish_due = ((Host *) slot->value)->wish;
-                tombstones_look(l, slot->value);
+                host_mark_tombstones(l, slot->value);
         }
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;

@@ -543,7 +543,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         }
         h->heard = true;
         sessions_count_unheard(l);
-        tombstones_look(l, h);
+        host_mark_tombstones(l, h);
         l->retry_homeless = l->homes_due = true;
         l->globals_changed = true;
         voters_on_attach(l, h);

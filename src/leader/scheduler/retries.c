@@ -26,7 +26,6 @@
 #include "clock.h"
 #include "draft.h"
 #include "due.h"
-#include "failing.h"
 #include "follow.h"
 #include "groups.h"
 #include "homeless.h"

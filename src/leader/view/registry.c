@@ -28,7 +28,6 @@
 #include "rollouts.h"
 #include "str.h"
 #include "tables.h"
-#include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
@@ -74,6 +73,13 @@ void host_drop_if_unused(Leader *l, Host *h) {
                 return;
         map_take(&l->hosts, &h->number, sizeof(h->number));
         host_free(h);
+}
+
+void host_mark_tombstones(Leader *l, Host *h) {
+        if (cluster_state_n_tombstones(l->state) == 0 || list_is_linked(&h->tombstones_due))
+                return;
+        list_append(&l->tombstones_due, &h->tombstones_due);
+        leader_mark(l);
 }
 
 bool host_is_lost(const Host *h) {
@@ -386,7 +392,7 @@ void site_free(Leader *l, Site *s) {
         list_unlink(&s->by_node);
         s->node->n_sites--;
         s->node->n_leaving -= s->counted;
-        tombstones_look(l, s->node->host);
+        host_mark_tombstones(l, s->node->host);
         list_unlink(&s->order);
         list_unlink(&s->awaiting);
         list_unlink(&s->outcome_due);

@@ -12,6 +12,7 @@ int registry_on_unit(Leader *l, UnitEntry *e);
 Host *host_find(const Leader *l, uint32_t number);
 Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory
 void host_drop_if_unused(Leader *l, Host *h);
+void host_mark_tombstones(Leader *l, Host *h); // it may have let go of something
 Node *node_find(const Leader *l, uint32_t number);
 Unit *unit_find(const Leader *l, const char *name);
 Unit *unit_get(Leader *l, const char *name);

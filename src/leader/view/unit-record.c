@@ -18,3 +18,10 @@ const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_
                         return r->outcomes[i];
         return NULL;
 }
+
+const FailingOptions *failing_options_of(const UnitEntry *e) {
+        static const FailingOptions none;
+        const UnitFile *file;
+
+        return spec_entry_file(e->spec, &file) == 0 ? &file->failing : &none;
+}

@@ -4,9 +4,12 @@
 // What the record of a unit says, for those who would otherwise have to know how it is written.
 
 #include "cluster-state.h"
+#include "failing-options.h"
 #include "unit-file.h"
 
 // The unit's options by its record; 0 and a reference, or -EINVAL, -ENOMEM.
 int unit_options_of(const UnitEntry *e, UnitOptions **ret);
 // Of its newest start, on that node if it runs on all; NULL: it has not ended for good.
 const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
+// What its file says about failures. Valid as long as the unit's spec.
+const FailingOptions *failing_options_of(const UnitEntry *e);

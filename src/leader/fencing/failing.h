@@ -6,8 +6,6 @@
 #include "failing-options.h"
 #include "leader-core.h"
 
-// Valid as long as the unit's spec.
-const FailingOptions *failing_options_of(const UnitEntry *e);
 // Boot time from which a unit may leave its lost node; 0: its node is not lost, UINT64_MAX: not by itself.
 uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
 // It is not moved now, and whoever attaches or is lost is a reason to look again: a drain does not move what

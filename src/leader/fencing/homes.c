@@ -18,7 +18,6 @@
 #include "draft.h"
 #include "due.h"
 #include "failing-rules.h"
-#include "failing.h"
 #include "feature-level.h"
 #include "homes.h"
 #include "nodes.h"
@@ -27,6 +26,7 @@
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-record.h"
 
 bool site_is_down(const Site *s) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||

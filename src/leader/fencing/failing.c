@@ -27,13 +27,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
-
-const FailingOptions *failing_options_of(const UnitEntry *e) {
-        static const FailingOptions none;
-        const UnitFile *file;
-
-        return spec_entry_file(e->spec, &file) == 0 ? &file->failing : &none;
-}
+#include "unit-record.h"
 
 static uint64_t moves_at_by_itself(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Node *n = u->node;

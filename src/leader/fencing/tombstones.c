@@ -55,13 +55,6 @@ static uint64_t ends_at(const Host *h, const Tombstone *t) {
         return (h->down ? h->lingers_until_us : h->lost_us) + t->fence_us;
 }
 
-void tombstones_look(Leader *l, Host *h) {
-        if (cluster_state_n_tombstones(l->state) == 0 || list_is_linked(&h->tombstones_due))
-                return;
-        list_append(&l->tombstones_due, &h->tombstones_due);
-        leader_mark(l);
-}
-
 static void note_end(Leader *l, uint64_t at_us) {
         if (at_us && (!l->tombstones_due_us || at_us < l->tombstones_due_us))
                 l->tombstones_due_us = at_us;
@@ -78,7 +71,7 @@ void tombstones_on_applied(Leader *l) {
                 if (n->open == t) // it has gone to the end
                         n->open = NULL;
                 note_end(l, ends_at(n->host, t));
-                tombstones_look(l, n->host);
+                host_mark_tombstones(l, n->host);
         }
 }
 
@@ -109,14 +102,14 @@ static void look_at_lost(Leader *l, Host *h, const Node *n) {
                         continue;
                 }
                 end(l, n, t);
-                tombstones_look(l, h);
+                host_mark_tombstones(l, h);
         }
 }
 
 void tombstones_on_lost(Leader *l, Host *h) {
         list_foreach (i, &h->nodes)
                 look_at_lost(l, h, CONTAINER_OF(i, Node, of_host));
-        tombstones_look(l, h);
+        host_mark_tombstones(l, h);
 }
 
 void tombstones_on_time(Leader *l) {

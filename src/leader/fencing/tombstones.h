@@ -7,7 +7,6 @@
 #include "homes.h"
 #include "leader-core.h"
 
-void tombstones_look(Leader *l, Host *h);      // it may have let go of something
 // What a host's next record drives out of its nodes, in the same entry as that.
 int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *next);
 void tombstones_on_applied(Leader *l);         // follows the log

@@ -111,12 +111,8 @@ static Argosy__Response *no_leader(void) {
 }
 
 static void fail_tickets(Leader *l) {
-        list_foreach_safe (i, &l->tickets) {
-                Ticket *t = CONTAINER_OF(i, Ticket, all);
-
-                list_unlink(&t->queue);
-                ticket_settle(t, no_leader());
-        }
+        list_foreach (i, &l->tickets)
+                ticket_fail(CONTAINER_OF(i, Ticket, all), no_leader());
         tickets_flush(l);
 }
 
@@ -360,7 +356,6 @@ static void on_drain(void *userdata) {
         manager_waits_tell(l);
         rollouts_tell(l);
         rebalance_tell(l);
-        calls_drain(l);
         tickets_flush(l);
         arm_timer(l);
 }
@@ -402,7 +397,7 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
         leader_mark(l);
 }
 
-static void on_ticket_freed(Ticket *t) {
+static void on_ticket_over(Ticket *t) {
         if (t->wait)
                 wait_free(t->leader, t->wait);
         calls_end(t->leader, t);
@@ -440,7 +435,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         l->userdata = userdata;
         l->state = config->state;
         l->on_outside_done = finish_close;
-        l->on_ticket_freed = on_ticket_freed;
+        l->on_ticket_over = on_ticket_over;
         r = drain_init(&l->drain, config->loop, on_drain, l);
         if (r < 0) {
                 free(l);
@@ -451,9 +446,9 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->tickets);
         list_init(&l->queue);
         list_init(&l->flying);
-        list_init(&l->settled);
-        list_init(&l->talking);
+        list_init(&l->outbox);
         list_init(&l->waits);
+        list_init(&l->waits_due);
         list_init(&l->calls);
         list_init(&l->drains);
         list_init(&l->manager_waits);

@@ -494,34 +494,26 @@ static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size
         return r;
 }
 
-// True: whoever was told may have cancelled any ticket, so begin anew.
-static bool tell(Leader *l, Ticket *t) {
+static void tell(Leader *l, Ticket *t) {
         const Rebalance *o = l->rebalance;
         size_t n_told = t->n_told;
 
         if (o->over) {
-                ticket_finish(t, last_response(l, o, n_told));
-                return true;
+                ticket_settle(t, last_response(l, o, n_told));
+                return;
         }
         if (n_told == o->n_ended && (!t->drain_left || !o->planned))
-                return false;
+                return;
         t->drain_left = 0;
         t->n_told = o->n_ended;
-        ticket_respond(t, response_about(l, o, n_told, o->n_ended));
-        return true;
+        ticket_say(t, response_about(l, o, n_told, o->n_ended));
 }
 
 void rebalance_tell(Leader *l) {
-        bool again = l->rebalance;
-
-        while (again) {
-                again = false;
-                list_foreach (i, &l->rebalance_waits) {
-                        again = tell(l, CONTAINER_OF(i, Ticket, rebalance));
-                        if (again)
-                                break;
-                }
-        }
-        if (l->rebalance && l->rebalance->over)
+        if (!l->rebalance)
+                return;
+        list_foreach_safe (i, &l->rebalance_waits)
+                tell(l, CONTAINER_OF(i, Ticket, rebalance));
+        if (l->rebalance->over)
                 rebalance_clear(l);
 }

@@ -365,19 +365,19 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
         }
 }
 
-// Says what is news of one rollout. True: whoever was told may have cancelled any ticket, so begin anew.
-static bool tell(Leader *l, Ticket *t) {
+// Says what is news of one rollout.
+static void tell(Leader *l, Ticket *t) {
         const Argosy__Request__RolloutWait *m = t->request->rollout_wait;
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, m->name);
         const Rollout *o = rollout_find(l, m->name);
         Argosy__Response *response;
 
         if (!rollout_is_under_way(r) || r->revision != m->revision) {
-                ticket_finish(t, ended_response(r, m->name, m->revision));
-                return true;
+                ticket_settle(t, ended_response(r, m->name, m->revision));
+                return;
         }
         if (!o || o->due || o->left == t->drain_left)
-                return false;
+                return;
         t->drain_left = (uint32_t) o->left;
         response = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         if (response) {
@@ -385,19 +385,10 @@ static bool tell(Leader *l, Ticket *t) {
                 if (rollout_is_returning(r))
                         (void) field_set(&response->message, r->reason);
         }
-        ticket_respond(t, response);
-        return true;
+        ticket_say(t, response);
 }
 
 void rollouts_tell(Leader *l) {
-        bool again;
-
-        do {
-                again = false;
-                list_foreach (i, &l->rollout_waits) {
-                        again = tell(l, CONTAINER_OF(i, Ticket, rollout));
-                        if (again)
-                                break;
-                }
-        } while (again);
+        list_foreach_safe (i, &l->rollout_waits)
+                tell(l, CONTAINER_OF(i, Ticket, rollout));
 }

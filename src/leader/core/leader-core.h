@@ -53,7 +53,7 @@ struct Leader {
         void *closed_data;
         // What core owes to those above it, given when the leader is made.
         void (*on_outside_done)(Leader *l); // the log owes one completion less
-        void (*on_ticket_freed)(Ticket *t); // it is in no list any more, and still whole
+        void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
 
         bool leading;
         uint64_t term, index;
@@ -89,9 +89,10 @@ struct Leader {
         size_t n_unheard; // recorded hosts within their lease that have not attached yet
 
         Map tickets_by_id, calls_by_id;
-        ListNode tickets, queue, flying, settled, talking, waits, calls, drains, manager_waits;
+        ListNode tickets, queue, flying, outbox, waits, waits_due, calls, drains, manager_waits;
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
+        uint64_t n_waits_judged; // of units, one by one
         bool batch_flying, barrier_flying;
         bool beats_wait; // Host.beat_seq of some host
         uint64_t n_acknowledged;

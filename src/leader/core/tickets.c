@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tickets of requests: made when one arrives, ended by its final response, or when its client is gone and it is not
-// meant for the log. Whoever is answered may cancel others at once, so answers that are found while walking over tickets
-// are settled, and go out at the end of the turn.
+// meant for the log. What is to be said waits in an outbox until the end of the turn: whoever is told may cancel
+// tickets at once, also others, and then nobody walks over them. Each response is taken out once, so what the outbox
+// costs follows what is said, however many tickets there are.
 #include "tickets.h"
 
 #include <errno.h>
@@ -11,6 +12,11 @@
 #include "message.h"
 #include "response.h"
 #include "turn.h"
+
+typedef struct Saying {
+        ListNode list; // in Ticket.says
+        Argosy__Response *response;
+} Saying;
 
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         Ticket *t = calloc(1, sizeof(*t));
@@ -28,7 +34,7 @@ Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond resp
         t->userdata = userdata;
         list_init(&t->queue);
         list_init(&t->calls);
-        list_init(&t->sayings);
+        list_init(&t->says);
         list_init(&t->marks);
         if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
                 message_free(t->request);
@@ -40,68 +46,123 @@ Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond resp
         return t;
 }
 
+static Argosy__Response *take_saying(Ticket *t) {
+        Saying *s = CONTAINER_OF(t->says.next, Saying, list);
+        Argosy__Response *response = s->response;
+
+        list_unlink(&s->list);
+        free(s);
+        return response;
+}
+
+static void drop_sayings(Ticket *t) {
+        while (!list_is_empty(&t->says))
+                message_free(take_saying(t));
+}
+
+// It is in no list of those who work on it any more.
+static void let_go(Ticket *t) {
+        list_unlink(&t->queue);
+        list_unlink(&t->drain);
+        list_unlink(&t->rollout);
+        list_unlink(&t->rebalance);
+        t->leader->on_ticket_over(t);
+}
+
 void ticket_free(Ticket *t) {
         Leader *l = t->leader;
 
         map_take(&l->tickets_by_id, &t->id, sizeof(t->id));
         list_unlink(&t->all);
-        list_unlink(&t->queue);
-        list_unlink(&t->drain);
-        list_unlink(&t->rollout);
-        list_unlink(&t->rebalance);
+        list_unlink(&t->outbox);
         l->n_tickets--;
-        l->on_ticket_freed(t);
+        let_go(t);
+        drop_sayings(t);
         message_free(t->request);
         message_free(t->response);
         buf_done(&t->cert);
         free(t);
 }
 
-void ticket_respond(Ticket *t, Argosy__Response *response) {
-        Argosy__Response none = ARGOSY__RESPONSE__INIT;
+// ------------------------------------------------------------------------------------------------ the outbox
+
+static void into_outbox(Ticket *t) {
+        if (!list_is_linked(&t->outbox))
+                list_append(&t->leader->outbox, &t->outbox);
+        leader_mark(t->leader);
+}
+
+void ticket_say(Ticket *t, Argosy__Response *response) {
+        Saying *s = response && !t->ended ? malloc(sizeof(*s)) : NULL;
+
+        if (s) {
+                *s = (Saying){.response = response};
+                list_append(&t->says, &s->list);
+        } else {
+                message_free(response);
+                if (!t->ended)
+                        drop_sayings(t); // an end without a word says that memory was short
+                t->ended = true;
+        }
+        into_outbox(t);
+}
+
+void ticket_end(Ticket *t) {
+        t->ended = true;
+        let_go(t);
+        into_outbox(t);
+}
+
+void ticket_settle(Ticket *t, Argosy__Response *response) {
+        if (t->response != response)
+                message_free(t->response);
+        t->response = NULL;
+        ticket_say(t, response);
+        ticket_end(t);
+}
+
+void ticket_fail(Ticket *t, Argosy__Response *response) {
+        drop_sayings(t);
+        t->ended = false;
+        ticket_settle(t, response);
+}
+
+// NULL stands for out of memory. The ticket may be gone afterwards.
+static void send_response(Ticket *t, Argosy__Response *response, bool final) {
+        Argosy__Response none = ARGOSY__RESPONSE__INIT, *out;
         LeaderRespond respond = t->respond;
         void *userdata = t->userdata;
-        Argosy__Response *out;
 
         if (response && response_fit(response, ANSWER_BYTES_MAX) < 0) {
                 out = response_too_long(argosy__response__get_packed_size(response), t->made);
                 message_free(response);
                 response = out;
+                final = true;
         }
         out = response;
         if (!out) {
                 none.status = ENOMEM;
                 none.message = "the leader is out of memory";
-                none.final = true;
+                final = true;
                 out = &none;
         }
         out->id = t->request->id;
-        if (out->final)
+        out->final = final;
+        if (final)
                 ticket_free(t);
         if (respond) // may cancel what is still open: the ticket is not looked at any more
                 respond(out, userdata);
         message_free(response);
 }
 
-void ticket_finish(Ticket *t, Argosy__Response *response) {
-        if (response)
-                response->final = true;
-        ticket_respond(t, response);
-}
-
-void ticket_settle(Ticket *t, Argosy__Response *response) {
-        if (t->response != response)
-                message_free(t->response);
-        t->response = response;
-        list_unlink(&t->queue);
-        list_append(&t->leader->settled, &t->queue);
-        leader_mark(t->leader);
-}
-
 void tickets_flush(Leader *l) {
-        while (!list_is_empty(&l->settled)) {
-                Ticket *t = CONTAINER_OF(l->settled.next, Ticket, queue);
+        while (!list_is_empty(&l->outbox)) {
+                Ticket *t = CONTAINER_OF(l->outbox.next, Ticket, outbox);
+                Argosy__Response *response = list_is_empty(&t->says) ? NULL : take_saying(t);
+                bool last = list_is_empty(&t->says);
 
-                ticket_finish(t, TAKE_PTR(t->response));
+                if (last)
+                        list_unlink(&t->outbox);
+                send_response(t, response, last && t->ended);
         }
 }

@@ -14,19 +14,19 @@ struct Ticket {
         void *userdata;
         Argosy__Request *request; // owned
         ListNode all;             // in Leader.tickets
-        ListNode queue; // in Leader.queue, .flying while its batch is on the way, .settled when `response`
-                        // may go out
+        ListNode queue;           // in Leader.queue, or .flying while its batch is on the way
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
+        ListNode outbox; // in Leader.outbox while there is something to be said at the end of the turn
+        ListNode says;   // that, in its order (tickets.c)
+        bool ended;      // nothing comes after that
         Argosy__Response *response;              // what will be said when the batch is committed
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Wait *wait;
         ListNode calls;   // Call.by_ticket
-        ListNode sayings; // answers that wait for the end of the turn (calls.c)
         ListNode marks;   // of lines of journals, that were not taken yet
         uint64_t last_mark;
         uint32_t window; // of each call of a journal; 0: there is none
-        ListNode talking; // in Leader.talking while there are any
         size_t n_calls;
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
@@ -42,10 +42,12 @@ struct Ticket {
 
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
-// Sends and, if it is final, ends the ticket. Takes the response; NULL stands for out of memory.
-void ticket_respond(Ticket *t, Argosy__Response *response);
-void ticket_finish(Ticket *t, Argosy__Response *response); // sets final
-// The same at the end of this turn: for callers that walk over tickets, since who is answered may cancel
-// others.
-void ticket_settle(Ticket *t, Argosy__Response *response);
-void tickets_flush(Leader *l);
+// One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
+// tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.
+void ticket_say(Ticket *t, Argosy__Response *response);
+// What is said until now is all: the last one will be final. Nobody works on the ticket any more.
+void ticket_end(Ticket *t);
+void ticket_settle(Ticket *t, Argosy__Response *response); // both
+// What is still to be said is not said; this is.
+void ticket_fail(Ticket *t, Argosy__Response *response);
+void tickets_flush(Leader *l); // once per turn

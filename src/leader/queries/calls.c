@@ -31,11 +31,6 @@
 
 enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most
 
-typedef struct Saying {
-        ListNode list; // in Ticket.sayings
-        Argosy__Response *response;
-} Saying;
-
 typedef struct Mark {
         ListNode list; // in Ticket.marks
         uint64_t call; // whose it is, if that is still there
@@ -74,16 +69,8 @@ void calls_end(Leader *l, Ticket *t) {
                 send_cancel(l, c);
                 call_free(l, c);
         }
-        list_foreach_safe (i, &t->sayings) {
-                Saying *s = CONTAINER_OF(i, Saying, list);
-
-                list_unlink(&s->list);
-                message_free(s->response);
-                free(s);
-        }
         list_foreach_safe (i, &t->marks)
                 mark_free(CONTAINER_OF(i, Mark, list));
-        list_unlink(&t->talking);
 }
 
 static uint32_t window_of(const Ticket *t, const Host *h) {
@@ -128,20 +115,8 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         return 0;
 }
 
-// Answers may not be given while calls are being made, since the one who is told may cancel: they wait in
-// the ticket.
-static int say_later(Ticket *t, Argosy__Response *r) {
-        Saying *s = r ? calloc(1, sizeof(*s)) : NULL;
-
-        if (!s) {
-                message_free(r);
-                return -ENOMEM;
-        }
-        s->response = r;
-        list_append(&t->sayings, &s->list);
-        if (!list_is_linked(&t->talking))
-                list_append(&t->leader->talking, &t->talking);
-        leader_mark(t->leader);
+static int say(Ticket *t, Argosy__Response *r) {
+        ticket_say(t, r);
         return 0;
 }
 
@@ -230,7 +205,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         const char *why;
 
         if (s && s->hold != HOLD_NOT && !s->reported) // the host does not know of it yet
-                return say_later(t, status_of_held(l, unit, n));
+                return say(t, status_of_held(l, unit, n));
         if (n->host->attached && !node_is_dark(n))
                 return call(l, t, unit, n);
         why = u ? unit_braked(l, u) : NULL;
@@ -241,7 +216,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
                 message_free(r);
                 r = NULL;
         }
-        return say_later(t, r);
+        return say(t, r);
 }
 
 // A global unit leaves this node out: the name belongs to somebody else there, or it conflicts with one.
@@ -252,7 +227,7 @@ static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, 
         if (!row || field_set(&row->load, "-") < 0 || field_set(&row->active, "inactive") < 0 ||
             field_set(&row->sub, "dead") < 0)
                 return -ENOMEM;
-        return say_later(t, TAKE_PTR(r));
+        return say(t, TAKE_PTR(r));
 }
 
 static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
@@ -270,7 +245,7 @@ static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
                 if (unit_why(l, e, &why, &s->refusals, &s->n_refusals) >= 0)
                         (void) field_set(&s->why, why);
         }
-        return say_later(t, TAKE_PTR(r));
+        return say(t, TAKE_PTR(r));
 }
 
 static Argosy__Response *unknown_unit(Leader *l, const char *name) {
@@ -297,7 +272,7 @@ static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *
         if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
             site_fill_row(NULL, r->status_reply->row) < 0)
                 return -ENOMEM;
-        return say_later(t, TAKE_PTR(r));
+        return say(t, TAKE_PTR(r));
 }
 
 static bool is_remembered(const Leader *l, const Unit *u, const char *name, const Node *n) {
@@ -330,18 +305,16 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
                 return 0;
         if (e)
                 return status_of_nowhere(l, t, e);
-        return say_later(t, unknown_unit(l, name));
+        return say(t, unknown_unit(l, name));
 }
 
-int calls_start_status(Leader *l, Ticket *t) {
+static int ask_for_status(Leader *l, Ticket *t) {
         const Argosy__Request__Status *m = t->request->status;
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < m->n_names; i++)
                 r = status_of_unit(l, t, m->names[i]);
-        if (r >= 0 && !m->n_names)
-                r = say_later(t, response_error(EINVAL, "no unit is named"));
-        return r;
+        return r < 0 || m->n_names ? r : say(t, response_error(EINVAL, "no unit is named"));
 }
 
 // ------------------------------------------------------------------------------------------------ journal
@@ -353,7 +326,7 @@ static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e,
         return n->host->attached && !node_is_dark(n);
 }
 
-int calls_start_journal(Leader *l, Ticket *t) {
+static int ask_for_journal(Leader *l, Ticket *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
         const Unit *u = unit_find(l, m->name);
@@ -364,9 +337,9 @@ int calls_start_journal(Leader *l, Ticket *t) {
         int r;
 
         if (!e && !u)
-                return say_later(t, response_error(ENOENT, "%s: no such unit", m->name));
+                return say(t, response_error(ENOENT, "%s: no such unit", m->name));
         if (*m->node && !host)
-                return say_later(t, response_error(ENOENT, "%s: no such node", m->node));
+                return say(t, response_error(ENOENT, "%s: no such node", m->node));
         map_foreach (slot, &l->nodes)
                 n += can_read_journal(l, u, e, slot->value, number);
         if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
@@ -381,8 +354,8 @@ int calls_start_journal(Leader *l, Ticket *t) {
         if (n)
                 return 0;
         if (host)
-                return say_later(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return say_later(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
+                return say(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+        return say(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
 }
 
 // ------------------------------------------------------------------------------------------------ top
@@ -391,13 +364,13 @@ static bool can_be_watched(const Node *n) {
         return n->host->attached && !node_is_dark(n);
 }
 
-int calls_start_top(Leader *l, Ticket *t) {
+static int ask_for_usage(Leader *l, Ticket *t) {
         const Argosy__Request__Top *m = t->request->top;
         uint32_t number = 0;
         int r = 0;
 
         if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
-                return say_later(t, response_error(ENOENT, "%s: no such node", m->node));
+                return say(t, response_error(ENOENT, "%s: no such node", m->node));
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
@@ -406,7 +379,7 @@ int calls_start_top(Leader *l, Ticket *t) {
         }
         if (r < 0 || t->n_calls)
                 return r;
-        return say_later(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
+        return say(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
                                      : response_error(EHOSTUNREACH, "no node can be reached"));
 }
 
@@ -504,6 +477,31 @@ void calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
         }
 }
 
+static void end_without_calls(Ticket *t) {
+        if (!t->n_calls)
+                ticket_end(t);
+}
+
+static int start(Leader *l, Ticket *t, int (*ask)(Leader *l, Ticket *t)) {
+        int r = ask(l, t);
+
+        if (r >= 0)
+                end_without_calls(t);
+        return r;
+}
+
+int calls_start_status(Leader *l, Ticket *t) {
+        return start(l, t, ask_for_status);
+}
+
+int calls_start_journal(Leader *l, Ticket *t) {
+        return start(l, t, ask_for_journal);
+}
+
+int calls_start_top(Leader *l, Ticket *t) {
+        return start(l, t, ask_for_usage);
+}
+
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
         Call *c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
         Argosy__Response *r;
@@ -521,7 +519,8 @@ void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply)
                 pass_mark_on(t, c, r->journal);
         if (reply->response->final)
                 call_free(l, c);
-        (void) say_later(t, r);
+        ticket_say(t, r);
+        end_without_calls(t);
 }
 
 // The node cannot answer any more.
@@ -542,28 +541,7 @@ void calls_on_node_lost(Leader *l, Node *n) {
                 else
                         r = response_error(EHOSTUNREACH, "the connection to node %s was lost", n->name);
                 call_free(l, c);
-                (void) say_later(t, r);
-        }
-}
-
-// Says what has come together. Whoever is told may cancel: each message begins anew.
-void calls_drain(Leader *l) {
-        while (!list_is_empty(&l->talking)) {
-                Ticket *t = CONTAINER_OF(l->talking.next, Ticket, talking);
-                Saying *s;
-                Argosy__Response *r;
-                bool last;
-
-                if (list_is_empty(&t->sayings)) {
-                        list_unlink(&t->talking);
-                        continue;
-                }
-                s = CONTAINER_OF(t->sayings.next, Saying, list);
-                list_unlink(&s->list);
-                r = s->response;
-                free(s);
-                last = list_is_empty(&t->sayings) && !t->n_calls;
-                r->final = last;
-                ticket_respond(t, r);
+                ticket_say(t, r);
+                end_without_calls(t);
         }
 }

@@ -21,5 +21,4 @@ void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply)
 void calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void calls_on_node_lost(Leader *l, Node *n);
 void calls_on_host_welcomed(Leader *l, Host *h); // who watches all nodes watches its nodes too
-void calls_drain(Leader *l);
 void calls_end(Leader *l, Ticket *t);

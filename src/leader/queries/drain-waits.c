@@ -105,9 +105,8 @@ static Argosy__Response *progress_response(size_t left) {
         return r;
 }
 
-// Says what is news of one drain. False: nothing was said; true: ask again from the beginning, since whoever
-// is told something may cancel any ticket.
-static bool tell(Leader *l, Ticket *t) {
+// Says what is news of one drain.
+static void tell(Leader *l, Ticket *t) {
         const char *word = t->request->drain_wait->node;
         const Argosy__HostRecord *host;
         const Host *h;
@@ -118,33 +117,23 @@ static bool tell(Leader *l, Ticket *t) {
         h = host ? host_find(l, host->host) : NULL;
         if (!h) {
                 list_unlink(&t->drain); // refused
-                return true;
+                return;
         }
         v = look(l, h, node);
         if (!v.emptying)
-                ticket_finish(t, response_error(ECANCELED, "%s is not being drained any more", word));
+                ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
         else if (v.left == 0)
-                ticket_finish(t, progress_response(0));
+                ticket_settle(t, progress_response(0));
         else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
                  !l->retry_homeless)
-                ticket_finish(t, stuck_response(l, h, node, v.stuck));
+                ticket_settle(t, stuck_response(l, h, node, v.stuck));
         else if (t->drain_left != v.left) {
                 t->drain_left = (uint32_t) v.left;
-                ticket_respond(t, progress_response(v.left));
-        } else
-                return false;
-        return true;
+                ticket_say(t, progress_response(v.left));
+        }
 }
 
 void drains_tell(Leader *l) {
-        bool again;
-
-        do {
-                again = false;
-                list_foreach (i, &l->drains) {
-                        again = tell(l, CONTAINER_OF(i, Ticket, drain));
-                        if (again)
-                                break;
-                }
-        } while (again);
+        list_foreach_safe (i, &l->drains)
+                tell(l, CONTAINER_OF(i, Ticket, drain));
 }

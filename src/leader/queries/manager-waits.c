@@ -45,8 +45,7 @@ static Argosy__Response *attached_response(const Node *n) {
         return r;
 }
 
-// True: the ticket is answered.
-static bool tell(Leader *l, Ticket *t) {
+static void tell(Leader *l, Ticket *t) {
         const Argosy__Request__ManagerWait *q = t->request->manager_wait;
         const Argosy__HostRecord *host = cluster_state_resolve_host(l->state, q->host, NULL);
         const Argosy__NodeRecord *record = host ? find_record(host, q->manager) : NULL;
@@ -54,27 +53,16 @@ static bool tell(Leader *l, Ticket *t) {
         const Host *h = host ? host_find(l, host->host) : NULL;
 
         if (!h)
-                ticket_finish(t, response_error(ENOENT, "this host is no member of the cluster any more"));
+                ticket_settle(t, response_error(ENOENT, "this host is no member of the cluster any more"));
         else if (q->detached && !record)
-                ticket_finish(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
         else if (!q->detached && n && !streq(n->reason ?: "", MANAGER_NOT_REACHED))
-                ticket_finish(t, attached_response(n));
+                ticket_settle(t, attached_response(n));
         else if (h->complaint && (q->detached || !n))
-                ticket_finish(t, response_error(EINVAL, "%s", h->complaint));
-        else
-                return false;
-        return true;
+                ticket_settle(t, response_error(EINVAL, "%s", h->complaint));
 }
 
 void manager_waits_tell(Leader *l) {
-        bool again;
-
-        do { // from the beginning, since whoever is told something may cancel any ticket
-                again = false;
-                list_foreach (i, &l->manager_waits) {
-                        again = tell(l, CONTAINER_OF(i, Ticket, drain));
-                        if (again)
-                                break;
-                }
-        } while (again);
+        list_foreach_safe (i, &l->manager_waits)
+                tell(l, CONTAINER_OF(i, Ticket, drain));
 }

@@ -31,6 +31,7 @@ typedef struct WaitItem {
 struct Wait {
         Ticket *ticket;
         ListNode all; // in Leader.waits
+        ListNode due; // in Leader.waits_due: to be judged as a whole, or there is something to be said
         Argosy__Verb verb;
         size_t n_items, n_open;
         Argosy__Response *news; // Progress since the last one; NULL: none
@@ -50,6 +51,7 @@ void wait_free(Leader *l, Wait *w) {
         }
         l->n_wait_items -= w->n_items;
         list_unlink(&w->all);
+        list_unlink(&w->due);
         message_free(w->news);
         w->ticket->wait = NULL;
         free(w);
@@ -239,18 +241,25 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         return result;
 }
 
-static void send_news(Leader *l, Wait *w, bool final) {
-        Argosy__Response *news = TAKE_PTR(w->news);
-        Ticket *t = w->ticket;
+static void wait_mark(Leader *l, Wait *w) {
+        if (!list_is_linked(&w->due))
+                list_append(&l->waits_due, &w->due);
+}
 
+// What got there since the last time, or nothing more than that there is nothing to wait for.
+static void tell(Wait *w) {
+        Argosy__Response *news = TAKE_PTR(w->news);
+
+        if (!news && w->n_open)
+                return;
         if (!news)
                 news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS);
         if (news)
                 news->progress->remaining = (uint32_t) w->n_open;
-        if (final)
-                ticket_finish(t, news);
+        if (w->n_open)
+                ticket_say(w->ticket, news);
         else
-                ticket_respond(t, news);
+                ticket_settle(w->ticket, news);
 }
 
 // -ENOMEM: the ticket is to be ended.
@@ -261,8 +270,10 @@ static int judge_item(Leader *l, WaitItem *item) {
         WaitVerdict v = judge(l, w->verb, item->revision, u, &due_us);
         Argosy__Response__UnitResult *result;
 
+        l->n_waits_judged++;
         if (!v.done)
                 return due_us && !u->node ? due_set(&l->dues, &u->due, due_us) : 0;
+        wait_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;
         result = result_of(l, u, item, &v);
@@ -311,8 +322,14 @@ int wait_start(Leader *l, Ticket *t) {
                 w->n_open++;
         }
         w->fresh = true;
+        wait_mark(l, w);
         leader_mark(l);
         return 0;
+}
+
+static void note_failure(Leader *l, Wait *w) {
+        w->failed = true;
+        wait_mark(l, w);
 }
 
 static void judge_touched(Leader *l) {
@@ -325,40 +342,43 @@ static void judge_touched(Leader *l) {
                         WaitItem *item = CONTAINER_OF(i, WaitItem, by_unit);
 
                         if (judge_item(l, item) < 0)
-                                item->wait->failed = true;
+                                note_failure(l, item->wait);
                 }
                 u->judging = false;
                 unit_drop_if_unused(l, u);
         }
 }
 
-static Wait *next_news(const Leader *l) {
+static void judge_all(Leader *l) {
         list_foreach (i, &l->waits) {
                 Wait *w = CONTAINER_OF(i, Wait, all);
 
-                if (w->news || w->failed || !w->n_open)
-                        return w;
+                w->fresh = false;
+                if (judge_wait(l, w) < 0)
+                        note_failure(l, w);
         }
-        return NULL;
+        l->waits_all = false;
 }
 
-// Judges what was touched, then tells each wait's news. Whoever is told may cancel any wait, so each message
-// begins the walk anew.
+// Judges what is new and what was touched, then says each wait's news.
 void waits_drain(Leader *l) {
-        Wait *w;
+        if (l->waits_all)
+                judge_all(l);
+        list_foreach (i, &l->waits_due) {
+                Wait *w = CONTAINER_OF(i, Wait, due);
 
-        list_foreach (i, &l->waits) {
-                w = CONTAINER_OF(i, Wait, all);
-                if ((w->fresh || l->waits_all) && judge_wait(l, w) < 0)
+                if (w->fresh && judge_wait(l, w) < 0)
                         w->failed = true;
                 w->fresh = false;
         }
-        l->waits_all = false;
         judge_touched(l);
-        while ((w = next_news(l))) {
+        while (!list_is_empty(&l->waits_due)) {
+                Wait *w = CONTAINER_OF(l->waits_due.next, Wait, due);
+
+                list_unlink(&w->due);
                 if (w->failed)
-                        ticket_finish(w->ticket, NULL);
+                        ticket_settle(w->ticket, NULL);
                 else
-                        send_news(l, w, !w->n_open);
+                        tell(w);
         }
 }

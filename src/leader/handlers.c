@@ -63,6 +63,7 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.decide = decide_rebalance},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollouts_plan},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode},
+        [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {.plan = nodes_plan_modes, .level = FEATURE_NODES_CHANGE},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {.plan = nodes_plan_labels},
         [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {.plan = roles_plan_role},
         [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {.plan = roles_plan_pool},

@@ -42,6 +42,7 @@ static const RequestKind kinds[] = {
 
         [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {"nodes_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
         [ARGOSY__REQUEST__WHAT_ROLE_CHANGE] = {"role_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
         [ARGOSY__REQUEST__WHAT_POOL_CHANGE] = {"pool_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},

@@ -58,6 +58,10 @@ def test_the_level_rises_when_the_last_host_has_it_and_no_way_leads_back(c: Clus
     put_newer(first)
     restart(c, first, [leader])
     eventually(lambda: level(c, leader) == (1, not_yet(leader, last)))  # its Hello may come after it was seen online
+    c.ctl_fails("drain n1 n2", on=first, saying="cordon them all, then empty one after the other")
+    c.ctl("cordon n1 n2", on=first)
+    assert c.ctl("list-nodes", on=first).count("cordoned") == 2
+    c.ctl("uncordon n1 n2", on=first)
     put_older(first)
     restart(c, first, [leader])
     put_newer(first)

@@ -36,6 +36,19 @@ static inline RigAnswer *rig_set_mode(Rig *g, const char *node, Argosy__NodeMode
         return rig_ask_and_settle(g, &request);
 }
 
+// Of several nodes in one request.
+static inline RigAnswer *rig_set_modes(Rig *g, const char *const *nodes, size_t n, Argosy__NodeMode mode) {
+        Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+
+        change.nodes = (char **) nodes;
+        change.n_nodes = n;
+        change.mode = mode;
+        request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
+        request.nodes_change = &change;
+        return rig_ask_and_settle(g, &request);
+}
+
 // The same of the node of a host, nN.
 static inline RigAnswer *rig_set_host_mode(Rig *g, uint32_t host, Argosy__NodeMode mode,
                                            unsigned deadline_sec) {

@@ -2,8 +2,13 @@
 //
 // cordon, uncordon, drain, maintenance, label.
 //
-// The mode of a node goes into the log by one request; then drain and maintenance ask to wait until the node
-// is empty. Both requests may be repeated, so a lost daemon or leader costs time and nothing else.
+// The mode of all nodes goes into the log by one request, so that what has to leave one of them moves to none
+// of the others; then drain and maintenance ask to wait until each node is empty. Both requests may be
+// repeated, so a lost daemon or leader costs time and nothing else. What cannot leave a node is told, and the
+// other nodes are waited for all the same.
+//
+// A leader of an older build takes one node at a time. So it is asked to close or open them, which is the same
+// in the end; to empty them one by one would move units from node to node, so that is left to whoever asks.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,9 +21,34 @@
 
 // ---- modes
 
+typedef struct ModeAnswer {
+        int status; // 0 or positive errno
+} ModeAnswer;
+
+static int on_mode(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        ModeAnswer *a = userdata;
+
+        a->status = r->status;
+        if (r->status != 0 && r->status != EOPNOTSUPP)
+                ctl_fail(ctl, "%s", status_text(r->status, r->message));
+        return 0;
+}
+
+// *ret: EOPNOTSUPP: the leader does not know the request, and nothing was said.
+static int ask(Ctl *ctl, Argosy__Request *request, int *ret) {
+        ModeAnswer a = {};
+        int code = ctl_ask(ctl, request, CALL_STATUS, on_mode, &a);
+
+        *ret = a.status;
+        if (code == EXIT_DETACHED)
+                ctl_fail(ctl, "interrupted before the cluster answered; it may have taken the request or not");
+        return code == EXIT_OK && a.status != 0 ? EXIT_FAILED : code;
+}
+
 static int set_mode(Ctl *ctl, char *node, Argosy__NodeMode mode) {
         Argosy__Request__NodeChange change = ARGOSY__REQUEST__NODE_CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int status, code;
 
         change.node = node;
         change.mode = mode;
@@ -26,13 +56,17 @@ static int set_mode(Ctl *ctl, char *node, Argosy__NodeMode mode) {
         change.reason = (char *) (ctl->opt.reason ?: "");
         request.what_case = ARGOSY__REQUEST__WHAT_NODE_CHANGE;
         request.node_change = &change;
-        return ctl_ask(ctl, &request, 0, NULL, NULL);
+        code = ask(ctl, &request, &status);
+        return status == EOPNOTSUPP ? ctl_fail(ctl, "%s", status_text(status, "")) : code;
 }
 
-static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
+static int set_modes_one_by_one(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
         int code = EXIT_OK;
 
-        for (size_t i = 0; i < n; i++) {
+        if (mode >= ARGOSY__NODE_MODE__MODE_DRAINING)
+                return ctl_fail(ctl, "the leader's version takes one node at a time, so units could move onto nodes "
+                                     "that are emptied next: cordon them all, then empty one after the other");
+        for (size_t i = 0; i < n && code != EXIT_DETACHED; i++) {
                 int one = set_mode(ctl, nodes[i], mode);
 
                 code = MAX_OF(code, one);
@@ -40,11 +74,33 @@ static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
         return code;
 }
 
+static int set_modes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
+        Argosy__Request__NodesChange change = ARGOSY__REQUEST__NODES_CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int status, code;
+
+        if (n == 1)
+                return set_mode(ctl, nodes[0], mode);
+        change.nodes = nodes;
+        change.n_nodes = n;
+        change.mode = mode;
+        change.deadline_sec = ctl->opt.deadline_sec;
+        change.reason = (char *) (ctl->opt.reason ?: "");
+        request.what_case = ARGOSY__REQUEST__WHAT_NODES_CHANGE;
+        request.nodes_change = &change;
+        code = ask(ctl, &request, &status);
+        return status == EOPNOTSUPP ? set_modes_one_by_one(ctl, nodes, n, mode) : code;
+}
+
 // ---- waiting for a drain
 
 typedef struct Drain {
         Argosy__Request__DrainWait wait;
         uint32_t most, left; // units that are to leave: the most seen, and now
+        bool stuck;          // those that are left can go nowhere
+        bool over;           // the cluster has said how it stands with this node
+        char **nodes;        // this one and those that are waited for after it
+        size_t n_nodes;
 } Drain;
 
 static void print_stuck(Ctl *ctl, const Argosy__Response__Progress *p) {
@@ -64,7 +120,8 @@ static int drain_take(Ctl *ctl, const Argosy__Response *r, void *userdata) {
                 return 0;
         d->left = r->progress->remaining;
         d->most = MAX_OF(d->most, d->left);
-        if (r->status != 0)
+        d->stuck = r->status != 0;
+        if (d->stuck)
                 print_stuck(ctl, r->progress);
         return WAIT_NEWS;
 }
@@ -84,12 +141,19 @@ static WaitStep drain_judge(Ctl *ctl, const WaitEnd *end, void *userdata) {
 static int drain_detach(const void *userdata, Buf *text) {
         const Drain *d = userdata;
 
-        return buf_printf(text, "the drain of %s goes on (see argosyctl list-nodes)", d->wait.node);
+        int r = buf_printf(text, "the drain of %s", d->wait.node);
+
+        for (size_t i = 1; i < d->n_nodes && r >= 0; i++)
+                r = buf_printf(text, "%s%s", i + 1 < d->n_nodes ? ", " : " and ", d->nodes[i]);
+        return r < 0 ? r : buf_printf(text, " goes on (see argosyctl list-nodes)");
 }
 
 static int drain_leave(Ctl *ctl, const WaitEnd *end, void *userdata) {
-        const Drain *d = userdata;
+        Drain *d = userdata;
 
+        d->over = end->error == 0 && wait_end_step(end) == WAIT_GIVE_UP;
+        if (d->over && !d->stuck) // it is not being drained any more, or is gone
+                return ctl_fail(ctl, "%s", wait_loop_reason(ctl, end));
         return ctl_fail(ctl, "%s: %s; the drain goes on (see argosyctl list-nodes)", d->wait.node,
                         wait_loop_reason(ctl, end));
 }
@@ -102,14 +166,30 @@ static const WaitKind drain_wait = {
         .leave = drain_leave,
 };
 
-static int wait_for_drain(Ctl *ctl, char *node) {
-        Drain d = {.wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT};
+// For the first of the nodes. *ret_over: the next one can be waited for.
+static int wait_for_drain(Ctl *ctl, char **nodes, size_t n, bool *ret_over) {
+        Drain d = {.wait = ARGOSY__REQUEST__DRAIN_WAIT__INIT, .nodes = nodes, .n_nodes = n};
         Argosy__Request request = ARGOSY__REQUEST__INIT;
+        int code;
 
-        d.wait.node = node;
+        d.wait.node = nodes[0];
         request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
         request.drain_wait = &d.wait;
-        return wait_loop_run(ctl, &drain_wait, &request, &d);
+        code = wait_loop_run(ctl, &drain_wait, &request, &d);
+        *ret_over = code == EXIT_OK || d.over;
+        return code;
+}
+
+static int wait_for_drains(Ctl *ctl, char **nodes, size_t n) {
+        int code = EXIT_OK;
+        bool over = true;
+
+        for (size_t i = 0; i < n && over; i++) {
+                int one = wait_for_drain(ctl, nodes + i, n - i, &over);
+
+                code = MAX_OF(code, one);
+        }
+        return code;
 }
 
 static int empty_nodes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) {
@@ -117,9 +197,9 @@ static int empty_nodes(Ctl *ctl, char **nodes, size_t n, Argosy__NodeMode mode) 
 
         ctl_catch_interrupt(ctl);
         code = set_modes(ctl, nodes, n, mode);
-        for (size_t i = 0; i < n && code == EXIT_OK && !(ctl->opt.given & OPT_NO_BLOCK); i++)
-                code = wait_for_drain(ctl, nodes[i]);
-        return code;
+        if (code != EXIT_OK || ctl->opt.given & OPT_NO_BLOCK)
+                return code;
+        return wait_for_drains(ctl, nodes, n);
 }
 
 // ---- the verbs

@@ -3,7 +3,8 @@
 // What owners do with nodes: cordon, drain, maintenance, uncordon, and labels at run time.
 //
 // A request changes the host's record, and nothing else: what follows from the record is the tables' business (nodes.c).
-// What drives a global unit out of a node brings its tombstone in the same entry. A request that changes nothing is
+// Several nodes of one request are changed in one entry, all or none: so nothing moves onto a node that is emptied with
+// its own. What drives a global unit out of a node brings its tombstone in the same entry. A request that changes nothing is
 // answered at once; one about a host that the batch changes already waits for the next batch.
 #include "node-changes.h"
 
@@ -23,6 +24,7 @@
 enum {
         DEADLINE_MAX_SEC = 30 * 24 * 3600, // of a drain
         REASON_LEN_MAX = 200,
+        NODES_MAX = 1000, // named in one request
 };
 
 static int refuse(Ticket *t, int status, const char *format, const char *word) {
@@ -30,7 +32,9 @@ static int refuse(Ticket *t, int status, const char *format, const char *word) {
         return 0;
 }
 
-const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char *word, uint32_t *ret_node) {
+// NULL: refused, and if the request names others too, none of them is changed.
+static const Argosy__HostRecord *resolve(Leader *l, Ticket *t, const char *word, bool others,
+                                         uint32_t *ret_node) {
         const Argosy__HostRecord *host;
         bool ambiguous = false;
 
@@ -38,9 +42,15 @@ const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char 
         host = strchr(word, '/') ? cluster_state_resolve_node(l->state, word, ret_node, &ambiguous)
                                  : cluster_state_resolve_host(l->state, word, &ambiguous);
         if (!host)
-                refuse(t, ENOENT, ambiguous ? "several nodes are meant by '%s'" : "there is no node '%s'",
-                       word);
+                ticket_settle(t,
+                              response_error(ENOENT, "%s '%s'%s",
+                                             ambiguous ? "several nodes are meant by" : "there is no node",
+                                             word, others ? "; nothing was changed" : ""));
         return host;
+}
+
+const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char *word, uint32_t *ret_node) {
+        return resolve(l, t, word, false, ret_node);
 }
 
 static int put_host(Leader *l, Draft *b, Argosy__HostRecord *record) {
@@ -49,21 +59,16 @@ static int put_host(Leader *l, Draft *b, Argosy__HostRecord *record) {
         return r < 0 ? r : tombstones_part_with_host(l, b, record);
 }
 
-// The record is as it was, or goes into the batch. `r` 1: it changed.
-static int put_changed(Ticket *t, Draft *b, Argosy__HostRecord *record, int r) {
-        Argosy__Response *response;
+// 1: the batch has what was asked for; 0: answered, since it is so already.
+static int put_done(Ticket *t, bool changed) {
+        Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
 
-        if (r == 1)
-                r = put_host(t->leader, b, record);
-        else if (r == 0) {
-                response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        if (!changed) {
                 ticket_settle(t, response);
                 return 0;
         }
-        if (r < 0)
-                return r;
         message_free(t->response);
-        t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
+        t->response = response;
         return t->response ? 1 : -ENOMEM;
 }
 
@@ -71,36 +76,98 @@ static bool mode_is_known(Argosy__NodeMode mode) {
         return mode >= ARGOSY__NODE_MODE__MODE_OPEN && mode <= ARGOSY__NODE_MODE__MODE_MAINTENANCE;
 }
 
-int nodes_plan_mode(Leader *l, Ticket *t, Draft *b) {
-        const Argosy__Request__NodeChange *m = t->request->node_change;
-        const Argosy__HostRecord *host;
-        Argosy__HostRecord *next;
-        uint64_t deadline_us = 0;
-        uint32_t node;
-        int r;
+// What a request wants of some nodes, and the nodes that it names: those of one host follow each other.
+typedef struct ModeChange {
+        Argosy__NodeMode mode;
+        uint64_t deadline_us;
+        const char *reason;
+        size_t n;
+        struct NamedNode {
+                const Argosy__HostRecord *host;
+                uint32_t node; // 0: all of the host's
+                const char *word;
+        } named[];
+} ModeChange;
 
-        if (!mode_is_known(m->mode) || strlen(m->reason) > REASON_LEN_MAX ||
-            m->deadline_sec > DEADLINE_MAX_SEC)
+static int by_host(const void *a, const void *b) {
+        uint32_t x = ((const struct NamedNode *) a)->host->host, y = ((const struct NamedNode *) b)->host->host;
+
+        return (x > y) - (x < y);
+}
+
+// Puts one record for the nodes of one host, which begin at *i, and leaves *i behind them. 1: it changed.
+static int plan_mode_of_host(Leader *l, Draft *b, const ModeChange *m, size_t *i) {
+        const Argosy__HostRecord *host = m->named[*i].host;
+        Argosy__HostRecord *next = message_copy(host);
+        bool changed = false;
+        int r = next ? 0 : -ENOMEM;
+
+        for (; r >= 0 && *i < m->n && m->named[*i].host == host; ++*i) {
+                r = host_record_set_mode(next, m->named[*i].node, m->mode, m->reason, m->deadline_us);
+                changed |= r == 1;
+                if (r == 1)
+                        log_host(LOG_NOTICE, host->name, "%s is %s now.", m->named[*i].word,
+                                 m->mode == ARGOSY__NODE_MODE__MODE_OPEN ? "open for units"
+                                                                         : node_mode_to_string(m->mode));
+        }
+        if (r >= 0 && changed)
+                r = put_host(l, b, next);
+        message_free(next);
+        return r < 0 ? r : changed;
+}
+
+static int plan_modes(Leader *l, Ticket *t, Draft *b, char *const *words, ModeChange *m) {
+        bool changed = false;
+        int r = 0;
+
+        for (size_t i = 0; i < m->n; i++) {
+                m->named[i].word = words[i];
+                m->named[i].host = resolve(l, t, words[i], m->n > 1, &m->named[i].node);
+                if (!m->named[i].host)
+                        return 0;
+        }
+        for (size_t i = 0; i < m->n; i++)
+                if (draft_has_host(b, m->named[i].host->host))
+                        return -EBUSY;
+        qsort(m->named, m->n, sizeof(*m->named), by_host);
+        for (size_t i = 0; r >= 0 && i < m->n;) {
+                r = plan_mode_of_host(l, b, m, &i);
+                changed |= r == 1;
+        }
+        return r < 0 ? r : put_done(t, changed);
+}
+
+static int plan_mode(Leader *l, Ticket *t, Draft *b, char *const *words, size_t n, Argosy__NodeMode mode,
+                     uint32_t deadline_sec, const char *reason) {
+        _cleanup_free_ ModeChange *m = NULL;
+
+        if (!mode_is_known(mode) || strlen(reason) > REASON_LEN_MAX || deadline_sec > DEADLINE_MAX_SEC)
                 return refuse(t, EINVAL, "%s",
                               "the mode is unknown, the reason longer than 200 bytes, or the deadline "
                               "beyond 30 days");
-        host = node_request_resolve(l, t, m->node, &node);
-        if (!host)
-                return 0;
-        if (draft_has_host(b, host->host))
-                return -EBUSY;
-        if (m->deadline_sec)
-                deadline_us = leader_wall(l) + m->deadline_sec * USEC_PER_SEC;
-        next = message_copy(host);
-        if (!next)
+        if (n == 0 || n > NODES_MAX)
+                return refuse(t, EINVAL, "%s", "the request names no node, or more than 1000");
+        m = calloc(1, sizeof(*m) + n * sizeof(*m->named));
+        if (!m)
                 return -ENOMEM;
-        r = put_changed(t, b, next, host_record_set_mode(next, node, m->mode, m->reason, deadline_us));
-        if (r == 1)
-                log_host(LOG_NOTICE, host->name, "%s is %s now.", m->node,
-                         m->mode == ARGOSY__NODE_MODE__MODE_OPEN ? "open for units"
-                                                                 : node_mode_to_string(m->mode));
-        message_free(next);
-        return r;
+        m->mode = mode;
+        m->reason = reason;
+        m->n = n;
+        if (deadline_sec)
+                m->deadline_us = leader_wall(l) + deadline_sec * USEC_PER_SEC;
+        return plan_modes(l, t, b, words, m);
+}
+
+int nodes_plan_mode(Leader *l, Ticket *t, Draft *b) {
+        const Argosy__Request__NodeChange *m = t->request->node_change;
+
+        return plan_mode(l, t, b, &m->node, 1, m->mode, m->deadline_sec, m->reason);
+}
+
+int nodes_plan_modes(Leader *l, Ticket *t, Draft *b) {
+        const Argosy__Request__NodesChange *m = t->request->nodes_change;
+
+        return plan_mode(l, t, b, m->nodes, m->n_nodes, m->mode, m->deadline_sec, m->reason);
 }
 
 static int change_labels(Argosy__HostRecord *next, const Argosy__Request__LabelChange *m) {
@@ -138,8 +205,10 @@ int nodes_plan_labels(Leader *l, Ticket *t, Draft *b) {
         r = change_labels(next, m);
         if (r == -E2BIG)
                 r = refuse(t, E2BIG, "%s", "a host can have 64 labels that are set at run time");
-        else if (r >= 0)
-                r = put_changed(t, b, next, 1);
+        else {
+                r = r < 0 ? r : put_host(l, b, next);
+                r = r < 0 ? r : put_done(t, true);
+        }
         message_free(next);
         return r;
 }

@@ -6,8 +6,9 @@
 #include "draft.h"
 #include "leader-core.h"
 
-// NodeChange and LabelChange. Both return what Handler.plan does.
+// NodeChange, NodesChange and LabelChange. All return what Handler.plan does.
 int nodes_plan_mode(Leader *l, Ticket *t, Draft *b);
+int nodes_plan_modes(Leader *l, Ticket *t, Draft *b);
 int nodes_plan_labels(Leader *l, Ticket *t, Draft *b);
 // What a word names: a host (all of its nodes, *ret_node 0), or one node as HOST/MANAGER. NULL: the ticket is refused.
 const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char *word, uint32_t *ret_node);

@@ -35,6 +35,15 @@ static void expect_mode(FakeDaemon *d, const char *node, Argosy__NodeMode mode) 
         reply_ok(d);
 }
 
+static void expect_modes(FakeDaemon *d, const char *first, const char *second, Argosy__NodeMode mode) {
+        Argosy__Request *q = fake_read(d);
+
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE && q->nodes_change->mode == mode);
+        assert(q->nodes_change->n_nodes == 2 && streq(q->nodes_change->nodes[0], first) &&
+               streq(q->nodes_change->nodes[1], second));
+        done(q);
+}
+
 static void expect_drain_wait(FakeDaemon *d, const char *node) {
         Argosy__Request *q = fake_read(d);
 
@@ -44,8 +53,8 @@ static void expect_drain_wait(FakeDaemon *d, const char *node) {
 
 static void drains_with_breaks(FakeDaemon *d) {
         fake_accept(d);
-        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
-        expect_mode(d, "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        reply_ok(d);
         expect_drain_wait(d, "n1");
         reply_left(d, 2, "", false);
         fake_accept(d); // argosyd restarts
@@ -124,8 +133,8 @@ static void a_drain_that_takes_too_long_goes_on(void **state) {
 
 static void interrupts_the_drain(FakeDaemon *d) {
         fake_accept(d);
-        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_DRAINING);
-        expect_mode(d, "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        reply_ok(d);
         expect_drain_wait(d, "n1");
         kill(getpid(), SIGINT);
         fake_expect_end(d); // neither taken back nor asked for again
@@ -136,7 +145,74 @@ static void ctrl_c_lets_the_drain_go_on(void **state) {
 
         assert_int_equal(o.code, 130);
         assert_string_equal(o.err,
-                            "argosyctl: detached; the drain of n1 goes on (see argosyctl list-nodes)\n");
+                            "argosyctl: detached; the drain of n1 and n2 goes on (see argosyctl list-nodes)\n");
+}
+
+// What cannot leave one node, or a node that was opened again, keeps nobody from waiting for the others.
+static void ends_in_three_ways(FakeDaemon *d) {
+        Argosy__Response__Progress progress = ARGOSY__RESPONSE__PROGRESS__INIT;
+        Argosy__Response r = ARGOSY__RESPONSE__INIT;
+        Argosy__Request *q;
+
+        fake_accept(d);
+        q = fake_read(d);
+        assert(q->what_case == ARGOSY__REQUEST__WHAT_NODES_CHANGE && q->nodes_change->n_nodes == 3);
+        done(q);
+        reply_ok(d);
+        expect_drain_wait(d, "n1");
+        progress.remaining = 1;
+        r.final = true;
+        r.status = EBUSY;
+        r.message = (char *) "1 unit cannot leave";
+        r.what_case = ARGOSY__RESPONSE__WHAT_PROGRESS;
+        r.progress = &progress;
+        fake_reply(d, &r);
+        expect_drain_wait(d, "n2");
+        reply_error(d, ECANCELED, "n2 is not being drained any more", false);
+        expect_drain_wait(d, "n3");
+        reply_left(d, 0, "", true);
+        fake_expect_end(d);
+}
+
+static void each_node_is_waited_for_whatever_became_of_the_others(void **state) {
+        _cleanup_outcome_ Outcome o = run(ends_in_three_ways, "drain n1 n2 n3");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "and 1 more units\n"
+                                   "argosyctl: n1: 1 unit cannot leave; the drain goes on (see argosyctl list-nodes)\n"
+                                   "argosyctl: n2 is not being drained any more\n");
+}
+
+static void is_an_older_leader(FakeDaemon *d) {
+        fake_accept(d);
+        expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_CORDONED);
+        reply_error(d, EOPNOTSUPP, "the leader does not know this request", false);
+        expect_mode(d, "n1", ARGOSY__NODE_MODE__MODE_CORDONED);
+        expect_mode(d, "n2", ARGOSY__NODE_MODE__MODE_CORDONED);
+        fake_expect_end(d);
+}
+
+static void an_older_leader_closes_one_node_after_the_other(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_an_older_leader, "cordon n1 n2");
+
+        assert_int_equal(o.code, 0);
+        assert_string_equal(o.err, "");
+}
+
+static void is_an_older_leader_that_is_to_drain(FakeDaemon *d) {
+        fake_accept(d);
+        expect_modes(d, "n1", "n2", ARGOSY__NODE_MODE__MODE_DRAINING);
+        reply_error(d, EOPNOTSUPP, "the leader does not know this request", false);
+        fake_expect_end(d);
+}
+
+static void an_older_leader_does_not_empty_several_nodes(void **state) {
+        _cleanup_outcome_ Outcome o = run(is_an_older_leader_that_is_to_drain, "drain n1 n2");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err,
+                            "argosyctl: the leader's version takes one node at a time, so units could move onto nodes "
+                            "that are emptied next: cordon them all, then empty one after the other\n");
 }
 
 // ---- rolling
@@ -366,6 +442,9 @@ int main(void) {
                 cmocka_unit_test(what_no_node_takes_is_named),
                 cmocka_unit_test(a_drain_that_takes_too_long_goes_on),
                 cmocka_unit_test(ctrl_c_lets_the_drain_go_on),
+                cmocka_unit_test(each_node_is_waited_for_whatever_became_of_the_others),
+                cmocka_unit_test(an_older_leader_closes_one_node_after_the_other),
+                cmocka_unit_test(an_older_leader_does_not_empty_several_nodes),
                 cmocka_unit_test(a_rolling_restart_is_waited_for_over_daemon_and_leader),
                 cmocka_unit_test(why_an_update_goes_back_is_said_once),
                 cmocka_unit_test(ctrl_c_lets_the_update_go_on),

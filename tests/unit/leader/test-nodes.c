@@ -309,6 +309,98 @@ static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         assert_string_equal(last(a)->progress->done[0]->name, "fast.service");
 }
 
+#define SET_MODES(mode, ...) \
+        rig_set_modes(&g, (const char *const[]){__VA_ARGS__}, \
+                      sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), mode)
+
+static unsigned starts_of(const char *name) {
+        unsigned n = 0;
+
+        for (uint32_t host = 1; host <= g.n_hosts; host++)
+                n += rig_unit_on(&g, host, name) ? rig_unit_on(&g, host, name)->starts : 0;
+        return n;
+}
+
+// Watches what is told while several nodes are emptied: nothing is begun on one of them.
+static bool begun_where_it_cannot_stay;
+
+static void look_for_hops(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (host >= 4 || m->msg_case != ARGOSY__TO_HOST__MSG_ORDERS)
+                return;
+        for (size_t i = 0; i < m->orders->n_orders; i++)
+                begun_where_it_cannot_stay |= !m->orders->orders[i]->remove &&
+                                              !rig_unit_on(rig, host, m->orders->orders[i]->name);
+}
+
+static void what_leaves_several_nodes_moves_once(void **state) {
+        teardown(state);
+        rig_start(&g, 5);
+        start_many(20);
+        begun_where_it_cannot_stay = false;
+        g.on_told = look_for_hops;
+        assert_int_equal(last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
+        g.on_told = NULL;
+        assert_false(begun_where_it_cannot_stay);
+        assert_int_equal(units_on(1) + units_on(2) + units_on(3), 0);
+        assert_int_equal(units_on(4) + units_on(5), 20);
+        for (unsigned i = 0; i < 20; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%u.service", i);
+                assert_int_equal(rig_count_running(&g, name), 1);
+                assert_in_range(starts_of(name), 1, 2); // where it stands on a node that it left is gone
+        }
+        assert_int_equal(last(SET_MODES(OPEN, "n1", "n2", "n3"))->status, 0);
+        start_many(25);
+        assert_true(units_on(1) > 0 && units_on(2) > 0 && units_on(3) > 0);
+}
+
+static void what_no_other_node_takes_is_not_touched_when_all_are_emptied(void **state) {
+        RigAnswer *a;
+
+        start_many(6);
+        assert_int_equal(last(SET_MODES(DRAINING, "n1", "n2", "n3"))->status, 0);
+        a = wait_for_drain("n1");
+        assert_int_equal(last(a)->status, EBUSY);
+        assert_int_equal(last(a)->progress->n_done, 2);
+        for (unsigned i = 0; i < 6; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%u.service", i);
+                assert_int_equal(rig_count_running(&g, name), 1);
+                assert_int_equal(starts_of(name), 1);
+        }
+}
+
+static void either_all_of_several_nodes_are_changed_or_none(void **state) {
+        size_t batches = g.batches;
+        const Argosy__Response *r = last(SET_MODES(CORDONED, "n1", "nowhere", "n2"));
+
+        assert_int_equal(r->status, ENOENT);
+        assert_string_equal(r->message, "there is no node 'nowhere'; nothing was changed");
+        assert_int_equal(g.batches, batches);
+        // Named twice, and as a host and as its node: once.
+        assert_int_equal(last(SET_MODES(CORDONED, "n2", "n1", "n2", "n1/system"))->status, 0);
+        assert_int_equal(g.batches, batches + 1);
+        assert_int_equal(last(SET_MODES(CORDONED, "n1", "n2"))->status, 0);
+        assert_int_equal(g.batches, batches + 1);
+        start_many(3);
+        assert_int_equal(units_on(3), 3);
+        assert_int_equal(last(rig_set_modes(&g, NULL, 0, OPEN))->status, EINVAL);
+}
+
+static void two_nodes_of_one_host_are_changed_wherever_they_are_named(void **state) {
+        const Argosy__HostRecord *record;
+
+        rig_host_set_manager(&g, 1, "user@1000");
+        rig_settle(&g);
+        assert_int_equal(last(SET_MODES(CORDONED, "n1/system", "n2", "n1/user@1000"))->status, 0);
+        record = cluster_state_find_host(g.state, 1);
+        assert_int_equal(record->n_nodes, 2);
+        assert_int_equal(record->nodes[0]->mode, CORDONED);
+        assert_int_equal(record->nodes[1]->mode, CORDONED);
+}
+
 static void a_new_leader_goes_on_with_a_drain(void **state) {
         start_many(6);
         rig_host(&g, 2)->deaf = true;
@@ -458,6 +550,10 @@ int main(void) {
                 RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
                 RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
                 RIG_TEST(a_deadline_that_is_over_is_not_waited_for),
+                RIG_TEST(what_leaves_several_nodes_moves_once),
+                RIG_TEST(what_no_other_node_takes_is_not_touched_when_all_are_emptied),
+                RIG_TEST(either_all_of_several_nodes_are_changed_or_none),
+                RIG_TEST(two_nodes_of_one_host_are_changed_wherever_they_are_named),
                 RIG_TEST(a_new_leader_goes_on_with_a_drain),
                 RIG_TEST(an_uncordon_ends_the_wait_for_a_drain),
                 RIG_TEST(maintenance_stops_global_units_too),

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
+// What comes is read by BusInput: signals go to the owner, and what is passed on is at once taken by sd-bus, before
+// the next is looked at, so that nothing overtakes anything.
+//
 // sd-bus says before a poll what it waits for (sd_bus_get_events) and until when (sd_bus_get_timeout): a
-// prepare handle asks, in the turns in which the connection was used. A timeout of 0 means that messages sit
-// in sd-bus's own queue, where the socket's readiness does not show them.
+// prepare handle asks, in the turns in which the connection was used. Messages that wait in BusInput for the next
+// turn are not shown by the socket's readiness: then the timer is due at once.
 //
 // Between bursts that follow each other closely the link rests: the timer ends the rest, and the socket is
 // not polled for reading until then (bus-pace.h).
@@ -11,7 +14,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "bus-guard.h"
+#include "bus-input.h"
 #include "bus-link.h"
 #include "bus-pace.h"
 #include "clock.h"
@@ -20,14 +23,14 @@
 
 enum {
         LINK_HANDLES = 3,
-        PULLS_PER_TURN = 4, // from behind the guard
+        READS_PER_TURN = 4, // of BUS_INPUT_READ_BYTES
 };
 
 struct BusLink {
         sd_bus *bus;
-        int fd;          // the peer's
-        BusGuard *guard; // NULL: the peer is trusted, sd-bus reads `fd` itself
-        bool fed;        // sd-bus has not read yet all that came through the guard
+        int fd; // the peer's
+        BusInput *input;
+        bool more; // may have come that the socket does not show
         uv_poll_t poll;
         uv_prepare_t prepare;
         uv_timer_t timer;
@@ -35,8 +38,6 @@ struct BusLink {
         int events;    // that `poll` waits for
         int error;
         bool paused, dead; // dead: broken or closed, nothing is processed any more
-        uint64_t serial;   // of the last message seen
-        bool lost;         // a serial was missing
         uint64_t drained_us;
         BusPace pace;
         bool may_rest;
@@ -104,39 +105,55 @@ static uint64_t now_monotonic_us(void) {
         return uv_hrtime() / 1000;
 }
 
-// sd-bus has read everything. Whether there is more for it.
-static bool pull(BusLink *l, unsigned *n_pulls) {
-        ssize_t n;
+// sd-bus's part: what was passed on to it is read and handled, calls go out, those without an answer end. At most one
+// message has been passed on. 0 or an error.
+static int let_sd_bus(BusLink *l) {
+        int r;
 
-        l->fed = false;
-        if (!l->guard || (*n_pulls)++ == PULLS_PER_TURN)
-                return false;
-        n = bus_guard_pull(l->guard);
-        if (n < 0 && l->error == 0)
-                l->error = (int) n;
-        l->fed = n > 0;
-        return l->fed;
+        do
+                r = sd_bus_process(l->bus, NULL);
+        while (r > 0);
+        note_loss(l);
+        return r;
+}
+
+// Up to `budget` messages. What stopped it: 0: there is no more at present; 1: enough for this turn, or it was
+// paused; or an error.
+static int take_messages(BusLink *l, size_t budget, size_t *ret_n) {
+        uint64_t reads = bus_input_reads(l->input) + READS_PER_TURN;
+        BusSignal signal;
+        int r = let_sd_bus(l);
+
+        for (*ret_n = 0; r >= 0 && l->error == 0;) {
+                if (l->paused || *ret_n >= budget || bus_input_reads(l->input) >= reads)
+                        return 1;
+                r = bus_input_next(l->input, &signal);
+                if (r == BUS_INPUT_NOTHING)
+                        return 0;
+                if (r == BUS_INPUT_SIGNAL)
+                        r = l->ops.signal(&signal, l->userdata);
+                else if (r == BUS_INPUT_PASSED)
+                        r = let_sd_bus(l);
+                (*ret_n)++;
+        }
+        return r;
 }
 
 static void process(BusLink *l) {
         size_t n_messages = 0, budget = read_budget(l);
-        unsigned n_pulls = 0;
-        int r = 0;
+        int r;
 
         note_loss(l);
-        while (n_messages < budget && !l->paused && l->error == 0) {
-                r = sd_bus_process(l->bus, NULL);
-                if (r < 0 || (r == 0 && !pull(l, &n_pulls)))
-                        break;
-                n_messages += r > 0;
-                note_loss(l);
-        }
-        note_busy(l, n_messages == budget);
+        r = l->error < 0 ? 0 : take_messages(l, budget, &n_messages);
+        note_busy(l, n_messages >= budget);
+        l->more = r > 0;
         if (r == 0 && !l->paused) {
                 uint64_t now_us = now_monotonic_us();
 
                 l->drained_us = clock_boot_us();
                 l->rest_until_us = now_us + bus_pace(&l->pace, n_messages, now_us);
+                if (l->rest_until_us == now_us)
+                        bus_input_trim(l->input);
         }
         if (r < 0 && l->error == 0)
                 l->error = r;
@@ -188,7 +205,7 @@ static void on_prepare(uv_prepare_t *h) {
         r = sd_bus_get_timeout(l->bus, &until_us);
         if (r <= 0)
                 until_us = UINT64_MAX;
-        if (l->fed && !rests)
+        if (l->more)
                 until_us = now_us; // the socket does not show it
         if (rests)
                 until_us = MIN_OF(until_us, l->rest_until_us);
@@ -199,36 +216,8 @@ static void on_prepare(uv_prepare_t *h) {
         uv_timer_start(&l->timer, on_timer, until_us > now_us ? (until_us - now_us) / 1000 + 1 : 0, 0);
 }
 
-void bus_link_heard(BusLink *l, sd_bus_message *message) {
-        uint64_t serial;
-
-        if (sd_bus_message_get_cookie(message, &serial) < 0)
-                return;
-        if (serial != l->serial + 1)
-                l->lost = true;
-        l->serial = serial;
-}
-
-static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        BusLink *l = userdata;
-        uint8_t type;
-        int r;
-
-        if (l->error < 0)
-                return 1;
-        bus_link_heard(l, message);
-        r = sd_bus_message_get_type(message, &type);
-        if (r >= 0 && (type == SD_BUS_MESSAGE_METHOD_RETURN || type == SD_BUS_MESSAGE_METHOD_ERROR))
-                return 0;
-        if (r >= 0)
-                r = l->ops.message(message, l->userdata);
-        if (r < 0)
-                bus_link_fail(l, r);
-        return type == SD_BUS_MESSAGE_SIGNAL; // method calls of the peer get sd-bus's own refusal
-}
-
 static int open_bus(BusLink *l, int fd, uint64_t message_max) {
-        int r, input = fd;
+        int r, input = -EBADF;
         sd_bus *bus;
 
         r = sd_bus_new(&bus);
@@ -237,22 +226,20 @@ static int open_bus(BusLink *l, int fd, uint64_t message_max) {
                 return r;
         }
         r = sd_bus_negotiate_fds(bus, false); // none is of use to us
-        if (r >= 0 && message_max > 0)
-                r = bus_guard_new(fd, message_max, &l->guard, &input);
+        if (r >= 0)
+                r = bus_input_new(fd, message_max > 0 ? message_max : BUS_BYTES_MAX, &l->input, &input);
         if (r >= 0)
                 r = sd_bus_set_fd(bus, input, fd);
         if (r < 0) {
                 close(fd);
-                if (input != fd)
+                if (input >= 0)
                         close(input);
         }
-        if (r >= 0)
-                r = sd_bus_add_filter(bus, NULL, on_message, l);
         if (r >= 0)
                 r = sd_bus_start(bus);
         if (r < 0) {
                 sd_bus_close_unref(bus);
-                l->guard = bus_guard_free(l->guard);
+                l->input = bus_input_free(l->input);
                 return r;
         }
         l->bus = bus;
@@ -286,7 +273,7 @@ int bus_link_new(uv_loop_t *loop, int fd, uint64_t message_max, const BusLinkOps
         r = uvx_errno(uv_poll_init(loop, &l->poll, l->fd));
         if (r < 0) {
                 sd_bus_close_unref(l->bus);
-                bus_guard_free(l->guard);
+                bus_input_free(l->input);
                 free(l);
                 return r;
         }
@@ -311,7 +298,7 @@ void bus_link_close(BusLink *l) {
         uv_close((uv_handle_t *) &l->prepare, on_handle_closed);
         uv_close((uv_handle_t *) &l->timer, on_handle_closed);
         l->bus = sd_bus_close_unref(l->bus); // behind uv_close(): the loop must forget the descriptor first
-        l->guard = bus_guard_free(l->guard);
+        l->input = bus_input_free(l->input);
 }
 
 sd_bus *bus_link_bus(BusLink *l) {
@@ -335,10 +322,7 @@ void bus_link_pause(BusLink *l, bool pause) {
 }
 
 bool bus_link_take_loss(BusLink *l) {
-        bool lost = l->lost;
-
-        l->lost = false;
-        return lost;
+        return bus_input_take_loss(l->input);
 }
 
 void bus_link_allow_rest(BusLink *l, bool allow) {

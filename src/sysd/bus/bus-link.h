@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// One sd-bus connection under the loop. It lives from a connected socket to the first error and is then
-// replaced by a new one. Messages are taken in bursts of SYSTEMD_READ_BUDGET per turn of the loop.
+// One connection to a systemd under the loop: sd-bus for calls and their replies, signals by themselves
+// (bus-input.h), all in the order in which they were sent. It lives from a connected socket to the first error
+// and is then replaced by a new one. Messages are taken in bursts of SYSTEMD_READ_BUDGET per turn of the loop.
 
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 #include <uv.h>
 
+#include "bus-signal.h"
 #include "macro.h"
 #include "systemd-manager.h"
 
 typedef struct BusLink BusLink;
 
 typedef struct BusLinkOps {
-        // Every incoming message that is not a reply, from inside sd-bus: must not close the link. Negative
-        // errno breaks the link with it.
-        int (*message)(sd_bus_message *message, void *userdata);
+        // Every signal, borrowed: must not close the link. Negative errno breaks the link with it.
+        int (*signal)(BusSignal *signal, void *userdata);
         // After each burst. May close the link.
         void (*turn)(void *userdata);
         // The connection is lost; last callback, the owner closes the link (now or later).
@@ -31,7 +32,7 @@ typedef struct BusLinkOps {
 // it is read.
 int bus_link_new(uv_loop_t *loop, int fd, uint64_t message_max, const BusLinkOps *ops, void *userdata,
                  BusLink **ret);
-// Drops the connection with all calls under way: their handlers are not called. Never from inside `message`
+// Drops the connection with all calls under way: their handlers are not called. Never from inside `signal`
 // or a reply handler.
 void bus_link_close(BusLink *l);
 // How many messages a turn takes depends on how many others have more, too.
@@ -40,11 +41,7 @@ sd_bus *bus_link_bus(BusLink *l);
 int bus_link_fd(const BusLink *l); // the peer's socket, borrowed
 // A reply handler found nonsense: the link breaks at the end of the burst.
 void bus_link_fail(BusLink *l, int error);
-// Every reply handler hands its message to this first. The peer numbers what it sends (the serial in the
-// header of each D-Bus message), also what it then drops because too much waits to be read: a number that is
-// missing is a message that was lost.
-void bus_link_heard(BusLink *l, sd_bus_message *message);
-// Whether messages were lost since the last call.
+// Whether messages were lost since the last call (bus_input_take_loss()).
 bool bus_link_take_loss(BusLink *l);
 // While paused nothing is read, from the message after the present one on.
 void bus_link_pause(BusLink *l, bool pause);

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What we read of a PropertiesChanged, by interface (man 5 org.freedesktop.systemd1):
-//
-//   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, and the four times of the last
-//                                      changes of ActiveState
-//   org.freedesktop.systemd1.Service   Result; likewise Socket, Timer, Path, Mount, Automount, Swap
-//
-// systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState
-// changes.
+// Paths, interfaces, and the replies of systemd (man 5 org.freedesktop.systemd1): rows of lists, and single
+// properties. What it tells by itself is read in systemd-signal.c.
 
 #include <errno.h>
 
@@ -79,27 +73,7 @@ bool job_path_decode(const char *path, uint32_t *ret_id) {
 
 // ---- properties
 
-typedef int (*ReadProperty)(sd_bus_message *message, int argument, UnitFacts *ret);
-
-static int read_active(sd_bus_message *message, int argument, UnitFacts *ret) {
-        const char *word;
-        int r = sd_bus_message_read(message, "v", "s", &word);
-
-        if (r < 0)
-                return r;
-        ret->active = active_state_from_string(word);
-        ret->has |= UNIT_FACT_ACTIVE;
-        return 0;
-}
-
-static int read_sub(sd_bus_message *message, int argument, UnitFacts *ret) {
-        int r = sd_bus_message_read(message, "v", "s", &ret->sub);
-
-        ret->has |= r < 0 ? 0 : UNIT_FACT_SUB;
-        return r;
-}
-
-static int read_result(sd_bus_message *message, int argument, UnitFacts *ret) {
+static int read_result(sd_bus_message *message, UnitFacts *ret) {
         int r = sd_bus_message_read(message, "v", "s", &ret->result);
 
         ret->has |= r < 0 ? 0 : UNIT_FACT_RESULT;
@@ -107,7 +81,7 @@ static int read_result(sd_bus_message *message, int argument, UnitFacts *ret) {
 }
 
 // 16 bytes, or none for a unit that never ran.
-static int read_invocation(sd_bus_message *message, int argument, UnitFacts *ret) {
+static int read_invocation(sd_bus_message *message, UnitFacts *ret) {
         const void *bytes;
         size_t len;
         int r;
@@ -127,33 +101,8 @@ static int read_invocation(sd_bus_message *message, int argument, UnitFacts *ret
         return sd_bus_message_exit_container(message);
 }
 
-static int read_time(sd_bus_message *message, int argument, UnitFacts *ret) {
-        return sd_bus_message_read(message, "v", "t", &ret->times[argument]);
-}
-
-static const struct {
-        const char *property;
-        ReadProperty read;
-        int argument;
-} unit_properties[] = {
-        {"ActiveState", read_active, 0},
-        {"SubState", read_sub, 0},
-        {"InvocationID", read_invocation, 0},
-        {"ActiveEnterTimestamp", read_time, UNIT_TIME_ACTIVE_ENTER},
-        {"ActiveExitTimestamp", read_time, UNIT_TIME_ACTIVE_EXIT},
-        {"InactiveEnterTimestamp", read_time, UNIT_TIME_INACTIVE_ENTER},
-        {"InactiveExitTimestamp", read_time, UNIT_TIME_INACTIVE_EXIT},
-};
-
-static int read_unit_property(sd_bus_message *message, const char *property, UnitFacts *ret) {
-        for (size_t i = 0; i < ELEMENTSOF(unit_properties); i++)
-                if (streq(property, unit_properties[i].property))
-                        return unit_properties[i].read(message, unit_properties[i].argument, ret);
-        return sd_bus_message_skip(message, "v");
-}
-
-static int read_type_property(sd_bus_message *message, const char *property, UnitFacts *ret) {
-        return streq(property, "Result") ? read_result(message, 0, ret) : sd_bus_message_skip(message, "v");
+static int read_time(sd_bus_message *message, int which, UnitFacts *ret) {
+        return sd_bus_message_read(message, "v", "t", &ret->times[which]);
 }
 
 static const struct {
@@ -168,7 +117,7 @@ static const struct {
         {".swap", "org.freedesktop.systemd1.Swap"},
 };
 
-static bool is_type_interface(const char *interface) {
+bool interface_has_result(const char *interface) {
         for (size_t i = 0; i < ELEMENTSOF(types); i++)
                 if (streq(interface, types[i].interface))
                         return true;
@@ -184,47 +133,12 @@ const char *unit_result_interface(const char *name) {
         return NULL;
 }
 
-int message_read_changes(sd_bus_message *message, UnitFacts *ret) {
-        int (*read)(sd_bus_message *, const char *, UnitFacts *);
-        const char *interface, *property;
-        int r;
-
-        *ret = (UnitFacts){};
-        r = sd_bus_message_read(message, "s", &interface);
-        if (r < 0)
-                return r;
-        if (streq(interface, SYSTEMD_UNIT))
-                read = read_unit_property;
-        else if (is_type_interface(interface))
-                read = read_type_property;
-        else
-                return 0;
-        r = sd_bus_message_enter_container(message, 'a', "{sv}");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_enter_container(message, 'e', "sv")) > 0) {
-                r = sd_bus_message_read(message, "s", &property);
-                if (r < 0)
-                        return r;
-                r = read(message, property, ret);
-                if (r < 0)
-                        return r;
-                if (ret->has &
-                    UNIT_FACT_RESULT) // all that a type's message has for us; it stands near the front
-                        return 0;
-                r = sd_bus_message_exit_container(message);
-                if (r < 0)
-                        return r;
-        }
-        return r;
-}
-
 int message_read_value(sd_bus_message *message, const char *property, UnitFacts *ret) {
         *ret = (UnitFacts){};
         if (streq(property, "InvocationID"))
-                return read_invocation(message, 0, ret);
+                return read_invocation(message, ret);
         if (streq(property, "Result"))
-                return read_result(message, 0, ret);
+                return read_result(message, ret);
         if (streq(property, "InactiveEnterTimestamp")) {
                 ret->has = UNIT_FACT_ENTERED;
                 return read_time(message, UNIT_TIME_INACTIVE_ENTER, ret);

@@ -30,12 +30,11 @@ char *unit_path_encode(const char *name);
 // "/org/freedesktop/systemd1/job/17" -> 17. False: not the path of a job.
 bool job_path_decode(const char *path, uint32_t *ret_id);
 
-// The body of PropertiesChanged. *ret has what concerns us, has=0 if nothing does.
-int message_read_changes(sd_bus_message *message, UnitFacts *ret);
 // Next row; 1, or 0 at the end of the array that the caller entered.
 int message_read_row(sd_bus_message *message, UnitRow *ret);
 // The interface that has Result for a unit of that name, or NULL if the type has none.
 const char *unit_result_interface(const char *name);
+bool interface_has_result(const char *interface);
 // The value of a reply to Get of one of our properties ("InvocationID", "Result", "InactiveEnterTimestamp",
 // "StateChangeTimestamp").
 int message_read_value(sd_bus_message *message, const char *property, UnitFacts *ret);

@@ -60,7 +60,7 @@ static int on_load_error(sd_bus_message *reply, void *userdata, sd_bus_error *er
         const char *name = NULL, *text = NULL;
         char *reason;
 
-        manager_heard(item->manager, reply);
+        manager_heard(item->manager);
         item->manager->n_load_calls--;
         if (!sd_bus_message_is_method_error(reply, NULL))
                 (void) sd_bus_message_read(reply, "v", "(ss)", &name, &text);
@@ -133,7 +133,7 @@ static int on_chunk(sd_bus_message *reply, void *userdata, sd_bus_error *ret) {
         SystemdManager *m = c->manager;
         const sd_bus_error *error = sd_bus_message_get_error(reply);
 
-        manager_heard(m, reply);
+        manager_heard(m);
         m->n_load_calls--;
         if (error)
                 refuse_chunk(c, error->message ?: error->name);
@@ -243,7 +243,7 @@ static int on_reload_reply(sd_bus_message *reply, void *userdata, sd_bus_error *
         SystemdManager *m = userdata;
         bool refused = sd_bus_message_is_method_error(reply, NULL);
 
-        manager_heard(m, reply);
+        manager_heard(m);
         m->announce_files |= m->reloads_begun > (refused ? 0 : 1);
         if (refused) {
                 reload_finish(m, -sd_bus_message_get_errno(reply));
@@ -341,7 +341,7 @@ static void inspection_finish(Inspection *i, int error, sd_bus_message *reply) {
 static int on_properties(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         Inspection *i = userdata;
 
-        manager_heard(i->manager, reply);
+        manager_heard(i->manager);
         if (sd_bus_message_is_method_error(reply, NULL))
                 inspection_finish(i, -sd_bus_message_get_errno(reply), NULL);
         else

@@ -122,7 +122,7 @@ static int take_chunk(SystemdManager *m, sd_bus_message *reply) {
 
 // systemd answers in the order in which it was asked.
 static void note_answer(SystemdManager *m, sd_bus_message *reply) {
-        manager_heard(m, reply);
+        manager_heard(m);
         if (m->n_heard != m->check_number) // the reply to an earlier call was lost
                 manager_fail(m, -ENOBUFS);
         m->check_open--;

@@ -30,6 +30,7 @@
 #include "property-format.h"
 #include "systemd-manager.h"
 #include "systemd-message.h"
+#include "systemd-signal.h"
 #include "unit-cgroups.h"
 #include "unit-runtime.h"
 #include "uvx.h"
@@ -222,7 +223,7 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
 // A call was sent.
 void manager_note_call(SystemdManager *m);
 // Every reply handler begins with this.
-void manager_heard(SystemdManager *m, sd_bus_message *reply);
+void manager_heard(SystemdManager *m);
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret);
 // ListUnitsByNames: a row for each name, in their order. systemd loads what it does not have in memory.
 int manager_new_list_call(SystemdManager *m, const char *const *names, size_t n, sd_bus_message **ret);
@@ -250,7 +251,7 @@ void manager_flush(SystemdManager *m);
 void manager_arm_tick(SystemdManager *m, uint64_t deadline_ms);
 
 // systemd-manager-signals.c
-int manager_on_message(sd_bus_message *message, void *userdata);
+int manager_on_signal(BusSignal *signal, void *userdata);
 
 // systemd-manager-sync.c
 void manager_sync(SystemdManager *m, bool full);

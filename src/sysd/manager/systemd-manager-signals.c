@@ -5,18 +5,18 @@
 
 #include "systemd-manager-private.h"
 
-static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
+static int on_properties_changed(SystemdManager *m, BusSignal *signal) {
         char name[UNIT_NAME_MAX + 1];
         UnitFacts facts;
         SystemdUnit *w;
         int r;
 
-        if (!unit_path_decode(sd_bus_message_get_path(message), name))
+        if (!unit_path_decode(signal->path, name))
                 return 0;
         w = systemd_manager_find(m, name);
         if (!w)
                 return 0;
-        r = message_read_changes(message, &facts);
+        r = signal_read_changes(signal, &facts);
         if (r < 0)
                 return r;
         manager_clear_suspect(w);
@@ -30,13 +30,12 @@ static int on_properties_changed(SystemdManager *m, sd_bus_message *message) {
 }
 
 // While systemd reloads, it announces the removal and return of everything: those mean nothing.
-static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
-        const char *name;
+static int on_unit_new(SystemdManager *m, BusSignal *signal) {
+        const char *name = bus_read_string(&signal->body);
         SystemdUnit *w;
-        int r = sd_bus_message_read(message, "s", &name);
 
-        if (r < 0 || m->reloading)
-                return r;
+        if (signal->body.error < 0 || m->reloading)
+                return signal->body.error;
         w = systemd_manager_find(m, name);
         if (!w || !w->known)
                 return 0;
@@ -47,13 +46,12 @@ static int on_unit_new(SystemdManager *m, sd_bus_message *message) {
         return 0;
 }
 
-static int on_unit_removed(SystemdManager *m, sd_bus_message *message) {
-        const char *name;
+static int on_unit_removed(SystemdManager *m, BusSignal *signal) {
+        const char *name = bus_read_string(&signal->body);
         SystemdUnit *w;
-        int r = sd_bus_message_read(message, "s", &name);
 
-        if (r < 0 || m->reloading)
-                return r;
+        if (signal->body.error < 0 || m->reloading)
+                return signal->body.error;
         w = systemd_manager_find(m, name);
         if (!w)
                 return 0;
@@ -65,36 +63,41 @@ static int on_unit_removed(SystemdManager *m, sd_bus_message *message) {
         return 0;
 }
 
-static int on_job_removed(SystemdManager *m, sd_bus_message *message) {
+static int on_job_removed(SystemdManager *m, BusSignal *signal) {
+        uint32_t id = bus_read_u32(&signal->body);
         const char *unit, *word;
-        uint32_t id;
-        int r = sd_bus_message_read(message, "uoss", &id, NULL, &unit, &word);
 
-        if (r >= 0)
-                manager_jobs_removed(m, id, unit, word);
-        if (r >= 0 && streq(unit, "shutdown.target"))
+        (void) bus_read_string(&signal->body); // the job's path
+        unit = bus_read_string(&signal->body);
+        word = bus_read_string(&signal->body);
+        if (signal->body.error < 0)
+                return signal->body.error;
+        manager_jobs_removed(m, id, unit, word);
+        if (streq(unit, "shutdown.target"))
                 manager_ask_stopping(m); // cancelled, or reached
-        return r;
+        return 0;
 }
 
 // Every way to end the machine or the session goes through a job for shutdown.target. Its type is not in the
 // signal; the manager's state is clear.
-static int on_job_new(SystemdManager *m, sd_bus_message *message) {
+static int on_job_new(SystemdManager *m, BusSignal *signal) {
         const char *unit;
-        int r = sd_bus_message_read(message, "uos", NULL, NULL, &unit);
 
-        if (r >= 0 && streq(unit, "shutdown.target")) {
+        (void) bus_read_u32(&signal->body);    // its number
+        (void) bus_read_string(&signal->body); // and its path
+        unit = bus_read_string(&signal->body);
+        if (streq(unit, "shutdown.target")) {
                 m->stopping_suspected = true;
                 manager_ask_stopping(m);
         }
-        return r;
+        return signal->body.error;
 }
 
-static int on_reloading(SystemdManager *m, sd_bus_message *message) {
-        int begins, r = sd_bus_message_read(message, "b", &begins);
+static int on_reloading(SystemdManager *m, BusSignal *signal) {
+        bool begins = bus_read_u32(&signal->body) != 0;
 
-        if (r < 0)
-                return r;
+        if (signal->body.error < 0)
+                return signal->body.error;
         if (begins && !m->reloading) {
                 m->reload_since_us = bus_link_drained_us(m->link);
                 manager_note_reload(m);
@@ -110,35 +113,33 @@ static int on_reloading(SystemdManager *m, sd_bus_message *message) {
 }
 
 // It names no files, and comes only when somebody had systemd change them.
-static int on_unit_files_changed(SystemdManager *m, sd_bus_message *message) {
+static int on_unit_files_changed(SystemdManager *m, BusSignal *signal) {
         m->announce_files = true;
         return 0;
 }
 
 static const struct {
-        const char *interface, *member;
-        int (*on)(SystemdManager *m, sd_bus_message *message);
+        const char *interface, *member, *signature;
+        int (*on)(SystemdManager *m, BusSignal *signal);
 } signals[] = {
-        {"org.freedesktop.DBus.Properties", "PropertiesChanged", on_properties_changed},
-        {SYSTEMD_MANAGER, "UnitNew", on_unit_new},
-        {SYSTEMD_MANAGER, "UnitRemoved", on_unit_removed},
-        {SYSTEMD_MANAGER, "JobRemoved", on_job_removed},
-        {SYSTEMD_MANAGER, "JobNew", on_job_new},
-        {SYSTEMD_MANAGER, "Reloading", on_reloading},
-        {SYSTEMD_MANAGER, "UnitFilesChanged", on_unit_files_changed},
+        {"org.freedesktop.DBus.Properties", "PropertiesChanged", "sa{sv}as", on_properties_changed},
+        {SYSTEMD_MANAGER, "UnitNew", "so", on_unit_new},
+        {SYSTEMD_MANAGER, "UnitRemoved", "so", on_unit_removed},
+        {SYSTEMD_MANAGER, "JobRemoved", "uoss", on_job_removed},
+        {SYSTEMD_MANAGER, "JobNew", "uos", on_job_new},
+        {SYSTEMD_MANAGER, "Reloading", "b", on_reloading},
+        {SYSTEMD_MANAGER, "UnitFilesChanged", "", on_unit_files_changed},
 };
 
-int manager_on_message(sd_bus_message *message, void *userdata) {
+int manager_on_signal(BusSignal *signal, void *userdata) {
         SystemdManager *m = userdata;
-        const char *interface = sd_bus_message_get_interface(message),
-                   *member = sd_bus_message_get_member(message);
 
-        if (!interface || !member)
-                return 0;
         m->stats.signals++;
         manager_probe(m);
         for (size_t i = 0; i < ELEMENTSOF(signals); i++)
-                if (streq(member, signals[i].member) && streq(interface, signals[i].interface))
-                        return signals[i].on(m, message);
+                if (streq(signal->member, signals[i].member) &&
+                    streq(signal->interface, signals[i].interface))
+                        return streq(signal->signature, signals[i].signature) ? signals[i].on(m, signal)
+                                                                              : -EBADMSG;
         return 0;
 }

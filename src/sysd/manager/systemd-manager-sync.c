@@ -80,7 +80,8 @@ static bool caused_by_check(const SystemdUnit *w) {
 unsigned manager_wants_of_loaded(const SystemdUnit *w) {
         if (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 return WANT_INVOCATION | WANT_RESULT;
-        if (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && str_has_suffix(w->name, ".service"))
+        if (w->runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE &&
+            str_has_suffix(w->name, ".service"))
                 return WANT_INVOCATION | WANT_ENTERED | WANT_CHANGED;
         return WANT_INVOCATION;
 }
@@ -174,7 +175,7 @@ static int on_query_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
         SystemdUnit *w = systemd_manager_find(m, q->name);
         int r = 0;
 
-        manager_heard(m, reply);
+        manager_heard(m);
         list_unlink(&q->link);
         m->n_queries--;
         if (w && w->work && w->work->asked == q->want) {
@@ -290,7 +291,7 @@ static int on_listing(sd_bus_message *reply, void *userdata, sd_bus_error *error
         SystemdManager *m = userdata;
         int r;
 
-        manager_heard(m, reply);
+        manager_heard(m);
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 manager_fail(m, -sd_bus_message_get_errno(reply));
                 return 1;
@@ -351,7 +352,7 @@ static void sync_after_loss(SystemdManager *m) {
 }
 
 static int on_pong(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        manager_heard(userdata, reply);
+        manager_heard(userdata);
         return 1;
 }
 
@@ -509,7 +510,7 @@ static int on_system_state(sd_bus_message *reply, void *userdata, sd_bus_error *
         const char *state;
         int r;
 
-        manager_heard(m, reply);
+        manager_heard(m);
         m->stopping_suspected = false;
         if (sd_bus_message_is_method_error(reply, NULL))
                 return 1;

@@ -41,10 +41,9 @@ int manager_send(SystemdManager *m, sd_bus_message *call, sd_bus_message_handler
         return r < 0 ? r : 0;
 }
 
-void manager_heard(SystemdManager *m, sd_bus_message *reply) {
+void manager_heard(SystemdManager *m) {
         m->n_heard++;
         begin_waiting(m);
-        bus_link_heard(m->link, reply);
 }
 
 int manager_new_call(SystemdManager *m, const char *member, sd_bus_message **ret) {
@@ -301,7 +300,7 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
         SystemdManager *m = userdata;
 
         m->sync_since_us = clock_boot_us();
-        manager_heard(userdata, reply);
+        manager_heard(userdata);
         if (sd_bus_message_is_method_error(reply, NULL))
                 manager_fail(m, -sd_bus_message_get_errno(reply));
         return 1;
@@ -316,7 +315,7 @@ static int subscribe(SystemdManager *m) {
 
 static int manager_begin(SystemdManager *m, int fd) {
         static const BusLinkOps ops = {
-                .message = manager_on_message,
+                .signal = manager_on_signal,
                 .turn = on_turn,
                 .broken = on_broken,
                 .closed = on_link_closed,

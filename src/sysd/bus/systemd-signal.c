@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What we read of a PropertiesChanged, by interface (man 5 org.freedesktop.systemd1):
+//
+//   org.freedesktop.systemd1.Unit      ActiveState, SubState, InvocationID, and the four times of the last
+//                                      changes of ActiveState
+//   org.freedesktop.systemd1.Service   Result; likewise Socket, Timer, Path, Mount, Automount, Swap
+//
+// systemd sends the type's message first and the Unit's behind it, so a Result is known when the ActiveState
+// changes.
+
+#include "systemd-signal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "systemd-message.h"
+#include "unit-state.h"
+
+// A variant that must be of this type.
+static void expect(BusReader *r, const char *type) {
+        if (!streq(bus_read_signature(r), type))
+                r->error = -EBADMSG;
+}
+
+// A word of systemd's: it is shown to people, and may come from a stranger's.
+static const char *read_word(BusReader *r) {
+        const char *word;
+
+        expect(r, "s");
+        word = bus_read_string(r);
+        for (const char *p = word; *p; p++)
+                if (*p <= ' ' || *p > '~')
+                        r->error = -EBADMSG;
+        return word;
+}
+
+static void read_active(BusReader *r, int argument, UnitFacts *ret) {
+        ret->active = active_state_from_string(read_word(r));
+        ret->has |= UNIT_FACT_ACTIVE;
+}
+
+static void read_sub(BusReader *r, int argument, UnitFacts *ret) {
+        ret->sub = read_word(r);
+        ret->has |= UNIT_FACT_SUB;
+}
+
+static void read_result(BusReader *r, int argument, UnitFacts *ret) {
+        ret->result = read_word(r);
+        ret->has |= UNIT_FACT_RESULT;
+}
+
+// 16 bytes, or none for a unit that never ran.
+static void read_invocation(BusReader *r, int argument, UnitFacts *ret) {
+        size_t end;
+
+        expect(r, "ay");
+        end = bus_read_array(r, 'y');
+        memset(ret->invocation_id, 0, sizeof(ret->invocation_id));
+        if (r->error == 0 && end - r->at == sizeof(ret->invocation_id))
+                memcpy(ret->invocation_id, r->data + r->at, sizeof(ret->invocation_id));
+        else if (end != r->at)
+                r->error = -EBADMSG;
+        r->at = end;
+        ret->has |= UNIT_FACT_INVOCATION;
+}
+
+static void read_time(BusReader *r, int argument, UnitFacts *ret) {
+        expect(r, "t");
+        ret->times[argument] = bus_read_u64(r);
+}
+
+typedef struct Property {
+        const char *name;
+        void (*read)(BusReader *r, int argument, UnitFacts *ret);
+        int argument;
+} Property;
+
+static const Property unit_properties[] = {
+        {"ActiveState", read_active, 0},
+        {"SubState", read_sub, 0},
+        {"InvocationID", read_invocation, 0},
+        {"ActiveEnterTimestamp", read_time, UNIT_TIME_ACTIVE_ENTER},
+        {"ActiveExitTimestamp", read_time, UNIT_TIME_ACTIVE_EXIT},
+        {"InactiveEnterTimestamp", read_time, UNIT_TIME_INACTIVE_ENTER},
+        {"InactiveExitTimestamp", read_time, UNIT_TIME_INACTIVE_EXIT},
+};
+static const Property type_properties[] = {
+        {"Result", read_result, 0},
+};
+
+static const Property *find_property(const Property *properties, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (*name == *properties[i].name && streq(name, properties[i].name))
+                        return &properties[i];
+        return NULL;
+}
+
+int signal_read_changes(BusSignal *signal, UnitFacts *ret) {
+        BusReader *r = &signal->body;
+        const Property *properties;
+        const char *interface;
+        size_t n, n_left, end;
+
+        *ret = (UnitFacts){};
+        interface = bus_read_string(r);
+        if (streq(interface, SYSTEMD_UNIT)) {
+                properties = unit_properties;
+                n = ELEMENTSOF(unit_properties);
+        } else if (interface_has_result(interface)) {
+                properties = type_properties;
+                n = ELEMENTSOF(type_properties);
+        } else
+                return r->error;
+        end = bus_read_array(r, '{');
+        // Of a type's message only the front is read: what we want of it stands there.
+        for (n_left = n; r->error == 0 && r->at < end && n_left > 0;) {
+                const Property *p;
+
+                bus_read_align(r, 8);
+                p = find_property(properties, n, bus_read_string(r));
+                if (p)
+                        p->read(r, p->argument, ret);
+                else
+                        bus_skip_variant(r);
+                n_left -= p != NULL;
+        }
+        return r->error < 0 || r->at > end ? -EBADMSG : 0;
+}

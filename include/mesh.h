@@ -20,7 +20,7 @@
 
 #include "argosy.pb-c.h"
 #include "hash.h"
-#include "host-address.h"
+#include "mesh-peer.h"
 #include "stream.h"
 
 typedef struct Mesh Mesh;
@@ -32,22 +32,6 @@ enum {
         MESH_REDIAL_MIN_MS = 100, // first delay; doubles with each failure
         MESH_REDIAL_MAX_MS = 2000,
 };
-
-typedef struct MeshPeer { // a voter, as the log or the peers file names it
-        uint32_t host;
-        char address[HOST_ADDRESS_SIZE]; // empty: not known
-        char name[HOST_ADDRESS_SIZE];    // to be looked up first; empty: none
-        char host_name[64];              // to be looked up last
-        uint16_t port;
-        Hash pin;
-        // Passed on to those who dial us, so that a new voter knows its peers' ids before it has a log.
-        uint32_t raft_id;
-} MeshPeer;
-
-typedef struct MeshAddress {
-        char text[HOST_ADDRESS_SIZE]; // numeric or a name
-        uint16_t port;
-} MeshAddress;
 
 typedef struct MeshLinkInfo { // to a voter; pointers are valid until the loop runs on
         uint32_t host;
@@ -101,8 +85,6 @@ int mesh_new(const MeshConfig *config, const MeshOps *ops, void *userdata, Mesh 
 // then the mesh is gone.
 void mesh_close(Mesh *m, void (*closed)(void *userdata), void *userdata);
 
-// What one host says of a voter, as far as it can be. False: it makes no sense.
-bool mesh_peer_from_voter(const Argosy__Voter *voter, MeshPeer *ret);
 // Whom to dial. Links to voters that are no longer named are closed, those to a changed address or key
 // dialled anew; our own entry is skipped. The list is also what hosts that dialled us are told. -E2BIG
 // beyond MESH_VOTERS_MAX, -ENOMEM; both change nothing.

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "mesh.h"
+#include "mesh-peer.h"
 
 enum { ELSEWHERE_TOLD_BY_HAND = 4 };
 

@@ -28,7 +28,6 @@ typedef struct TlsContext TlsContext;
 
 enum {
         MESH_VOTERS_MAX = 64,     // to dial at a time
-        MESH_HELLO_MS = 5000,     // for the first frame of either side
         MESH_REDIAL_MIN_MS = 100, // first delay; doubles with each failure
         MESH_REDIAL_MAX_MS = 2000,
 };

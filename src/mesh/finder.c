@@ -7,108 +7,128 @@
 //
 // A round of probes follows each such dial and runs beside the next one, so it has no pace of its own and
 // delays nothing. Whoever answers elsewhere with another key is not the one.
-#include "mesh-internal.h"
+#include "finder.h"
+
+#include "str.h"
 #include "tls-context.h"
 
-static void probe_next(Link *l);
+void finder_init(Finder *f, uv_loop_t *loop, TlsContext *tls, const MeshPeer *peer, const FinderOps *ops,
+                 void *userdata) {
+        *f = (Finder){.loop = loop, .tls = tls, .peer = peer, .ops = ops, .userdata = userdata};
+}
+
+void finder_close(Finder *f) {
+        f->closing = true;
+        if (f->probe)
+                stream_close(f->probe, 0, false);
+}
+
+bool finder_is_busy(const Finder *f) {
+        return f->probe;
+}
+
+MeshAddress finder_where(const Finder *f) {
+        return *f->found.text ? f->found : elsewhere_first(f->peer);
+}
+
+void finder_forget(Finder *f) {
+        f->found = (MeshAddress){};
+}
+
+void finder_rest(Finder *f, bool resting) {
+        f->resting = resting;
+}
+
+// ---- probes
+
+static void probe_next(Finder *f);
 
 static void on_probe_opened(Stream *s, void *userdata) {
-        Link *l = userdata;
+        Finder *f = userdata;
 
         stream_close(s, 0, true); // flushed, so that it is a handshake there too
-        if (l->abandoned || l->up)
+        if (f->closing || f->resting)
                 return;
-        l->found = l->probed;
-        l->probe_again = false;
-        link_dial_anew(l);
+        f->found = f->probed;
+        f->probe_again = false;
+        f->ops->found(f->userdata);
 }
 
 static void on_probe_closed(Stream *s, int error, void *userdata) {
-        Link *l = userdata;
+        Finder *f = userdata;
 
-        l->probe = NULL;
-        if (l->abandoned)
-                link_finish(l);
-        else if (l->probe_again) {
-                l->probe_again = false;
-                finder_look(l);
+        f->probe = NULL;
+        if (f->closing)
+                f->ops->closed(f->userdata);
+        else if (f->probe_again) {
+                f->probe_again = false;
+                finder_look(f);
         } else if (error < 0)
-                probe_next(l);
+                probe_next(f);
 }
 
 static const StreamOps probe_ops = {.opened = on_probe_opened, .closed = on_probe_closed};
 
-static void probe_next(Link *l) {
-        Mesh *m = l->mesh;
-
-        while (!l->up && !l->probe && elsewhere_next(&l->elsewhere, &l->peer, &l->probed_at, &l->probed))
-                if (stream_dial(m->loop, l->probed.text, l->probed.port, m->tls, ALPN_MESH, &l->peer.pin,
-                                &probe_ops, l, &l->probe) < 0)
-                        l->probe = NULL;
+static void probe_next(Finder *f) {
+        while (!f->resting && !f->probe && elsewhere_next(&f->elsewhere, f->peer, &f->probed_at, &f->probed))
+                if (stream_dial(f->loop, f->probed.text, f->probed.port, f->tls, ALPN_MESH, &f->peer->pin,
+                                &probe_ops, f, &f->probe) < 0)
+                        f->probe = NULL;
 }
 
-void finder_look(Link *l) {
-        if (l->probe || l->up)
+void finder_look(Finder *f) {
+        if (f->probe || f->resting)
                 return;
-        l->probed_at = 0;
-        probe_next(l);
+        f->probed_at = 0;
+        probe_next(f);
 }
 
 // There is news: from the beginning.
-static void look_anew(Link *l) {
-        if (l->probe) {
-                l->probe_again = true;
-                stream_close(l->probe, 0, false);
+static void look_anew(Finder *f) {
+        if (f->probe) {
+                f->probe_again = true;
+                stream_close(f->probe, 0, false);
         } else
-                finder_look(l);
+                finder_look(f);
 }
 
-// News of where a voter may be. It is alive, or somebody believes so: that is worth a dial at once.
-static void look_there(Link *l, MeshAddress *known, const char *text, uint16_t port) {
+// ---- news of where the voter may be
+
+static bool learn(Finder *f, MeshAddress *known, const char *text, uint16_t port) {
         bool new = !streq(known->text, text) || known->port != port;
 
         if (!str_copy(known->text, sizeof(known->text), text))
-                return;
+                return false;
         known->port = port;
-        if (l->up)
-                return;
-        if (!l->stream)
-                link_dial_anew(l);
+        if (f->resting)
+                return false;
         if (new)
-                look_anew(l);
+                look_anew(f);
+        return true;
 }
 
-void finder_on_heard(Mesh *m, uint32_t host, const char *address) {
-        Link *l = link_find(m, host);
+bool finder_on_heard(Finder *f, const char *address) {
         HostAddressKind kind = host_address_kind(address);
 
         // Link-local: which link is not part of the text. Loopback is a host of this very machine.
-        if (l && kind != HOST_ADDRESS_LINK_LOCAL && kind != HOST_ADDRESS_NONE)
-                look_there(l, &l->elsewhere.heard, address, l->peer.port);
+        return kind != HOST_ADDRESS_LINK_LOCAL && kind != HOST_ADDRESS_NONE &&
+               learn(f, &f->elsewhere.heard, address, f->peer->port);
 }
 
-void finder_on_told(Mesh *m, const Argosy__Voter *voter) {
-        Link *l = link_find(m, voter->host);
-
-        if (l && !l->up && host_address_may_be_announced(voter->address, true) &&
-            voter->port <= UINT16_MAX && !streq(voter->address, l->peer.address))
-                look_there(l, &l->elsewhere.told, voter->address, (uint16_t) voter->port);
+bool finder_on_told(Finder *f, const Argosy__Voter *voter) {
+        return !f->resting && host_address_may_be_announced(voter->address, true) &&
+               voter->port <= UINT16_MAX && !streq(voter->address, f->peer->address) &&
+               learn(f, &f->elsewhere.told, voter->address, (uint16_t) voter->port);
 }
 
-void mesh_look_at(Mesh *m, const MeshAddress *addresses, size_t n) {
-        list_foreach (node, &m->links) {
-                Link *l = CONTAINER_OF(node, Link, node);
+void finder_on_said(Finder *f, const MeshAddress *addresses, size_t n) {
+        for (size_t i = 0; i < ELEMENTSOF(f->elsewhere.by_hand); i++) {
+                MeshAddress *a = &f->elsewhere.by_hand[i];
 
-                for (size_t i = 0; i < ELEMENTSOF(l->elsewhere.by_hand); i++) {
-                        MeshAddress *a = &l->elsewhere.by_hand[i];
-
-                        *a = (MeshAddress){};
-                        if (i < n && str_copy(a->text, sizeof(a->text), addresses[i].text))
-                                a->port = addresses[i].port;
-                }
-                if (l->up)
-                        continue;
-                link_dial_anew(l);
-                look_anew(l);
+                *a = (MeshAddress){};
+                if (i < n && str_copy(a->text, sizeof(a->text), addresses[i].text))
+                        a->port = addresses[i].port;
         }
+        if (!f->resting)
+                look_anew(f);
 }

@@ -3,98 +3,123 @@
 // Our own agent talking to our own leader. Messages are packed and unpacked as for any other host, and are
 // delivered in the next turn of the loop: nobody is called from inside his own call, and what works here
 // works over a link.
+#include "local.h"
+
 #include <errno.h>
 
 #include "frame.h"
-#include "mesh-internal.h"
+#include "stream.h"
 
-bool local_is_up(const Mesh *m) {
-        return m->leading && m->local_up && m->local_told_epoch == m->local_epoch;
+void local_init(Local *l, Drain *drain, const LocalOps *ops, void *userdata) {
+        *l = (Local){.drain = drain, .ops = ops, .userdata = userdata};
 }
 
-int local_send(Mesh *m, Buf *queue, const ProtobufCMessage *message) {
+void local_done(Local *l) {
+        buf_done(&l->to_leader);
+        buf_done(&l->to_host);
+}
+
+bool local_is_up(const Local *l) {
+        return l->leading && l->up && l->told_epoch == l->epoch;
+}
+
+bool local_is_full(const Local *l) {
+        return l->to_host.len > STREAM_LOW_WATER;
+}
+
+static int queue_message(Local *l, Buf *queue, const ProtobufCMessage *message) {
         int r;
 
-        if (!local_is_up(m))
+        if (!local_is_up(l))
                 return -ENOTCONN;
         if (queue->len > STREAM_QUEUE_MAX)
                 return -ENOBUFS;
         r = frame_append(queue, message, FRAME_MAX);
         if (r == 0)
-                drain_mark(&m->drain);
+                drain_mark(l->drain);
         return r;
 }
 
-static void set_up(Mesh *m, bool up) {
-        Argosy__ToVoter__Hello hello = ARGOSY__TO_VOTER__HELLO__INIT;
-
-        m->local_up = up;
-        buf_done(&m->to_leader);
-        buf_done(&m->to_host);
-        mesh_fill_hello(m, &hello);
-        m->ops->host_link(m->self, up ? &hello : NULL, m->userdata);
+int local_send_to_leader(Local *l, const Argosy__ToVoter *message) {
+        return queue_message(l, &l->to_leader, &message->base);
 }
 
-void local_update(Mesh *m) {
-        if (m->local_up && (!m->leading || m->local_told_epoch != m->local_epoch))
-                set_up(m, false);
-        m->local_told_epoch = m->local_epoch;
-        if (m->leading && !m->local_up)
-                set_up(m, true);
+int local_send_to_host(Local *l, const Argosy__ToHost *message) {
+        return queue_message(l, &l->to_host, &message->base);
 }
 
-void local_restart(Mesh *m) {
-        m->local_epoch = ++m->last_epoch;
-        drain_mark(&m->drain);
+static void set_up(Local *l, bool up) {
+        l->up = up;
+        buf_done(&l->to_leader);
+        buf_done(&l->to_host);
+        l->ops->link(up, l->userdata);
 }
 
-static void give_to_leader(Mesh *m, const uint8_t *payload, size_t len) {
+void local_update(Local *l) {
+        if (l->up && (!l->leading || l->told_epoch != l->epoch))
+                set_up(l, false);
+        l->told_epoch = l->epoch;
+        if (l->leading && !l->up)
+                set_up(l, true);
+}
+
+void local_restart(Local *l) {
+        l->epoch++;
+        drain_mark(l->drain);
+}
+
+void local_set_leading(Local *l, bool leading) {
+        l->leading = leading;
+        l->epoch++;
+}
+
+static void give_to_leader(Local *l, const uint8_t *payload, size_t len) {
         Argosy__ToVoter *message = argosy__to_voter__unpack(NULL, len, payload);
 
         if (!message) { // out of memory: as between two hosts, no message is lost without the link
-                local_restart(m);
+                local_restart(l);
                 return;
         }
-        m->ops->to_leader(m->self, message, m->userdata);
+        l->ops->to_leader(message, l->userdata);
         argosy__to_voter__free_unpacked(message, NULL);
 }
 
-static void give_to_host(Mesh *m, const uint8_t *payload, size_t len) {
+static void give_to_host(Local *l, const uint8_t *payload, size_t len) {
         Argosy__ToHost *message = argosy__to_host__unpack(NULL, len, payload);
 
         if (!message) { // out of memory: as between two hosts, no message is lost without the link
-                local_restart(m);
+                local_restart(l);
                 return;
         }
-        m->ops->to_host(message, m->userdata);
+        l->ops->to_host(message, l->userdata);
         argosy__to_host__free_unpacked(message, NULL);
 }
 
 // What was queued up to now; what the callbacks add is for the next turn.
-static void deliver(Mesh *m, Buf *queue, void (*give)(Mesh *m, const uint8_t *payload, size_t len)) {
+static void deliver(Local *l, Buf *queue, void (*give)(Local *l, const uint8_t *payload, size_t len)) {
         _cleanup_buf_ Buf batch = *queue;
-        uint64_t epoch = m->local_epoch;
+        uint64_t epoch = l->epoch;
         const uint8_t *payload;
         size_t done = 0, len;
 
         *queue = (Buf){};
-        while (local_is_up(m) && m->local_epoch == epoch && !m->closing &&
+        while (local_is_up(l) && l->epoch == epoch &&
                frame_peek(batch.data + done, batch.len - done, FRAME_MAX, &payload, &len) > 0) {
                 done += FRAME_HEADER_SIZE + len;
-                give(m, payload, len);
+                give(l, payload, len);
         }
 }
 
-void local_deliver(Mesh *m) {
-        if (m->to_leader.len > 0)
-                deliver(m, &m->to_leader, give_to_leader);
-        if (m->leader != m->self) // somebody else leads in a newer term
-                buf_done(&m->to_host);
-        if (m->to_host.len > 0) {
-                bool was_full = mesh_host_is_full(m, m->self);
+void local_deliver(Local *l, bool host_listens) {
+        if (l->to_leader.len > 0)
+                deliver(l, &l->to_leader, give_to_leader);
+        if (!host_listens)
+                buf_done(&l->to_host);
+        if (l->to_host.len > 0) {
+                bool was_full = local_is_full(l);
 
-                deliver(m, &m->to_host, give_to_host);
-                if (was_full && !m->closing)
-                        m->ops->host_drained(m->self, m->userdata);
+                deliver(l, &l->to_host, give_to_host);
+                if (was_full)
+                        l->ops->drained(l->userdata);
         }
 }

@@ -9,7 +9,8 @@
 #include "feature-level.h"
 #include "frame.h"
 #include "localhost.h"
-#include "mesh-internal.h"
+#include "mesh-private.h"
+#include "str.h"
 #include "stream.h"
 
 typedef struct Host {
@@ -26,6 +27,7 @@ typedef struct Host {
         uint32_t drained; // the last host_drained()
         bool reply_to_attach;               // as a leader would
         bool follow_told;                   // takes over the voters that it is told
+        bool give_up;                       // leaves all voters when a link fails
         uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
         uint32_t levels[MEMBERS_MAX + 1];   // likewise
         uint32_t feature_level;             // 0: of this build
@@ -115,6 +117,8 @@ static void on_link_failed(uint32_t to, const char *why, void *userdata) {
 
         h->n_failed++;
         snprintf(h->failed, sizeof(h->failed), "%u: %s", to, why);
+        if (h->give_up)
+                assert_int_equal(mesh_set_voters(h->mesh, NULL, 0), 0);
 }
 
 static void on_host_drained(uint32_t to, void *userdata) {
@@ -743,6 +747,21 @@ static MeshPeer lost_peer(uint32_t number, const char *address) {
         return peer;
 }
 
+// A sanitizer sees whether anything is begun for the link that has just been given up.
+static void a_voter_may_be_left_when_its_link_fails(void **state) {
+        MeshPeer peer;
+
+        start(1);
+        start(2);
+        peer = lost_peer(2, "127.0.0.1");
+        peer.pin = member[2].pin; // another one answers there
+        strcpy(peer.host_name, "127.0.0.2");
+        host[0].give_up = true;
+        assert_int_equal(mesh_set_voters(host[0].mesh, &peer, 1), 0);
+        loop_until(host[0].n_failed == 1);
+        assert_int_equal(mesh_links(host[0].mesh, (MeshLinkInfo[1]){}, 1), 0);
+}
+
 static void a_voter_is_found_by_its_name(void **state) {
         MeshPeer peer;
 
@@ -901,6 +920,7 @@ int main(void) {
                 LOOP_TEST(the_leader_tells_the_voters_and_tells_them_again),
                 LOOP_TEST(a_host_that_was_away_finds_the_new_voters),
                 LOOP_TEST(an_address_that_is_none_is_told),
+                LOOP_TEST(a_voter_may_be_left_when_its_link_fails),
                 LOOP_TEST(a_voter_is_found_by_its_name),
                 LOOP_TEST(a_voter_that_was_configured_with_a_name_is_dialled_by_it_first),
                 LOOP_TEST(a_voter_is_found_whence_it_dialled),

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The first thing that a host says to a voter: who it is, of which cluster and generation, and what it
+// understands. Always as it is now: a link that is dialled again says what has changed.
+
+#include "mesh-self.h"
+
+void mesh_self_hello(MeshSelf *self, Argosy__ToVoter__Hello *ret) {
+        ret->host = self->host;
+        ret->cluster_id = (ProtobufCBinaryData){sizeof(self->cluster_id), self->cluster_id};
+        ret->generation = self->generation;
+        ret->version = (char *) ARGOSY_VERSION;
+        ret->feature_level = self->feature_level;
+        ret->boot_id = (ProtobufCBinaryData){sizeof(self->boot_id), self->boot_id};
+        ret->raft_id = self->raft_id;
+}

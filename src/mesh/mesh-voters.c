@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The links that we dial: one to each voter of the owner's list, and, while nobody leads, to those that other
+// voters name. A link that comes up, or says something new, may change who leads (mesh_reconsider()). What
+// the leader sends goes to the owner, what another voter sends does not. Memory: a list is taken whole or
+// not at all, a hint that does not fit is left out.
+#include <errno.h>
+
+#include "mesh-private.h"
+#include "str.h"
+
+static Link *find_link(const Mesh *m, uint32_t host) {
+        list_foreach (node, &m->links)
+                if (CONTAINER_OF(node, Link, node)->peer.host == host)
+                        return CONTAINER_OF(node, Link, node);
+        return NULL;
+}
+
+static void let_go(Mesh *m, Link *l, bool flush) {
+        list_unlink(&l->node);
+        if (m->leader_link == l) {
+                m->leader_link = NULL;
+                drain_mark(&m->drain);
+        }
+        link_abandon(l, flush);
+}
+
+// ---- what links say
+
+static int add_link(Mesh *m, const MeshPeer *peer, bool hint, Link **ret);
+
+// Somebody who is no leader names voters that we do not know. While nobody leads they are worth a try: the
+// voters may have been replaced while this host was away.
+static void take_hints(Mesh *m, Argosy__Voter *const *voters, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                size_t n_links = 0;
+                MeshPeer peer;
+                bool known = voters[i]->host == m->self.host;
+                Link *l;
+
+                list_foreach (node, &m->links) {
+                        known = known || CONTAINER_OF(node, Link, node)->peer.host == voters[i]->host;
+                        n_links++;
+                }
+                if (known || n_links >= MESH_VOTERS_MAX || !mesh_peer_from_voter(voters[i], &peer))
+                        continue;
+                if (add_link(m, &peer, true, &l) < 0)
+                        return;
+                link_dial(l);
+        }
+}
+
+static void on_up(Link *l, void *userdata) {
+        Mesh *m = userdata;
+
+        l->epoch = ++m->last_epoch;
+        m->links_changed = true;
+        drain_mark(&m->drain);
+}
+
+static void on_told(Link *l, const Argosy__ToHost__Leader *f, void *userdata) {
+        Mesh *m = userdata;
+
+        mesh_reconsider(m);
+        if (l->abandoned)
+                return;
+        if (m->leader_link == l) {
+                m->ops->voters_told(f->voters, f->n_voters, m->userdata);
+                return;
+        }
+        for (size_t i = 0; i < f->n_voters; i++) {
+                Link *other = find_link(m, f->voters[i]->host);
+
+                if (other)
+                        link_on_told(other, f->voters[i]);
+        }
+        if (m->leader == 0)
+                take_hints(m, f->voters, f->n_voters);
+}
+
+static void on_message(Link *l, const Argosy__ToHost *message, void *userdata) {
+        Mesh *m = userdata;
+
+        if (m->leader_link == l)
+                m->ops->to_host(message, m->userdata);
+}
+
+static void on_down(Link *l, void *userdata) {
+        mesh_reconsider(userdata);
+}
+
+static void on_failed(Link *l, const char *why, void *userdata) {
+        Mesh *m = userdata;
+
+        m->ops->link_failed(l->peer.host, why, m->userdata);
+}
+
+static void on_pending(Link *l, void *userdata) {
+        Mesh *m = userdata;
+
+        drain_mark(&m->drain);
+}
+
+static void on_closed(Link *l, void *userdata) {
+        mesh_unref(userdata);
+}
+
+static const LinkOps link_ops = {.up = on_up,
+                                 .told = on_told,
+                                 .message = on_message,
+                                 .down = on_down,
+                                 .failed = on_failed,
+                                 .pending = on_pending,
+                                 .closed = on_closed};
+
+static int add_link(Mesh *m, const MeshPeer *peer, bool hint, Link **ret) {
+        const LinkConfig config = {.loop = m->loop,
+                                   .tls = m->tls,
+                                   .self = &m->self,
+                                   .redial_min_ms = m->redial_min_ms,
+                                   .redial_max_ms = m->redial_max_ms,
+                                   .ops = &link_ops,
+                                   .userdata = m};
+        int r = link_new(&config, peer, ret);
+
+        if (r < 0)
+                return r;
+        (*ret)->hint = hint;
+        list_append(&m->links, &(*ret)->node);
+        m->n_open++;
+        return 0;
+}
+
+void mesh_report_pending(Mesh *m) {
+        list_foreach (node, &m->links) {
+                Link *l = CONTAINER_OF(node, Link, node);
+
+                if (*l->pending_why) {
+                        link_report_pending(l);
+                        drain_mark(&m->drain); // the list may be another one now
+                        return;
+                }
+        }
+}
+
+// ---- to whom
+
+static const MeshPeer *find_peer(const MeshPeer *peers, size_t n, uint32_t host) {
+        for (size_t i = 0; i < n; i++)
+                if (peers[i].host == host)
+                        return &peers[i];
+        return NULL;
+}
+
+static void drop_unnamed(Mesh *m) {
+        list_foreach_safe (node, &m->links) {
+                Link *l = CONTAINER_OF(node, Link, node);
+
+                if (!find_peer(m->voters, m->n_voters, l->peer.host))
+                        let_go(m, l, true);
+        }
+}
+
+static bool same_voters(const Mesh *m, const MeshPeer *voters, size_t n) {
+        for (size_t i = 0; n == m->n_voters && i < n; i++) {
+                const MeshPeer *a = &m->voters[i], *b = &voters[i];
+
+                if (a->host != b->host || !streq(a->address, b->address) || !streq(a->name, b->name) ||
+                    !streq(a->host_name, b->host_name) || a->port != b->port ||
+                    !hash_equal(&a->pin, &b->pin) || a->raft_id != b->raft_id)
+                        return false;
+        }
+        return n == m->n_voters;
+}
+
+// New links for those that have none, all or none.
+static int add_links(Mesh *m, const MeshPeer *voters, size_t n, Link **fresh, size_t *ret_n) {
+        int r = 0;
+
+        *ret_n = 0;
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                if (voters[i].host == m->self.host || find_link(m, voters[i].host))
+                        continue;
+                r = add_link(m, &voters[i], false, &fresh[*ret_n]);
+                *ret_n += r == 0;
+        }
+        for (size_t i = 0; r < 0 && i < *ret_n; i++)
+                let_go(m, fresh[i], false);
+        return r;
+}
+
+int mesh_set_voters(Mesh *m, const MeshPeer *voters, size_t n) {
+        Link *fresh[MESH_VOTERS_MAX];
+        MeshPeer *copy;
+        size_t n_fresh;
+        int r;
+
+        if (m->closing)
+                return 0;
+        if (n > MESH_VOTERS_MAX)
+                return -E2BIG;
+        if (same_voters(m, voters, n)) {
+                drop_unnamed(m); // hints
+                return 0;
+        }
+        copy = calloc(n + 1, sizeof(*copy));
+        if (!copy)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                copy[i] = voters[i];
+        r = add_links(m, voters, n, fresh, &n_fresh);
+        if (r < 0) {
+                free(copy);
+                return r;
+        }
+        free(m->voters);
+        m->voters = copy;
+        m->n_voters = n;
+        drop_unnamed(m);
+        for (size_t i = 0; i < n; i++) {
+                Link *l = find_link(m, copy[i].host);
+
+                if (l)
+                        link_set_peer(l, &copy[i]);
+        }
+        for (size_t i = 0; i < n_fresh; i++)
+                link_dial(fresh[i]);
+        mesh_announce(m);
+        return 0;
+}
+
+void mesh_drop_hints(Mesh *m) {
+        list_foreach_safe (node, &m->links) {
+                Link *l = CONTAINER_OF(node, Link, node);
+
+                if (l->hint && l != m->leader_link)
+                        let_go(m, l, false);
+        }
+}
+
+void mesh_drop_links(Mesh *m) {
+        list_foreach_safe (node, &m->links)
+                let_go(m, CONTAINER_OF(node, Link, node), true);
+}
+
+void mesh_set_raft_id(Mesh *m, uint32_t raft_id) {
+        if (raft_id == m->self.raft_id)
+                return;
+        m->self.raft_id = raft_id;
+        list_foreach (i, &m->links) {
+                Link *l = CONTAINER_OF(i, Link, node);
+
+                if (l != m->leader_link)
+                        link_dial_anew(l);
+        }
+}
+
+// ---- the network
+
+void mesh_on_network(Mesh *m, bool (*is_ours)(const char *address, void *userdata), void *userdata) {
+        list_foreach (node, &m->links)
+                link_on_network(CONTAINER_OF(node, Link, node), is_ours, userdata);
+}
+
+void mesh_on_heard(Mesh *m, uint32_t host, const char *address) {
+        Link *l = find_link(m, host);
+
+        if (l)
+                link_on_heard(l, address);
+}
+
+void mesh_look_at(Mesh *m, const MeshAddress *addresses, size_t n) {
+        list_foreach (node, &m->links)
+                link_on_said(CONTAINER_OF(node, Link, node), addresses, n);
+}
+
+size_t mesh_local_addresses(const Mesh *m, char (*ret)[STREAM_ADDRESS_SIZE], size_t max) {
+        size_t n = 0;
+
+        if (m->leader_link && m->leader_link->up && n < max)
+                n += stream_local_address(m->leader_link->stream, ret[n]);
+        list_foreach (node, &m->links) {
+                const Link *l = CONTAINER_OF(node, Link, node);
+
+                if (l->up && l != m->leader_link && n < max)
+                        n += stream_local_address(l->stream, ret[n]);
+        }
+        return n;
+}
+
+size_t mesh_links(const Mesh *m, MeshLinkInfo *ret, size_t max) {
+        size_t n = 0;
+
+        list_foreach (node, &m->links) {
+                const Link *l = CONTAINER_OF(node, Link, node);
+
+                if (n < max)
+                        ret[n++] = (MeshLinkInfo){
+                                .host = l->peer.host,
+                                .peer = &l->peer,
+                                .up = l->up,
+                                .address = l->up ? stream_peer(l->stream)->address : "",
+                                .why = l->told_why,
+                        };
+        }
+        return n;
+}
+
+bool mesh_where(const Mesh *m, uint32_t host, MeshAddress *ret) {
+        const Link *l = find_link(m, host);
+
+        if (!l)
+                return false;
+        *ret = link_where(l);
+        return *ret->text;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One stream that a host dialled to us. Its owner judges the Hello and takes the messages.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+#include "list.h"
+#include "stream.h"
+
+typedef struct Session Session;
+
+typedef struct SessionOps { // none but `closed` when the session was dropped
+        // The first frame. Whom it may serve, the owner opens (session_open()), or drops. Negative errno: as
+        // dropped with that.
+        int (*hello)(Session *s, const Argosy__ToVoter__Hello *hello, void *userdata);
+        // Any further frame, behind session_open().
+        void (*message)(Session *s, const Argosy__ToVoter *message, void *userdata);
+        void (*drained)(Session *s, void *userdata); // the host has taken all that was queued for it
+        void (*closed)(Session *s, void *userdata);  // it is freed behind this
+} SessionOps;
+
+struct Session {
+        ListNode node; // the owner's
+        const SessionOps *ops;
+        void *userdata;
+        Stream *stream;
+        uint32_t host;
+        bool announced; // opened, and the owner's host_link() said that it is up, and not yet that it is down
+        bool dropped;   // takes and gives nothing any more
+};
+
+// Takes the stream over, also on failure.
+int session_new(Stream *stream, uint32_t host, const SessionOps *ops, void *userdata, Session **ret);
+void session_open(Session *s);
+int session_send(Session *s, const ProtobufCMessage *message); // as stream_send()
+void session_drop(Session *s, int error, bool flush);

@@ -8,6 +8,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
     "sysd": ["unit-dir", "cgroup", "journal", "bus", "manager", "foreign"],
+    "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "log", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries"],
     "daemon": ["core", "requests"],
@@ -27,6 +28,7 @@ FACETS = {
     "store": ["raft"],           # one member of the log
     "sysd/unit-dir": ["unit-dir"],         # one directory of unit files
     "sysd/manager": ["systemd-manager"],   # one connection to one systemd
+    "mesh": ["mesh"],            # one Mesh: voters that we dial, hosts that dialled us
     "placement": ["placement"],  # one Placement: the tables that it shares
     "leader/scheduler": ["placer"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
@@ -36,7 +38,6 @@ FACETS = {
 
 # Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
 CIRCLES = {
-    "mesh": [4],
     "leader/scheduler": [4],
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.

@@ -86,6 +86,15 @@ Argosy__ActiveState active_state_from_string(const char *word) {
                                              : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
+bool active_state_is_up(Argosy__ActiveState state) {
+        return state == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || state == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
+               state == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
+}
+
+bool active_state_is_down(Argosy__ActiveState state) {
+        return state == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE || state == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+}
+
 const char *unit_result_phrase(const char *result) {
         static const struct {
                 const char *result, *phrase;

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "fileio.h"
 #include "log.h"
+#include "unit-state.h"
 
 static void on_unit_changed(const char *name, const UnitRuntime *now, void *userdata) {
         AgentNode *node = userdata;
@@ -104,9 +105,7 @@ static void on_stopping(void *userdata) {
 }
 
 static bool is_down_or_goes_there(const UnitRuntime *rt) {
-        return rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-               rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
-               rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING;
+        return active_state_is_down(rt->active) || rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING;
 }
 
 // Of a one-shot only what was cut short: one that came to its end meanwhile has an outcome.

@@ -27,10 +27,10 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-record.h"
+#include "unit-state.h"
 
 bool site_is_down(const Site *s) {
-        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+        return active_state_is_down(s->active);
 }
 
 // `s`: the unit's site there, if any.

@@ -23,7 +23,7 @@ static const char *phrase(const Unit *u, Standing standing) {
         case STANDING_OFF:
                 return u && u->recorded ? "which is not started" : "which the cluster does not know";
         case STANDING_UNKNOWN:
-                return "whose node has not reported yet";
+                return "whose state its node has not reported yet";
         case STANDING_NOWHERE:
                 return u && u->node ? "whose node is away" : "which no node takes at present";
         case STANDING_COMING:

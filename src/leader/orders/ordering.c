@@ -29,6 +29,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
+#include "unit-state.h"
 
 enum { HELD_REVISION = 1 }; // the first change of a cluster is that of its own record
 
@@ -42,16 +43,13 @@ static uint64_t start_revision(const Leader *l, const UnitEntry *e, const Site *
         return MAX_OF(e->record->start_rev, restart_revision(l, e, s));
 }
 
-static bool is_up(const Site *s) {
-        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
+static bool is_down(const Site *s) {
+        return active_state_is_down(s->active);
 }
 
-static bool is_down(const Site *s) {
-        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
+// Its host holds it, and has not said yet what it does.
+static bool is_unseen(const Site *s) {
+        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
 // A run of it that ended well is what was wanted.
@@ -89,9 +87,13 @@ static Standing standing_on(const Leader *l, const Site *s, const UnitEntry *e) 
                 return standing_when_down(l, s, e);
         if (s->hold == HOLD_BOUND || s->hold == HOLD_STOP)
                 return STANDING_ENDING;
+        if (is_unseen(s))
+                return s->hold == HOLD_BLOCKED                    ? STANDING_BLOCKED
+                       : s->revision < start_revision(l, e, s) ? STANDING_COMING
+                                                                  : STANDING_UNKNOWN;
         if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING)
                 return STANDING_CHANGING;
-        if (is_up(s))
+        if (active_state_is_up(s->active))
                 return s->revision < start_revision(l, e, s) ? STANDING_CHANGING : STANDING_UP;
         return s->revision < start_revision(l, e, s) ? STANDING_COMING : STANDING_RETRYING;
 }
@@ -182,9 +184,9 @@ static bool is_to_restart(const Leader *l, const Site *s, const UnitEntry *e) {
 
 // A unit that is to be up on this site. A restart that has to wait begins with a stop.
 static SiteHold hold_of_launched(Leader *l, const Site *s, const UnitEntry *e) {
-        bool down = !s->reported || is_down(s),
-             answered = s->reported && s->revision >= start_revision(l, e, s),
-             released = !is_unreleased(l, s, e);
+        bool answered = s->reported && s->revision >= start_revision(l, e, s),
+             released = !is_unreleased(l, s, e),
+             down = !s->reported || is_down(s) || (is_unseen(s) && !answered); // it may not have begun
         Judging j = {.leader = l};
 
         if (record_final_outcome(e->record, s->node->number) || (down && answered))

@@ -59,9 +59,7 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
         else if (launched && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
                 str_fit(ret, REASON_SIZE, "it ended by itself%s%s%s", result ? " (" : "", result ?: "",
                         result ? ")" : "");
-        else if (launched && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE &&
-                 s->active != ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING &&
-                 s->active != ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING)
+        else if (launched && !active_state_is_up(s->active))
                 str_fit(ret, REASON_SIZE, "it is %s (%s)", active_state_to_string(s->active), s->sub ?: "");
         else if (s->file_stale)
                 str_fit(ret, REASON_SIZE,

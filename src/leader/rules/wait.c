@@ -137,14 +137,9 @@ static const Argosy__Outcome *final_outcome(const Argosy__UnitRecord *r) {
         return NULL;
 }
 
-static bool is_down(const WaitSite *s) {
-        return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-}
-
 // A node that is lost, of a unit that runs on all: only who stops it wants to know whether it is down there.
 static WaitVerdict judge_lost(Argosy__Verb verb, const WaitSite *s) {
-        if (verb != ARGOSY__VERB__VERB_STOP || (s->seen && is_down(s)))
+        if (verb != ARGOSY__VERB__VERB_STOP || (s->seen && active_state_is_down(s->active)))
                 return success("");
         return s->silent ? silent() : s->fenced ? pending() : success("");
 }

@@ -33,9 +33,7 @@ static bool has_answered(const Leader *l, const Site *s, const UnitEntry *e) {
 }
 
 bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e) {
-        return has_answered(l, s, e) && (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ||
-                                         s->active == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
-                                         s->active == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING);
+        return has_answered(l, s, e) && active_state_is_up(s->active);
 }
 
 const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {

@@ -8,6 +8,7 @@
 // failure, with a sentence that says so.
 
 #include "unit-runtime.h"
+#include "unit-state.h"
 
 void unit_runtime_init(UnitRuntime *rt) {
         *rt = (UnitRuntime){.load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN,
@@ -16,22 +17,13 @@ void unit_runtime_init(UnitRuntime *rt) {
                             .result = ""};
 }
 
-static bool is_down(Argosy__ActiveState s) {
-        return s == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE || s == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-}
-
-static bool is_up(Argosy__ActiveState s) {
-        return s == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE || s == ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING ||
-               s == ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING;
-}
-
 // systemd's own stamp of the moment, if the message has it.
 static uint64_t since(const UnitFacts *f, uint64_t wall_us) {
         uint64_t at = 0;
 
-        if (is_up(f->active))
+        if (active_state_is_up(f->active))
                 at = f->times[UNIT_TIME_ACTIVE_ENTER];
-        else if (is_down(f->active))
+        else if (active_state_is_down(f->active))
                 at = f->times[UNIT_TIME_INACTIVE_ENTER];
         else if (f->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING)
                 at = f->times[UNIT_TIME_INACTIVE_EXIT];
@@ -64,8 +56,8 @@ static bool set_active(UnitRuntime *rt, const UnitFacts *f, uint64_t wall_us) {
                         f->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         rt->since_us = before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ? since(f, 0) : since(f, wall_us);
         // systemd says nothing when a unit's load state changes, but what can be started was loaded.
-        if (!(f->has & UNIT_FACT_LOAD) && !is_down(f->active) &&
-            (is_down(before) || before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN))
+        if (!(f->has & UNIT_FACT_LOAD) && !active_state_is_down(f->active) &&
+            (active_state_is_down(before) || before == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN))
                 set_load(rt, ARGOSY__LOAD_STATE__LOAD_LOADED);
         return true;
 }
@@ -168,7 +160,7 @@ const char *job_result_reason(const char *word) {
 static bool start_is_settled(SystemdJobKind kind, const uint8_t before[16], const UnitRuntime *now) {
         bool new_run = memcmp(before, now->invocation_id, 16) != 0;
 
-        if (is_up(now->active))
+        if (active_state_is_up(now->active))
                 return new_run || kind == SYSTEMD_START; // which does nothing to a unit that is up
         if (now->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING)
                 return new_run && streq(now->sub, "auto-restart");
@@ -181,12 +173,12 @@ bool job_is_settled(SystemdJobKind kind, SystemdJobResult result, const uint8_t 
                 return true;
         switch (result) {
         case SYSTEMD_JOB_DONE:
-                return kind == SYSTEMD_STOP ? is_down(now->active) : start_is_settled(kind, before, now);
+                return kind == SYSTEMD_STOP ? active_state_is_down(now->active) : start_is_settled(kind, before, now);
         case SYSTEMD_JOB_FAILED:
                 if (kind == SYSTEMD_STOP)
-                        return is_down(now->active);
+                        return active_state_is_down(now->active);
                 return !now->loaded || now->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED ||
-                       (!is_up(now->active) && start_is_settled(kind, before, now));
+                       (!active_state_is_up(now->active) && start_is_settled(kind, before, now));
         default:
                 return true; // the job ended for reasons outside of the unit, which may be in any state
         }

@@ -38,6 +38,20 @@ static void what_a_newer_version_says_is_unknown(void **state) {
         assert_int_equal(t, ARGOSY__TARGET__TARGET_LOADED);
 }
 
+static void what_nobody_has_seen_is_neither_up_nor_down(void **state) {
+        for (int i = 0; i <= ARGOSY__ACTIVE_STATE__ACTIVE_REFRESHING; i++) {
+                Argosy__ActiveState s = (Argosy__ActiveState) i;
+                bool changes = s == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN ||
+                               s == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING ||
+                               s == ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING ||
+                               s == ARGOSY__ACTIVE_STATE__ACTIVE_MAINTENANCE;
+
+                assert_int_equal(active_state_is_up(s) + active_state_is_down(s), changes ? 0 : 1);
+        }
+        assert_true(active_state_is_up(ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING));
+        assert_true(active_state_is_down(ARGOSY__ACTIVE_STATE__ACTIVE_FAILED));
+}
+
 static void a_result_is_told_with_a_verb_and_its_word(void **state) {
         assert_string_equal(unit_result_phrase("exit-code"), "a process of it ended with an error (exit-code)");
         assert_string_equal(unit_result_phrase("timeout"), "it took longer than its timeout allows (timeout)");
@@ -68,6 +82,7 @@ int main(void) {
                 cmocka_unit_test(states_are_systemds_words),
                 cmocka_unit_test(every_state_is_read_back_from_its_word),
                 cmocka_unit_test(what_a_newer_version_says_is_unknown),
+                cmocka_unit_test(what_nobody_has_seen_is_neither_up_nor_down),
                 cmocka_unit_test(a_result_is_told_with_a_verb_and_its_word),
                 cmocka_unit_test(an_outcome_is_a_word_and_a_sentence),
         };

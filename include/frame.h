@@ -8,7 +8,7 @@
 //   mesh, host to voter            argosy/1           ToVoter         ToHost
 //   join, stranger to member       argosy-join/1      JoinRequest     JoinReply
 //   raft                           argosy-raft/1      libraft's own bytes, no frames
-//   raft                           argosy-raft/2      frames of marks and libraft's bytes (src/store/marks.h)
+//   raft                           argosy-raft/2      frames of marks and libraft's bytes (src/store/rules/marks.h)
 //   local socket                   -                  Request         Response
 //
 // Pure; fuzzed by tests/fuzz/fuzz-frame.c.

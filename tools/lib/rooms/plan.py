@@ -8,6 +8,7 @@ ASIDE = {"ctl": ["base", "model", "trust", "wire"]}
 # The folders of a room, in their order; the room's top folder comes after them.
 FOLDERS = {
     "sysd": ["unit-dir", "cgroup", "journal", "bus", "manager", "foreign"],
+    "store": ["rules", "core", "transport", "raft"],
     "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
     "leader": ["rules", "log", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries"],
@@ -25,7 +26,7 @@ FACETS = {
     "model": ["cluster-state",   # what the log has come to: entries, image, look-ups
               "unit-options"],  # what options mean for a name, by kind of option
     "wire": ["stream"],          # one connection: plain, with TLS, being looked up, writing
-    "store": ["raft"],           # one member of the log
+    "store/raft": ["raft"],      # one member of the log
     "sysd/unit-dir": ["unit-dir"],         # one directory of unit files
     "sysd/manager": ["systemd-manager"],   # one connection to one systemd
     "mesh": ["mesh"],            # one Mesh: voters that we dial, hosts that dialled us

@@ -11,7 +11,7 @@ import rooms
 
 from . import plan
 from .graph import circles
-from .objects import calls
+from .objects import Stale, calls
 from .source import SOURCE, House, is_upward, may_use
 
 
@@ -104,7 +104,10 @@ def report(house, edges, found):
 
 def main():
     args, house = parse(), House()
-    edges = edges_of(house, args.build)
+    try:
+        edges = edges_of(house, args.build)
+    except Stale as why:
+        sys.exit(f"tools/rooms: {args.build} is not built from this source: {why}. Run `ninja -C {args.build}` first.")
     inside = defaultdict(lambda: defaultdict(set))
     for (folder, one), (owner, other) in edges:
         if folder == owner:

@@ -10,19 +10,29 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-from .source import SOURCE
+from .source import SOURCE, folders
 
 # ARCHIVE:OBJECT-DIRECTORY/NAME.c.o:ADDRESS KIND SYMBOL
 SYMBOL = re.compile(r".*[/:]([^/:]+\.c)\.o:\s*[0-9a-f]*\s+([A-Za-z]) (\S+)$")
 DEFINED = set("TDBRVWC")
 
 
+class Stale(Exception):
+    """The build is not of this source, or not finished."""
+
+
 def archives(build):
     """(folder, path) of every static library of src/."""
+    known = folders()
     for target in json.loads((build / "meson-info/intro-targets.json").read_text()):
         directory = Path(target["defined_in"]).parent
         if target["type"] == "static library" and directory.is_relative_to(SOURCE / "src"):
-            yield str(directory.relative_to(SOURCE / "src")), target["filename"][0]
+            folder, path = str(directory.relative_to(SOURCE / "src")), target["filename"][0]
+            if folder not in known:
+                raise Stale(f"it has a library of src/{folder}, which is not in the plan")
+            if not Path(path).exists():
+                raise Stale(f"{path} is missing")
+            yield folder, path
 
 
 def calls(build):

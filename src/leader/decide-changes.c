@@ -241,7 +241,7 @@ static bool is_planned(const char *name, void *userdata) {
         return draft_has_order(&d->batch, name);
 }
 
-static int on_circles(const char *const *names, size_t n, CircleFound found, void *found_data,
+static int on_circles(const char *const *names, size_t n, CycleFound found, void *found_data,
                       void *userdata) {
         Decision *d = userdata;
         CircleSearch s = {.current = &d->leader->dependencies,

@@ -204,14 +204,14 @@ static int refuse_later(Planner *p, const char *name, const char *why) {
         return r;
 }
 
-static int on_circle(const Circle *c, void *userdata) {
+static int on_circle(const Cycle *c, void *userdata) {
         Planner *p = userdata;
         const Ordered *o = map_find_str(&p->ordered, c->path[0]);
         _cleanup_free_ char *why = NULL;
         char path[512];
         int r = 0;
 
-        circle_tell(c, path, sizeof(path));
+        cycle_tell(c, " after ", path, sizeof(path));
         why = str_printf("%s:%u: the order goes in a circle: %s", o && o->path ? o->path : c->path[0],
                          c->line, path);
         for (size_t i = 0; i < c->n_units && r >= 0; i++)

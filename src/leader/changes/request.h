@@ -72,7 +72,7 @@ typedef struct ChangeOps {
         // or -ENOMEM.
         int (*order)(const char *name, const struct UnitDependency *list, size_t n, void *userdata);
         // As circles_find(), of these units as the batch has them now.
-        int (*circles)(const char *const *names, size_t n, CircleFound found, void *found_data,
+        int (*circles)(const char *const *names, size_t n, CycleFound found, void *found_data,
                        void *userdata);
 } ChangeOps;
 

@@ -398,11 +398,11 @@ static bool is_the_one(const char *name, void *userdata) {
         return streq(name, c->name);
 }
 
-static int refuse_circle(const Circle *circle, void *userdata) {
+static int refuse_circle(const Cycle *circle, void *userdata) {
         OrderCheck *c = userdata;
         char text[512];
 
-        circle_tell(circle, text, sizeof(text));
+        cycle_tell(circle, " after ", text, sizeof(text));
         c->why = str_printf("%s:%u: the order goes in a circle: %s", c->path, circle->line, text);
         return c->why ? -EINVAL : -ENOMEM;
 }

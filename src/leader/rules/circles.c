@@ -1,337 +1,76 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// First the graph is gathered: vertices are numbered in the order in which they are reached, those that were
-// asked about first, and the edges of each stand together. Then Tarjan's depth-first walk finds the sets of
-// vertices that all come after each other ("Depth-first search and linear graph algorithms", 1972), with a
-// list of its own in place of recursion, since a chain may be as long as there are units. In such a set a
-// breadth-first walk finds the shortest way round.
+// What a unit comes after is what leads on: of the units of a request as they are planned, of all others as
+// they are. A unit after which nobody comes is on no cycle, and is not asked about.
 #include "circles.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-typedef struct Edge {
-        uint32_t to;
-        unsigned line;
-        bool theirs; // `to` says that it is before
-} Edge;
-
-typedef struct Vertex {
-        const char *name;
-        uint32_t first, end; // its edges
-        uint32_t next;       // that is walked
-        uint32_t index, low; // index 0: not visited
-        uint32_t caller;
-        uint32_t set;              // 0: none yet
-        uint32_t walk, whence, by; // of the breadth-first walk: its number, from where, and by which edge
-        bool told;
-} Vertex;
-
-typedef struct Search {
+typedef struct Gather {
         CircleSearch *s;
-        Vertex *vertices;
-        Edge *edges;
-        uint32_t *stack, *queue, *by; // one for each vertex
-        const char **path, **units;
-        size_t n, allocated, n_edges, edges_allocated;
-        size_t n_asked, n_stack;
-        uint32_t n_visited, n_sets, n_walks;
-        Map numbers;
+        CycleWalk walk;
         const char *at; // whose edges are gathered
         bool overlay;
+        size_t n_passed; // edges that do not count
         int error;
-} Search;
-
-// ------------------------------------------------------------------------------------------------ gathering
-
-static int longer(void *array, size_t *allocated, size_t n, size_t size) {
-        void **of = array, *more;
-
-        if (n < *allocated)
-                return 0;
-        more = reallocarray(*of, 2 * n + 32, size);
-        if (!more)
-                return -ENOMEM;
-        *of = more;
-        *allocated = 2 * n + 32;
-        return 0;
-}
-
-static int vertex_get(Search *x, const char *name, uint32_t *ret) {
-        uintptr_t known = (uintptr_t) map_find_str(&x->numbers, name);
-        int r;
-
-        if (known) {
-                *ret = (uint32_t) known - 1;
-                return 0;
-        }
-        r = longer(&x->vertices, &x->allocated, x->n, sizeof *x->vertices);
-        r = r < 0 ? r : map_add_str(&x->numbers, name, (void *) (x->n + 1));
-        if (r < 0)
-                return r;
-        x->vertices[x->n] = (Vertex){.name = name};
-        *ret = (uint32_t) x->n++;
-        x->s->n_steps++;
-        return 0;
-}
+} Gather;
 
 static bool is_planned(const CircleSearch *s, const char *name) {
         return s->planned && s->counts && s->counts(name, s->userdata);
 }
 
 static bool gather_edge(const DependencyPeer *peer, void *userdata) {
-        Search *x = userdata;
-        uint32_t to;
+        Gather *g = userdata;
 
-        x->s->n_steps++;
-        if (!(peer->kinds & UNIT_AFTER) || is_planned(x->s, peer->theirs ? peer->name : x->at) != x->overlay)
-                return false;
-        x->error = vertex_get(x, peer->name, &to);
-        if (x->error >= 0)
-                x->error = longer(&x->edges, &x->edges_allocated, x->n_edges, sizeof *x->edges);
-        if (x->error >= 0)
-                x->edges[x->n_edges++] = (Edge){to, peer->line, peer->theirs};
-        return x->error < 0;
+        if (!(peer->kinds & UNIT_AFTER) || is_planned(g->s, peer->theirs ? peer->name : g->at) != g->overlay)
+                g->n_passed++;
+        else
+                g->error = cycles_edge(&g->walk, peer->name, peer->line, peer->theirs);
+        return g->error < 0;
+}
+
+static int each_before(CycleWalk *w, const char *name, void *userdata) {
+        Gather *g = userdata;
+
+        g->at = name;
+        g->overlay = true;
+        if (g->s->planned)
+                dependencies_each_of(g->s->planned, name, gather_edge, g);
+        g->overlay = false;
+        if (g->error >= 0)
+                dependencies_each_of(g->s->current, name, gather_edge, g);
+        return g->error;
+}
+
+static int on_found(const Cycle *cycle, void *userdata) {
+        const Gather *g = userdata;
+
+        return g->s->found(cycle, g->s->found_data);
 }
 
 static bool comes_after(const DependencyPeer *peer, void *userdata) {
         return peer->kinds & UNIT_AFTER;
 }
 
-// Nobody comes after most units, and those are on no circle.
+// Nobody comes after most units.
 static bool may_close(const CircleSearch *s, const char *name) {
         return dependencies_each_on(s->current, name, comes_after, NULL) ||
                (s->planned && dependencies_each_on(s->planned, name, comes_after, NULL));
 }
 
-static int gather(Search *x, const char *const *names, size_t n) {
-        for (size_t i = 0; i < n && x->error >= 0; i++) {
-                uint32_t number;
-
-                if (may_close(x->s, names[i]))
-                        x->error = vertex_get(x, names[i], &number);
-        }
-        x->n_asked = x->n;
-        for (size_t i = 0; i < x->n && x->error >= 0; i++) {
-                x->at = x->vertices[i].name;
-                x->vertices[i].first = x->vertices[i].next = (uint32_t) x->n_edges;
-                x->overlay = true;
-                if (x->s->planned)
-                        dependencies_each_of(x->s->planned, x->at, gather_edge, x);
-                x->overlay = false;
-                if (x->error >= 0)
-                        dependencies_each_of(x->s->current, x->at, gather_edge, x);
-                x->vertices[i].end = (uint32_t) x->n_edges;
-        }
-        return x->error;
-}
-
-// ----------------------------------------------------------------------------------------------- one circle
-
-// The shortest way from the vertex back to itself, within its set; there is one. Returns the vertex from
-// which it is closed, and by which edge.
-static uint32_t walk_round(Search *x, uint32_t start, uint32_t *ret_by) {
-        size_t n = 0;
-
-        x->n_walks++;
-        x->queue[n++] = start;
-        for (size_t i = 0;; i++) {
-                const Vertex *v = &x->vertices[x->queue[i]];
-
-                for (uint32_t e = v->first; e < v->end; e++) {
-                        Vertex *to = &x->vertices[x->edges[e].to];
-
-                        x->s->n_steps++;
-                        if (x->edges[e].to == start) {
-                                *ret_by = e;
-                                return x->queue[i];
-                        }
-                        if (to->set != v->set || to->walk == x->n_walks)
-                                continue;
-                        to->walk = x->n_walks;
-                        to->whence = x->queue[i];
-                        to->by = e;
-                        x->queue[n++] = x->edges[e].to;
-                }
-        }
-}
-
-// Lets the path begin with a unit that was asked about and says something on it; with the first one, if that
-// does. Edge i of `by` leads from member i to the next one.
-static size_t find_speaker(const Search *x, const uint32_t *at, const uint32_t *by, size_t n,
-                           unsigned *ret_line) {
-        *ret_line = 1;
-        for (size_t i = 0; i <= n; i++) {
-                size_t k = i == 0 ? 0 : n - i; // its own word, what it is before, then all others
-                const Edge *e = &x->edges[by[k]];
-                size_t owner = e->theirs ? (k + 1) % n : k;
-
-                if (at[owner] >= x->n_asked || (i == 0 && e->theirs))
-                        continue;
-                *ret_line = e->line;
-                return owner;
-        }
-        return 0;
-}
-
-// Takes the way that walk_round() found, and those that it tells something.
-static void lay_out(Search *x, uint32_t start, uint32_t last, uint32_t by, Circle *ret) {
-        uint32_t *at = x->queue, *edges = x->by; // not needed any more
-        size_t n = 1, first;
-
-        for (uint32_t v = last; v != start; v = x->vertices[v].whence)
-                n++;
-        for (size_t i = n; i-- > 0; by = x->vertices[last].by, last = x->vertices[last].whence) {
-                at[i] = last;
-                edges[i] = by;
-        }
-        first = find_speaker(x, at, edges, n, &ret->line);
-        ret->n = n;
-        ret->n_units = 0;
-        for (size_t i = 0; i < n; i++) {
-                Vertex *v = &x->vertices[at[(first + i) % n]];
-
-                x->path[i] = v->name;
-                if (at[(first + i) % n] < x->n_asked && !v->told)
-                        x->units[ret->n_units++] = v->name;
-                v->told = true;
-        }
-        ret->path = x->path;
-        ret->units = x->units;
-}
-
-static int by_number(const void *a, const void *b) {
-        const uint32_t *x = a, *y = b;
-
-        return (*x < *y) - (*x > *y);
-}
-
-// The last one in `names` first.
-static int tell_set(Search *x, uint32_t *of, size_t n) {
-        Circle c = {};
-        unsigned told = 0;
-        int r = 0;
-
-        qsort(of, n, sizeof *of, by_number);
-        for (size_t i = 0; i < n && r == 0; i++) {
-                uint32_t last, by;
-
-                if (x->vertices[of[i]].told || of[i] >= x->n_asked)
-                        continue;
-                if (told++ < CIRCLES_TOLD_MAX) {
-                        last = walk_round(x, of[i], &by);
-                        lay_out(x, of[i], last, by, &c);
-                } else {
-                        x->units[0] = x->vertices[of[i]].name;
-                        c.n_units = 1;
-                }
-                r = x->s->found(&c, x->s->found_data);
-        }
-        return r;
-}
-
-// ------------------------------------------------------------------------------------------------ the walk
-
-static bool is_after_itself(const Search *x, uint32_t v) {
-        for (uint32_t e = x->vertices[v].first; e < x->vertices[v].end; e++)
-                if (x->edges[e].to == v)
-                        return true;
-        return false;
-}
-
-// The vertex is the first of its set that was visited.
-static int take_set(Search *x, uint32_t v) {
-        size_t n = 0;
-        uint32_t w;
-
-        x->n_sets++;
-        do {
-                w = x->stack[--x->n_stack];
-                x->vertices[w].set = x->n_sets;
-                n++;
-        } while (w != v);
-        if (n == 1 && !is_after_itself(x, v))
-                return 0;
-        return tell_set(x, x->stack + x->n_stack, n);
-}
-
-static void visit(Search *x, uint32_t v, uint32_t caller) {
-        x->vertices[v].index = x->vertices[v].low = ++x->n_visited;
-        x->vertices[v].caller = caller;
-        x->stack[x->n_stack++] = v;
-}
-
-static int walk_from(Search *x, uint32_t start) {
-        uint32_t at = start, caller;
-        int r = 0;
-
-        visit(x, start, start);
-        for (;;) {
-                Vertex *v = &x->vertices[at];
-
-                if (v->next < v->end) {
-                        uint32_t to = x->edges[v->next++].to;
-
-                        x->s->n_steps++;
-                        if (x->vertices[to].index == 0) {
-                                visit(x, to, at);
-                                at = to;
-                        } else if (x->vertices[to].set == 0)
-                                v->low = MIN_OF(v->low, x->vertices[to].index);
-                        continue;
-                }
-                caller = v->caller;
-                if (v->low == v->index)
-                        r = take_set(x, at);
-                if (at == start || r != 0)
-                        return r;
-                x->vertices[caller].low = MIN_OF(x->vertices[caller].low, v->low);
-                at = caller;
-        }
-}
-
-static int walk(Search *x) {
-        int r = 0;
-
-        x->stack = calloc(x->n + 1, sizeof *x->stack);
-        x->queue = calloc(x->n + 1, sizeof *x->queue);
-        x->by = calloc(x->n + 1, sizeof *x->by);
-        x->path = calloc(x->n + 1, sizeof *x->path);
-        x->units = calloc(x->n + 1, sizeof *x->units);
-        if (!x->stack || !x->queue || !x->by || !x->path || !x->units)
-                return -ENOMEM;
-        for (uint32_t i = 0; i < x->n_asked && r == 0; i++)
-                if (x->vertices[i].index == 0)
-                        r = walk_from(x, i);
-        return r;
-}
-
 int circles_find(CircleSearch *s, const char *const *names, size_t n) {
-        Search x = {.s = s};
+        _cleanup_free_ const char **asked = calloc(n + 1, sizeof(*asked));
+        Gather g = {.s = s, .walk = {.next = each_before, .found = on_found, .userdata = &g}};
+        size_t n_asked = 0;
         int r;
 
-        s->n_steps = 0;
-        r = gather(&x, names, n);
-        if (r >= 0 && x.n_asked > 0)
-                r = walk(&x);
-        map_done(&x.numbers);
-        free(x.vertices);
-        free(x.edges);
-        free(x.stack);
-        free(x.queue);
-        free(x.by);
-        free(x.path);
-        free(x.units);
+        if (!asked)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                if (may_close(s, names[i]))
+                        asked[n_asked++] = names[i];
+        r = cycles_find(&g.walk, asked, n_asked);
+        s->n_steps = g.walk.n_steps + g.n_passed;
         return r;
-}
-
-void circle_tell(const Circle *c, char *ret, size_t size) {
-        size_t len = 0;
-
-        if (size)
-                ret[0] = 0;
-        for (size_t i = 0; i <= c->n && len < size; i++)
-                len += (size_t) snprintf(ret + len, size - len, "%s%s", i ? " after " : "",
-                                         c->path[i % c->n]);
 }

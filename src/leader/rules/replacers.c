@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units with Replaces=, and a walk over whom each one replaces until it comes back to where it began.
-// Patterns have to be matched against every unit of the list, so the walk costs the square of its length at
-// most.
+// Units with Replaces=, and whom each one replaces, until it comes back to where it began. Patterns have to be
+// matched against every unit of the list, so that costs the square of its length at most.
 
 #include "replacers.h"
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "cycles.h"
 #include "str.h"
 
 void replacers_done(Replacers *l) {
@@ -57,54 +55,51 @@ static bool replaces(const UnitOptions *options, const char *name) {
         return false;
 }
 
-// A walk along whom each one replaces, nearest first. from[i]: who led to the i-th, counted from 1; 0: the
-// unit itself; NONE: nobody yet.
-#define NONE SIZE_MAX
-typedef struct Walk {
+typedef struct Search {
         const Replacers *all;
-        size_t *from, *queue, n;
-} Walk;
+        const char *name;
+        const UnitOptions *options; // of that one, whatever the list has
+        char *ret;
+        size_t size;
+} Search;
 
-static void expand(Walk *w, const char *name, const UnitOptions *options, size_t number) {
-        for (size_t i = 0; i < w->all->n; i++)
-                if (w->from[i] == NONE && !streq(w->all->of[i].name, name) &&
-                    replaces(options, w->all->of[i].name)) {
-                        w->from[i] = number;
-                        w->queue[w->n++] = i;
-                }
+static const UnitOptions *find_options(const Search *s, const char *name) {
+        if (name == s->name)
+                return s->options;
+        for (size_t i = 0; i < s->all->n; i++)
+                if (streq(s->all->of[i].name, name))
+                        return s->all->of[i].options;
+        return NULL;
 }
 
-static void tell(const Walk *w, const char *name, size_t last, char *ret, size_t size) {
-        _cleanup_free_ char *text = str_printf("%s", name);
+// A pattern that a unit's own name matches does not mean the unit itself.
+static int each_replaced(CycleWalk *w, const char *name, void *userdata) {
+        Search *s = userdata;
+        const UnitOptions *options = find_options(s, name);
+        int r = 0;
 
-        for (size_t i = last + 1; i > 0 && text; i = w->from[i - 1]) {
-                char *longer = str_printf("%s replaces %s", w->all->of[i - 1].name, text);
+        if (name != s->name && replaces(options, s->name))
+                r = cycles_edge(w, s->name, options->replaces_line, false);
+        for (size_t i = 0; i < s->all->n && r >= 0; i++) {
+                const char *other = s->all->of[i].name;
 
-                free(text);
-                text = longer;
+                if (!streq(other, name) && !streq(other, s->name) && replaces(options, other))
+                        r = cycles_edge(w, other, options->replaces_line, false);
         }
-        str_fit(ret, size, "%s replaces %s", name, text ? text : "...");
+        return r;
+}
+
+static int on_cycle(const Cycle *c, void *userdata) {
+        Search *s = userdata;
+
+        cycle_tell(c, " replaces ", s->ret, s->size);
+        return 1;
 }
 
 int replacers_circle(const Replacers *l, const char *name, const UnitOptions *options, char *ret,
                      size_t size) {
-        _cleanup_free_ size_t *from = calloc(l->n + 1, sizeof *from),
-                              *queue = calloc(l->n + 1, sizeof *queue);
-        Walk w = {.all = l, .from = from, .queue = queue};
+        Search s = {.all = l, .name = name, .options = options, .ret = ret, .size = size};
+        CycleWalk w = {.next = each_replaced, .found = on_cycle, .userdata = &s};
 
-        if (!from || !queue)
-                return -ENOMEM;
-        for (size_t i = 0; i < l->n; i++)
-                from[i] = streq(l->of[i].name, name) ? 0 : NONE;
-        expand(&w, name, options, 0);
-        for (size_t at = 0; at < w.n; at++) {
-                const Replacer *r = &l->of[w.queue[at]];
-
-                if (replaces(r->options, name)) {
-                        tell(&w, name, w.queue[at], ret, size);
-                        return 1;
-                }
-                expand(&w, r->name, r->options, w.queue[at] + 1);
-        }
-        return 0;
+        return cycles_find(&w, &name, 1);
 }

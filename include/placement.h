@@ -37,7 +37,7 @@
 // set of terms). A round looks at what is dirty. New sets of terms, labels and globs look at everything
 // once.
 //
-// Errors: -ENOMEM from any function means that the object missed something: only placement_free() is left.
+// Without memory the process ends (oom.h): a Placement that has missed something would lie.
 // Handles (uint32_t) are small and reused after the remove. Strings are copied except the names of units.
 
 #include <stdbool.h>
@@ -152,7 +152,7 @@ typedef struct PlacementRefusal {
         char *reason;
 } PlacementRefusal;
 
-int placement_new(Placement **ret) _warn_unused_;
+Placement *placement_new(void) _warn_unused_;
 Placement *placement_free(Placement *p);
 DEFINE_CLEANUP(Placement *, placement_free)
 
@@ -163,25 +163,25 @@ DEFINE_CLEANUP(Placement *, placement_free)
 int placement_resource(Placement *p, const char *name, bool *ret_new) _warn_unused_;
 int placement_find_resource(const Placement *p, const char *name); // -ENOENT: nobody has asked for it
 
-int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size,
-                       uint32_t *ret) _warn_unused_;
+void placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size,
+                       uint32_t *ret);
 void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offers, uint32_t size);
 void placement_host_remove(Placement *p, uint32_t host); // with its nodes
 // A failure there: its load grows by `points` that halve every `half_us`. The node is chosen less, not
 // never.
-int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
-                            uint64_t now_us) _warn_unused_;
+void placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
+                            uint64_t now_us);
 
 // A new node is closed.
-int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n,
-                       uint32_t *ret) _warn_unused_;
+void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n,
+                       uint32_t *ret);
 // Units there that the new labels do not admit stay: placement_unit_must_go().
-int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) _warn_unused_;
-int placement_node_set_state(Placement *p, uint32_t node, PlacementState state) _warn_unused_;
+void placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n);
+void placement_node_set_state(Placement *p, uint32_t node, PlacementState state);
 // Units there that are none of this Placement's count in its load.
-int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) _warn_unused_;
+void placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units);
 // Its units are on no node any more and wait for another if they are wanted.
-int placement_node_remove(Placement *p, uint32_t node) _warn_unused_;
+void placement_node_remove(Placement *p, uint32_t node);
 
 // A reference to the class with this meaning. -ENOSPC: too many globs. -EINVAL: more terms or preferences
 // than allowed.
@@ -207,31 +207,31 @@ int64_t placement_capacity(const Placement *p, unsigned resource);
 const char *placement_resource_name(const Placement *p, unsigned resource);
 
 // `name` is borrowed until the remove. Not wanted, on no node. Takes a reference to the class.
-int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
-                       uint32_t *ret) _warn_unused_;
+void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
+                       uint32_t *ret);
 void placement_unit_remove(Placement *p, uint32_t unit);
 // Another class, role or priority. It stays where it is, also if the new class does not admit that.
-int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role,
-                          int16_t priority) _warn_unused_;
+void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role,
+                          int16_t priority);
 // Whether it gives way to units of higher priority. A new unit does.
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible);
 // Lets a wanted unit leave the node where it is, so that it waits for another one. It stays as long as there
 // is none. Over when it has moved or is held again (`released` false).
-int placement_unit_release(Placement *p, uint32_t unit, bool released) _warn_unused_;
+void placement_unit_release(Placement *p, uint32_t unit, bool released);
 uint32_t placement_unit_role(const Placement *p, uint32_t unit);
 int16_t placement_unit_priority(const Placement *p, uint32_t unit);
 // A unit that is not wanted any more leaves its node at once.
-int placement_unit_want(Placement *p, uint32_t unit, bool wanted) _warn_unused_;
+void placement_unit_want(Placement *p, uint32_t unit, bool wanted);
 // So it is, whatever is thought of it: it is on this node (or none) and counts there.
-int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) _warn_unused_;
+void placement_unit_put(Placement *p, uint32_t unit, uint32_t node);
 // It is to be where `target` is, and moves with it. -ELOOP: target follows it; -E2BIG: too many in one
 // bundle.
 int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) _warn_unused_;
 void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
 // Not there, until it is readmitted.
-int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) _warn_unused_;
-int placement_unit_readmit(Placement *p, uint32_t unit,
-                           uint32_t node) _warn_unused_; // PLACEMENT_NONE: everywhere
+void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node);
+void placement_unit_readmit(Placement *p, uint32_t unit,
+                           uint32_t node); // PLACEMENT_NONE: everywhere
 // Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and
 // whether it could with anybody. For units that run everywhere and are placed nowhere.
 bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node);
@@ -240,12 +240,12 @@ bool placement_may_conflict(const Placement *p, uint32_t unit);
 
 // Decides. What is decided counts at once; the array is borrowed until the next call. More may be left
 // to do if a budget was used up.
-int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
-                    const PlacementDecision **ret, size_t *ret_n) _warn_unused_;
+void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
+                    const PlacementDecision **ret, size_t *ret_n);
 // Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or
-// not, as if its turn had come. *ret_node: where it is from now on, or PLACEMENT_NONE: nothing has changed.
+// not, as if its turn had come. Where it is from now on, or PLACEMENT_NONE: nothing has changed.
 // Those who follow it stay where they are, but the node is one that takes them too, if there is one.
-int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) _warn_unused_;
+uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) _warn_unused_;
 // Whether a unit that replaces it is on its node. False for a unit on no node.
 bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it is where it may not be, or was released. False for a unit on no node or a lost one.

@@ -49,13 +49,12 @@ typedef struct RebalanceRules {
 } RebalanceRules;
 
 // *ret: the caller's to free; in an order in which they can be made. *ret_more: max_moves ended the search.
-// 0 or -ENOMEM.
-int rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
-                   bool *ret_more) _warn_unused_;
+void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
+                   bool *ret_more);
 
-// Carries one out if the node takes the unit now and it is still better there: 1, and it counts there. 0: it
-// is not, and nothing has changed. -ENOMEM.
-int rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) _warn_unused_;
+// Carries one out if the node takes the unit now and it is still better there; then it counts there. False: it
+// is not, and nothing has changed.
+bool rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) _warn_unused_;
 
 // "its group has 4 units in its domain here, 2 there"; NULL: no memory.
 char *rebalance_why_text(const RebalanceMove *m);

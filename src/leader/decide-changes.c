@@ -39,9 +39,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         ret->possible = ret->node;
         if (ret->node)
                 return 0;
-        r = decision_need_placer(d);
-        if (r < 0)
-                return r;
+        decision_need_placer(d);
         r = placer_place(d->placer, name, options, true, &place);
         if (r < 0)
                 return r;

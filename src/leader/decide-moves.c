@@ -96,9 +96,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
                 wait_for_a_node(d->leader, u);
                 return 0;
         }
-        r = decision_need_placer(d);
-        if (r < 0)
-                return r;
+        decision_need_placer(d);
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
@@ -172,13 +170,16 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
                 return r == -EINVAL ? 0 : r;
         place.node = node_of_mates(d, u, options);
         if (place.node)
-                r = placer_set_aside(d->placer, u);
+                placer_set_aside(d->placer, u);
         else if (u->retry) // not where it has failed, if there is another one: it is asked for by itself
                 r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
         if (r < 0)
                 return r == -ENOSPC || r == -EINVAL ? 0 : r;
-        return place.node ? give_node(d, u, e, place.node) : placer_offer(d->placer, u);
+        if (place.node)
+                return give_node(d, u, e, place.node);
+        placer_offer(d->placer, u);
+        return 0;
 }
 
 // Units without a node, and those that nobody took when they had to leave theirs, in the order of their
@@ -192,9 +193,7 @@ int decide_homeless(Decision *d) {
             d->batch.packed.len >= DRAFT_SOFT_BYTES / 2 || l->one_by_one ||
             homeless_is_touched(l, &d->batch))
                 return 0;
-        r = decision_need_placer(d);
-        if (r < 0)
-                return r;
+        decision_need_placer(d);
         l->retry_homeless = false;
         list_foreach_safe (i, &l->asking) {
                 Unit *u = CONTAINER_OF(i, Unit, asking);

@@ -16,7 +16,7 @@ typedef struct Decision {
         Dependencies planned; // of units that the batch puts
 } Decision;
 
-int decision_need_placer(Decision *d);
+void decision_need_placer(Decision *d);
 
 // decide-moves.c. 0 or -ENOMEM.
 int decide_moves(Decision *d);    // Leader.moving: another node, if they still have to go

@@ -22,6 +22,7 @@
 #include "members.h"
 #include "message.h"
 #include "nodes.h"
+#include "oom.h"
 #include "placer.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -36,8 +37,8 @@
 #include "unit-record.h"
 #include "voters.h"
 
-int decision_need_placer(Decision *d) {
-        return d->placer ? 0 : placer_new(d->leader, 0, &d->placer);
+void decision_need_placer(Decision *d) {
+        d->placer = d->placer ?: placer_new(d->leader, 0);
 }
 
 static int decide_outcomes(Decision *d) {
@@ -401,9 +402,9 @@ void decide(Leader *l) {
                 r = decide_requests(&d, &taken);
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry
                 r = tombstones_clear_decide(l, &d.batch);
-        if (r == -EPROTONOSUPPORT)
+        if (oom_check(r) == -EPROTONOSUPPORT)
                 log_error("Something was to be written into the log that is beyond the cluster's feature level.");
-        if (r < 0) // out of memory: a later turn may do better
+        if (r < 0)
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))
                 submit(&d, &taken);

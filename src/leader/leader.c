@@ -27,6 +27,7 @@
 #include "membership.h"
 #include "message.h"
 #include "nodes.h"
+#include "oom.h"
 #include "ordering.h"
 #include "orders.h"
 #include "placer-roles.h"
@@ -276,12 +277,6 @@ void leader_on_host_drained(Leader *l) {
                 leader_mark(l);
 }
 
-// Tables that miss a record would decide wrongly: better to start again from the log.
-static void on_out_of_memory(void) {
-        log_error("Out of memory while following the log.");
-        abort();
-}
-
 // Followers keep no tables, so there the changes are only taken note of as done.
 static void follow_units(Leader *l) {
         UnitEntry *e;
@@ -294,8 +289,8 @@ static void follow_units(Leader *l) {
                 Unit *u = unit_find(l, e->record->name);
 
                 l->globals_changed |= u && placer_may_conflict(l, u); // who gave way to it
-                if (registry_on_unit(l, e) < 0)
-                        on_out_of_memory();
+                if (registry_on_unit(l, e) < 0) // tables that miss a record would decide wrongly
+                        oom_end();
                 u = unit_find(l, e->record->name);
                 l->globals_changed |= u && placer_may_conflict(l, u);
                 orders_on_unit(l, e->removed ? NULL : e, u,
@@ -320,8 +315,8 @@ void leader_on_applied(Leader *l, uint64_t index) {
                 sessions_count_unheard(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
-        if (l->leading && placer_on_roles(l) == -ENOMEM)
-                on_out_of_memory();
+        if (l->leading)
+                (void) oom_check(placer_on_roles(l));
         follow_units(l);
         if (l->leading) {
                 tombstones_on_applied(l);
@@ -391,7 +386,7 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
         l->hosts_revision = cluster_state_hosts_revision(l->state);
         l->leading = l->features_due = true;
         if (registry_build(l) < 0)
-                on_out_of_memory();
+                oom_end();
         sessions_count_unheard(l);
         l->drain_due_us = nodes_next_deadline(l);
         leader_mark(l);

@@ -63,28 +63,24 @@ bool placement_unit_replaced(const Placement *p, uint32_t unit) {
         return false;
 }
 
-static int count_side(Placement *p, uint32_t glob, int which, uint32_t node, int step) {
+static void count_side(Placement *p, uint32_t glob, int which, uint32_t node, int step) {
         uint32_t n = counts_get(&p->conflicts, side(glob, which), node) + (uint32_t) step;
         const Glob *g = &p->globs[glob];
         const Numbers *others = which == DECLARED ? &g->matched : &g->declared;
 
-        if (counts_set(&p->conflicts, side(glob, which), node, n) < 0)
-                return -ENOMEM;
+        counts_set(&p->conflicts, side(glob, which), node, n);
         if (n == 0 || (n == 1 && step > 0))
                 for (uint32_t i = 0; i < others->n; i++)
                         selector_refresh(p, others->of[i], node);
-        return 0;
 }
 
-int conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step) {
+void conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step) {
         const Numbers *declared = &p->classes[shape->class].globs, *matched = &shape->matches;
-        int r = 0;
 
-        for (uint32_t i = 0; i < declared->n && r >= 0; i++)
-                r = count_side(p, declared->of[i], DECLARED, node, step);
-        for (uint32_t i = 0; i < matched->n && r >= 0; i++)
-                r = count_side(p, matched->of[i], MATCHED, node, step);
-        return r;
+        for (uint32_t i = 0; i < declared->n; i++)
+                count_side(p, declared->of[i], DECLARED, node, step);
+        for (uint32_t i = 0; i < matched->n; i++)
+                count_side(p, matched->of[i], MATCHED, node, step);
 }
 
 // ------------------------------------------------------------------------------------------------ shapes
@@ -92,23 +88,20 @@ int conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step) {
 static char *shape_key(uint32_t class, const Numbers *matches) {
         _cleanup_buf_ Buf text = {0};
 
-        if (buf_printf(&text, "%u", class) < 0)
-                return NULL;
+        oom_check(buf_printf(&text, "%u", class));
         for (uint32_t i = 0; i < matches->n; i++)
-                if (buf_printf(&text, ",%u", matches->of[i]) < 0)
-                        return NULL;
-        return buf_take_string(&text);
+                oom_check(buf_printf(&text, ",%u", matches->of[i]));
+        return oom_checked(buf_take_string(&text));
 }
 
-static int shape_fill(Placement *p, uint32_t shape) {
+static void shape_fill(Placement *p, uint32_t shape) {
         Shape *s = &p->shapes[shape];
         const Class *c = &p->classes[s->class];
         const Selector *base = &p->selectors[c->base];
         uint32_t n_base = base->n_terms, n_sets = 1U << c->spec.n_prefers;
         const Term *terms[PLACEMENT_TERMS_MAX + 1 + PLACEMENT_PREFERENCES_MAX];
-        int r = 0;
 
-        for (uint32_t set = 0; set < n_sets && r >= 0; set++) {
+        for (uint32_t set = 0; set < n_sets; set++) {
                 uint32_t n = n_base;
 
                 base = &p->selectors[c->base]; // the array may have moved
@@ -117,64 +110,54 @@ static int shape_fill(Placement *p, uint32_t shape) {
                 for (uint32_t i = 0; i < c->spec.n_prefers; i++)
                         if (set & 1U << i)
                                 terms[n++] = &c->prefers[i];
-                r = selector_get(p, terms, n, &c->globs, &s->matches, &s->preferred[set]);
+                selector_get(p, terms, n, &c->globs, &s->matches, &s->preferred[set]);
         }
         s->selector = s->preferred[0];
-        return r;
 }
 
-static int shape_of(Placement *p, uint32_t class, const Numbers *matches, uint32_t *ret) {
+static void shape_of(Placement *p, uint32_t class, const Numbers *matches, uint32_t *ret) {
         char *key;
         uint32_t number;
         Shape *s;
-        int r;
 
         if (matches->n == 0 && p->classes[class].plain != PLACEMENT_NONE) {
                 *ret = p->classes[class].plain;
                 p->shapes[*ret].refs++;
-                return 0;
+                return;
         }
         key = shape_key(class, matches);
-        if (!key)
-                return -ENOMEM;
-        number = (uint32_t) (uintptr_t) map_find_str(&p->shapes_by_key, key);
+        number = number_of(&p->shapes_by_key, key);
         if (number) {
                 free(key);
                 *ret = number - 1;
                 p->shapes[*ret].refs++;
-                return 0;
+                return;
         }
-        r = slots_take(&p->shape_slots, ret);
-        r = r < 0 ? r : grow(&p->shapes, &p->shapes_allocated, *ret + 1, sizeof *p->shapes);
-        r = r < 0 ? r : map_add_str(&p->shapes_by_key, key, (void *) (uintptr_t) (*ret + 1));
-        if (r < 0) {
-                free(key);
-                return r;
-        }
+        slots_take(&p->shape_slots, ret);
+        grow(&p->shapes, &p->shapes_allocated, *ret + 1, sizeof *p->shapes);
+        number_add(&p->shapes_by_key, key, *ret);
         if (matches->n == 0)
                 p->classes[class].plain = *ret;
         s = &p->shapes[*ret];
         *s = (Shape){.key = key, .refs = 1, .class = class};
         p->classes[class].refs++;
-        for (uint32_t i = 0; i < matches->n && r >= 0; i++)
-                r = numbers_add(&s->matches, matches->of[i]);
-        return r < 0 ? r : shape_fill(p, *ret);
+        for (uint32_t i = 0; i < matches->n; i++)
+                numbers_add(&s->matches, matches->of[i]);
+        shape_fill(p, *ret);
 }
 
 static bool glob_matches(const Glob *g, const char *name) {
         return strncmp(g->text, name, g->plain) == 0 && fnmatch(g->text, name, 0) == 0;
 }
 
-int shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret) {
+void shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret) {
         Numbers matches = {0};
-        int r = 0;
 
-        for (uint32_t g = 0; g < p->glob_slots.n && r >= 0; g++)
+        for (uint32_t g = 0; g < p->glob_slots.n; g++)
                 if (p->glob_slots.used[g] && glob_matches(&p->globs[g], name))
-                        r = numbers_add(&matches, g);
-        r = r < 0 ? r : shape_of(p, class, &matches, ret);
+                        numbers_add(&matches, g);
+        shape_of(p, class, &matches, ret);
         numbers_done(&matches);
-        return r;
 }
 
 void shape_unref(Placement *p, uint32_t shape) {
@@ -198,26 +181,21 @@ void shape_unref(Placement *p, uint32_t shape) {
 // ------------------------------------------------------------------------------------------------ globs
 
 // A glob came or went: units whose name it matches get another shape. It looks at every unit.
-static int units_reshape(Placement *p, const char *glob) {
-        int r = 0;
-
-        for (uint32_t i = 0; i < p->unit_slots.n && r >= 0; i++)
+static void units_reshape(Placement *p, const char *glob) {
+        for (uint32_t i = 0; i < p->unit_slots.n; i++)
                 if (p->unit_slots.used[i] && fnmatch(glob, p->units[i].name, 0) == 0) {
                         const PlacedUnit *u = &p->units[i];
 
-                        r = placement_unit_change(p, i, p->shapes[u->shape].class, u->role, u->priority);
+                        placement_unit_change(p, i, p->shapes[u->shape].class, u->role, u->priority);
                 }
-        return r;
 }
 
+// 0 or -ENOSPC.
 static int glob_get(Placement *p, const char *text, bool one_sided, uint32_t *ret) {
-        _cleanup_free_ char *key = str_printf("%c%s", one_sided ? '>' : ' ', text);
-        uint32_t number = key ? (uint32_t) (uintptr_t) map_find_str(&p->globs_by_text, key) : 0;
+        _cleanup_free_ char *key = oom_checked(str_printf("%c%s", one_sided ? '>' : ' ', text));
+        uint32_t number = number_of(&p->globs_by_text, key);
         Glob *g;
-        int r;
 
-        if (!key)
-                return -ENOMEM;
         if (number) {
                 *ret = number - 1;
                 p->globs[*ret].refs++;
@@ -225,16 +203,14 @@ static int glob_get(Placement *p, const char *text, bool one_sided, uint32_t *re
         }
         if (p->glob_slots.count >= PLACEMENT_CONFLICTS_MAX)
                 return -ENOSPC;
-        r = slots_take(&p->glob_slots, ret);
-        r = r < 0 ? r : grow(&p->globs, &p->globs_allocated, *ret + 1, sizeof *p->globs);
-        if (r < 0)
-                return r;
+        slots_take(&p->glob_slots, ret);
+        grow(&p->globs, &p->globs_allocated, *ret + 1, sizeof *p->globs);
         g = &p->globs[*ret];
         *g = (Glob){.text = key + 1, .one_sided = one_sided, .plain = strcspn(text, "*?[\\"), .refs = 1};
         g->key = TAKE_PTR(key);
-        if (map_add_str(&p->globs_by_text, g->key, (void *) (uintptr_t) (*ret + 1)) < 0)
-                return -ENOMEM;
-        return units_reshape(p, text);
+        number_add(&p->globs_by_text, g->key, *ret);
+        units_reshape(p, text);
+        return 0;
 }
 
 static void glob_unref(Placement *p, uint32_t glob) {
@@ -245,8 +221,7 @@ static void glob_unref(Placement *p, uint32_t glob) {
                 return;
         map_take_str(&p->globs_by_text, key);
         slots_give(&p->glob_slots, glob); // from now on no name matches it
-        if (units_reshape(p, key + 1) < 0)
-                p->broken = true;
+        units_reshape(p, key + 1);
         g = &p->globs[glob];
         numbers_done(&g->declared);
         numbers_done(&g->matched);
@@ -256,17 +231,16 @@ static void glob_unref(Placement *p, uint32_t glob) {
 
 // ------------------------------------------------------------------------------------------------ classes
 
-static int class_terms(Placement *p, const PlacementSpec *spec, Term *terms, uint32_t *n) {
+static void class_terms(Placement *p, const PlacementSpec *spec, Term *terms, uint32_t *n) {
         const PlacementTerm labelled = {.op = PLACEMENT_EXISTS, .key = spec->spread};
-        int r = 0;
 
-        for (size_t i = 0; i < spec->n_terms && r >= 0; i++)
-                r = term_make(p, &spec->terms[i], &terms[(*n)++]);
-        if (r >= 0 && spec->spread && !spec->spread_soft) // a node without the label is in no domain
-                r = term_make(p, &labelled, &terms[(*n)++]);
-        return r;
+        for (size_t i = 0; i < spec->n_terms; i++)
+                term_make(p, &spec->terms[i], &terms[(*n)++]);
+        if (spec->spread && !spec->spread_soft) // a node without the label is in no domain
+                term_make(p, &labelled, &terms[(*n)++]);
 }
 
+// 0 or -ENOSPC.
 static int class_add_globs(Placement *p, Class *c, const char *const *globs, bool one_sided) {
         int r = 0;
 
@@ -277,65 +251,62 @@ static int class_add_globs(Placement *p, Class *c, const char *const *globs, boo
                 if (r >= 0 && has(&c->globs, glob))
                         p->globs[glob].refs--;
                 else if (r >= 0)
-                        r = numbers_add(&c->globs, glob);
+                        numbers_add(&c->globs, glob);
         }
         return r;
 }
 
+// 0 or -ENOSPC.
 static int class_fill(Placement *p, Class *c, const PlacementSpec *spec, Term *terms) {
         const Term *pointers[PLACEMENT_TERMS_MAX + 1];
         uint32_t n = 0, base, spread = PLACEMENT_NONE, key;
-        int r = class_terms(p, spec, terms, &n);
+        int r;
 
+        class_terms(p, spec, terms, &n);
         for (uint32_t i = 0; i < n; i++)
                 pointers[i] = &terms[i];
-        r = r < 0 ? r : selector_get(p, pointers, n, NULL, NULL, &base);
-        if (r < 0)
-                return r;
+        selector_get(p, pointers, n, NULL, NULL, &base);
         c->base = base;
-        for (size_t i = 0; i < spec->n_prefers && r >= 0; i++)
-                r = term_make(p, &spec->prefers[i], &c->prefers[i]);
-        if (r >= 0 && spec->spread) {
-                r = label_key(p, spec->spread, &key);
-                r = r < 0 ? r : spread_get(p, base, key, spec->spread_group ?: "", &spread);
+        for (size_t i = 0; i < spec->n_prefers; i++)
+                term_make(p, &spec->prefers[i], &c->prefers[i]);
+        if (spec->spread) {
+                label_key(p, spec->spread, &key);
+                spread_get(p, base, key, spec->spread_group ?: "", &spread);
         }
         c->spread = spread;
-        r = r < 0 ? r : class_add_globs(p, c, spec->conflicts, false);
+        r = class_add_globs(p, c, spec->conflicts, false);
         return r < 0 ? r : class_add_globs(p, c, spec->replaces, true);
 }
 
-static int text_add_term(Buf *text, char what, const PlacementTerm *t) {
-        int r = buf_printf(text, "%c%d%s", what, (int) t->op, t->key);
-
-        for (const char *const *v = t->values; v && *v && r >= 0; v++)
-                r = buf_printf(text, ",%s", *v);
-        return r < 0 ? r : buf_printf(text, "\n");
+static void text_add_term(Buf *text, char what, const PlacementTerm *t) {
+        oom_check(buf_printf(text, "%c%d%s", what, (int) t->op, t->key));
+        for (const char *const *v = t->values; v && *v; v++)
+                oom_check(buf_printf(text, ",%s", *v));
+        oom_check(buf_printf(text, "\n"));
 }
 
-// What the spec says; equal for equal specs. NULL: out of memory.
+// What the spec says; equal for equal specs.
 static char *class_key(const PlacementSpec *s) {
         _cleanup_buf_ Buf text = {0};
-        int r = 0;
 
-        for (size_t i = 0; i < s->n_terms && r >= 0; i++)
-                r = text_add_term(&text, 't', &s->terms[i]);
-        for (size_t i = 0; i < s->n_prefers && r >= 0; i++)
-                r = buf_printf(&text, "%u", s->weights[i]) < 0 ? -ENOMEM
-                                                               : text_add_term(&text, 'p', &s->prefers[i]);
-        for (const char *const *g = s->conflicts; g && *g && r >= 0; g++)
-                r = buf_printf(&text, "c%s\n", *g);
-        for (const char *const *g = s->replaces; g && *g && r >= 0; g++)
-                r = buf_printf(&text, "r%s\n", *g);
-        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX && r >= 0; i++)
+        for (size_t i = 0; i < s->n_terms; i++)
+                text_add_term(&text, 't', &s->terms[i]);
+        for (size_t i = 0; i < s->n_prefers; i++) {
+                oom_check(buf_printf(&text, "%u", s->weights[i]));
+                text_add_term(&text, 'p', &s->prefers[i]);
+        }
+        for (const char *const *g = s->conflicts; g && *g; g++)
+                oom_check(buf_printf(&text, "c%s\n", *g));
+        for (const char *const *g = s->replaces; g && *g; g++)
+                oom_check(buf_printf(&text, "r%s\n", *g));
+        for (unsigned i = 0; i < PLACEMENT_RESOURCES_MAX; i++)
                 if (s->demand.of[i])
-                        r = buf_printf(&text, "d%u=%d\n", i, s->demand.of[i]);
-        if (r >= 0 && s->spread)
-                r = buf_printf(&text, "s%s %s %d %u\n", s->spread, s->spread_group ?: "", s->spread_soft,
-                               s->spread_skew);
-        if (r < 0 ||
-            buf_printf(&text, "%d", (int) s->policy) < 0)
-                return NULL;
-        return buf_take_string(&text);
+                        oom_check(buf_printf(&text, "d%u=%d\n", i, s->demand.of[i]));
+        if (s->spread)
+                oom_check(buf_printf(&text, "s%s %s %d %u\n", s->spread, s->spread_group ?: "",
+                                     s->spread_soft, s->spread_skew));
+        oom_check(buf_printf(&text, "%d", (int) s->policy));
+        return oom_checked(buf_take_string(&text));
 }
 
 static void class_done(Placement *p, Class *c) {
@@ -361,9 +332,7 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
         if (spec->n_prefers > PLACEMENT_PREFERENCES_MAX || spec->n_terms > PLACEMENT_TERMS_MAX)
                 return -EINVAL;
         key = class_key(spec);
-        if (!key)
-                return -ENOMEM;
-        number = (uint32_t) (uintptr_t) map_find_str(&p->classes_by_key, key);
+        number = number_of(&p->classes_by_key, key);
         if (number) {
                 free(key);
                 *ret = number - 1;
@@ -381,17 +350,18 @@ int placement_class_get(Placement *p, const PlacementSpec *spec, uint32_t *ret) 
         made.spec.terms = made.spec.prefers = NULL;
         made.spec.conflicts = made.spec.replaces = NULL;
         made.spec.spread = made.spec.spread_group = NULL;
-        r = spec->policy == PLACEMENT_BEST_FIT ? index_start(p, INDEX_FIT) : 0;
-        r = r < 0 ? r : class_fill(p, &made, spec, terms);
+        if (spec->policy == PLACEMENT_BEST_FIT)
+                index_start(p, INDEX_FIT);
+        r = class_fill(p, &made, spec, terms);
         for (size_t i = 0; i < ELEMENTSOF(terms); i++)
                 term_done(&terms[i]);
-        r = r < 0 ? r : slots_take(&p->class_slots, ret);
-        r = r < 0 ? r : grow(&p->classes, &p->classes_allocated, *ret + 1, sizeof *p->classes);
-        r = r < 0 ? r : map_add_str(&p->classes_by_key, key, (void *) (uintptr_t) (*ret + 1));
         if (r < 0) {
                 class_done(p, &made);
                 return r;
         }
+        slots_take(&p->class_slots, ret);
+        grow(&p->classes, &p->classes_allocated, *ret + 1, sizeof *p->classes);
+        number_add(&p->classes_by_key, key, *ret);
         p->classes[*ret] = made;
         p->fresh_resources = 0;
         return 0;

@@ -8,8 +8,6 @@
 //
 // A bit may be stale (set although the last such node has left): who finds nothing there clears it. It is
 // never missing.
-#include <errno.h>
-
 #include "placement-private.h"
 
 enum { EXACT_LOADS = 3072, COARSE = 64 };
@@ -184,16 +182,13 @@ uint32_t index_next(const Placement *p, const Index *ix, uint32_t selector, uint
 
 // ------------------------------------------------------------------------------------------------ nodes
 
-static int to_bitmap(const Placement *p, Index *ix, IndexKey *k) {
-        k->nodes = calloc(p->node_words, sizeof *k->nodes);
-        if (!k->nodes)
-                return -ENOMEM;
+static void to_bitmap(const Placement *p, Index *ix, IndexKey *k) {
+        k->nodes = oom_checked(calloc(p->node_words, sizeof *k->nodes));
         for (uint32_t n = k->first; n != PLACEMENT_NONE; n = ix->links[n].next)
                 bit_set(k->nodes, n);
-        return 0;
 }
 
-static int enter(const Placement *p, Index *ix, uint32_t node, uint32_t key) {
+static void enter(const Placement *p, Index *ix, uint32_t node, uint32_t key) {
         IndexKey *k = &ix->keys[key];
         const PlacementVector *room = &p->hosts[p->nodes[node].host].free;
 
@@ -209,8 +204,7 @@ static int enter(const Placement *p, Index *ix, uint32_t node, uint32_t key) {
         if (k->nodes)
                 bit_set(k->nodes, node);
         else if (k->n > INDEX_LIST_MAX)
-                return to_bitmap(p, ix, k);
-        return 0;
+                to_bitmap(p, ix, k);
 }
 
 static void leave(const Placement *p, Index *ix, uint32_t node) {
@@ -236,7 +230,7 @@ static void leave(const Placement *p, Index *ix, uint32_t node) {
         link->key = PLACEMENT_NONE;
 }
 
-static int put(const Placement *p, Index *ix, uint32_t node, uint32_t key) {
+static void put(const Placement *p, Index *ix, uint32_t node, uint32_t key) {
         IndexLink *link = &ix->links[node];
 
         if (key != PLACEMENT_NONE && link->key == key) { // the same place, but there may be more room
@@ -245,151 +239,125 @@ static int put(const Placement *p, Index *ix, uint32_t node, uint32_t key) {
 
                 k->most_cpu = MAX_OF(k->most_cpu, room->of[PLACEMENT_CPU]);
                 k->most_memory = MAX_OF(k->most_memory, room->of[PLACEMENT_MEMORY]);
-                return 0;
+                return;
         }
         if (link->key != PLACEMENT_NONE)
                 leave(p, ix, node);
         return key != PLACEMENT_NONE ? enter(p, ix, node, key) : 0;
 }
 
-int index_put(Placement *p, uint32_t node) {
+void index_put(Placement *p, uint32_t node) {
         const PlacedNode *n = &p->nodes[node];
         const PlacedHost *h = &p->hosts[n->host];
         bool in = n->state == PLACEMENT_OPEN || n->state == PLACEMENT_SECOND;
         uint32_t rank = n->state == PLACEMENT_SECOND ? INDEX_LOADS : 0, key;
-        int r;
 
         key = in ? rank + load_key(node_load(p, n)) : PLACEMENT_NONE;
-        r = put(p, &p->indexes[INDEX_LOAD], node, key);
-        if (r < 0 || !p->indexes[INDEX_FIT].on)
-                return r;
+        put(p, &p->indexes[INDEX_LOAD], node, key);
+        if (!p->indexes[INDEX_FIT].on)
+                return;
         key = in ? rank + host_fit(h) : PLACEMENT_NONE;
-        return put(p, &p->indexes[INDEX_FIT], node, key);
+        put(p, &p->indexes[INDEX_FIT], node, key);
 }
 
-int index_put_host(Placement *p, uint32_t host) {
-        int r = 0;
-
-        for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE && r >= 0;
+void index_put_host(Placement *p, uint32_t host) {
+        for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE;
              n = p->nodes[n].next_of_host)
-                r = index_put(p, n);
-        return r;
+                index_put(p, n);
 }
 
 // ------------------------------------------------------------------------------------------------ room
 
-static int widen(Word **masks, uint32_t n, uint32_t words, uint32_t wider) {
-        Word *new = calloc((size_t) n * wider + 1, sizeof *new);
+static void widen(Word **masks, uint32_t n, uint32_t words, uint32_t wider) {
+        Word *new = oom_checked(calloc((size_t) n * wider + 1, sizeof *new));
 
-        if (!new)
-                return -ENOMEM;
         for (uint32_t i = 0; i < n && words > 0; i++)
                 memcpy(new + (size_t) i *wider, *masks + (size_t) i * words, words * sizeof *new);
         free(*masks);
         *masks = new;
-        return 0;
 }
 
-int index_restride(Placement *p, uint32_t words) {
+void index_restride(Placement *p, uint32_t words) {
         uint32_t old = p->n_words;
-        int r = widen(&p->masks, p->masks_allocated, old, words);
 
-        for (IndexKind kind = 0; kind < N_INDEXES && r >= 0; kind++) {
+        widen(&p->masks, p->masks_allocated, old, words);
+        for (IndexKind kind = 0; kind < N_INDEXES; kind++) {
                 Index *ix = &p->indexes[kind];
 
                 if (!ix->on)
                         continue;
-                r = widen(&ix->leaf, INDEX_KEYS, old, words);
-                r = r < 0 ? r : widen(&ix->mid, INDEX_MIDS, old, words);
-                r = r < 0 ? r : widen(&ix->top, INDEX_TOPS, old, words);
+                widen(&ix->leaf, INDEX_KEYS, old, words);
+                widen(&ix->mid, INDEX_MIDS, old, words);
+                widen(&ix->top, INDEX_TOPS, old, words);
         }
-        r = r < 0 ? r : widen(&p->blocked, 1, old, words);
-        if (r >= 0)
-                p->n_words = words;
-        return r;
+        widen(&p->blocked, 1, old, words);
+        p->n_words = words;
 }
 
-static int more_words(Word **bits, uint32_t old, uint32_t words) {
-        Word *more = realloc(*bits, words * sizeof *more);
+static void more_words(Word **bits, uint32_t old, uint32_t words) {
+        Word *more = oom_checked(realloc(*bits, words * sizeof *more));
 
-        if (!more)
-                return -ENOMEM;
         memset(more + old, 0, (words - old) * sizeof *more);
         *bits = more;
-        return 0;
 }
 
-static int index_more_nodes(Index *ix, uint32_t old, uint32_t nodes, uint32_t old_words, uint32_t words) {
-        IndexLink *links = realloc(ix->links, nodes * sizeof *links);
-        int r = 0;
+static void index_more_nodes(Index *ix, uint32_t old, uint32_t nodes, uint32_t old_words, uint32_t words) {
+        IndexLink *links = oom_checked(realloc(ix->links, nodes * sizeof *links));
 
-        if (!links)
-                return -ENOMEM;
         ix->links = links;
         for (uint32_t i = old; i < nodes; i++)
                 links[i] = (IndexLink){.key = PLACEMENT_NONE};
-        for (uint32_t k = 0; k < INDEX_KEYS && r >= 0; k++)
+        for (uint32_t k = 0; k < INDEX_KEYS; k++)
                 if (ix->keys[k].nodes)
-                        r = more_words(&ix->keys[k].nodes, old_words, words);
-        return r;
+                        more_words(&ix->keys[k].nodes, old_words, words);
 }
 
-int index_renode(Placement *p, uint32_t nodes) {
+void index_renode(Placement *p, uint32_t nodes) {
         uint32_t old = p->masks_allocated, old_words = p->node_words, words;
         Word *masks;
-        int r = 0;
 
         if (nodes <= old)
-                return 0;
+                return;
         nodes = MAX_OF(nodes, old + old / 4);
         nodes = (nodes + WORD_BITS - 1) / WORD_BITS * WORD_BITS;
         words = nodes / WORD_BITS;
-        masks = realloc(p->masks, ((size_t) nodes * p->n_words + 1) * sizeof *masks);
-        if (!masks)
-                return -ENOMEM;
+        masks = oom_checked(realloc(p->masks, ((size_t) nodes * p->n_words + 1) * sizeof *masks));
         memset(masks + (size_t) old * p->n_words, 0, (size_t) (nodes - old) * p->n_words * sizeof *masks);
         p->masks = masks;
-        for (IndexKind kind = 0; kind < N_INDEXES && r >= 0; kind++)
+        for (IndexKind kind = 0; kind < N_INDEXES; kind++)
                 if (p->indexes[kind].on)
-                        r = index_more_nodes(&p->indexes[kind], old, nodes, old_words, words);
-        for (uint32_t s = 0; s < p->selector_slots.n && r >= 0; s++)
+                        index_more_nodes(&p->indexes[kind], old, nodes, old_words, words);
+        for (uint32_t s = 0; s < p->selector_slots.n; s++)
                 if (p->selector_slots.used[s])
-                        r = more_words(&p->selectors[s].nodes, old_words, words);
-        for (uint32_t k = 0; k < p->n_keys && r >= 0; k++)
+                        more_words(&p->selectors[s].nodes, old_words, words);
+        for (uint32_t k = 0; k < p->n_keys; k++)
                 if (p->keys[k].domains) {
                         uint32_t allocated = old;
 
-                        r = grow(&p->keys[k].domains, &allocated, nodes, sizeof(uint32_t));
+                        grow(&p->keys[k].domains, &allocated, nodes, sizeof(uint32_t));
                 }
-        if (r < 0)
-                return r;
         p->masks_allocated = nodes;
         p->node_words = words;
-        return 0;
 }
 
-int index_start(Placement *p, IndexKind kind) {
+void index_start(Placement *p, IndexKind kind) {
         Index *ix = &p->indexes[kind];
-        int r = 0;
 
         if (ix->on)
-                return 0;
-        ix->keys = calloc(INDEX_KEYS, sizeof *ix->keys);
-        ix->leaf = calloc((size_t) INDEX_KEYS * p->n_words + 1, sizeof(Word));
-        ix->mid = calloc((size_t) INDEX_MIDS * p->n_words + 1, sizeof(Word));
-        ix->top = calloc((size_t) INDEX_TOPS * p->n_words + 1, sizeof(Word));
-        ix->links = calloc((size_t) p->masks_allocated + 1, sizeof *ix->links);
-        ix->on = true; // index_done() frees what there is
-        if (!ix->keys || !ix->leaf || !ix->mid || !ix->top || !ix->links)
-                return -ENOMEM;
+                return;
+        ix->keys = oom_checked(calloc(INDEX_KEYS, sizeof *ix->keys));
+        ix->leaf = oom_checked(calloc((size_t) INDEX_KEYS * p->n_words + 1, sizeof(Word)));
+        ix->mid = oom_checked(calloc((size_t) INDEX_MIDS * p->n_words + 1, sizeof(Word)));
+        ix->top = oom_checked(calloc((size_t) INDEX_TOPS * p->n_words + 1, sizeof(Word)));
+        ix->links = oom_checked(calloc((size_t) p->masks_allocated + 1, sizeof *ix->links));
+        ix->on = true;
         for (uint32_t k = 0; k < INDEX_KEYS; k++)
                 ix->keys[k].first = PLACEMENT_NONE;
         for (uint32_t i = 0; i < p->masks_allocated; i++)
                 ix->links[i].key = PLACEMENT_NONE;
-        for (uint32_t n = 0; n < p->node_slots.n && r >= 0; n++)
+        for (uint32_t n = 0; n < p->node_slots.n; n++)
                 if (p->node_slots.used[n])
-                        r = index_put(p, n);
-        return r;
+                        index_put(p, n);
 }
 
 void index_done(Index *ix) {

@@ -20,6 +20,7 @@
 // shapes.
 
 #include "map.h"
+#include "oom.h"
 #include "placement.h"
 
 typedef uint64_t Word;
@@ -36,7 +37,7 @@ static inline void bit_clear(Word *bits, uint32_t i) {
 }
 
 // Makes room for `need` items of `item` bytes; what is new is zero. 0 or -ENOMEM.
-int grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) _warn_unused_;
+void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item);
 
 // Numbers in use; the one that was given back last is handed out first.
 typedef struct Slots {
@@ -45,7 +46,7 @@ typedef struct Slots {
         uint32_t n, allocated;
         uint32_t count;
 } Slots;
-int slots_take(Slots *s, uint32_t *ret) _warn_unused_;
+void slots_take(Slots *s, uint32_t *ret);
 void slots_give(Slots *s, uint32_t slot);
 void slots_done(Slots *s);
 static inline bool slots_has(const Slots *s, uint32_t slot) {
@@ -58,14 +59,20 @@ typedef struct Counts {
         uint32_t n_slots, count;
 } Counts;
 uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b);
-int counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value) _warn_unused_;
+void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value);
 void counts_done(Counts *c);
+
+// Numbers by a text that somebody else keeps.
+static inline uint32_t number_of(const Map *m, const char *text) {
+        return (uint32_t) (uintptr_t) map_find_str(m, text); // + 1; 0: none
+}
+void number_add(Map *m, const char *text, uint32_t number);
 
 // A list of numbers.
 typedef struct Numbers {
         uint32_t *of, n, allocated;
 } Numbers;
-int numbers_add(Numbers *l, uint32_t number) _warn_unused_;
+void numbers_add(Numbers *l, uint32_t number);
 void numbers_drop(Numbers *l, uint32_t number); // one occurrence; the order changes
 void numbers_done(Numbers *l);
 
@@ -301,7 +308,6 @@ struct Placement {
         Numbers freed;                     // nodes where something has become possible
         Numbers penalised;                 // hosts
         uint32_t first_blocked[N_BLOCKED]; // queues, for reasons that have one list
-        bool broken;                       // out of memory where nobody could be told
         uint64_t now_us, seq;
 
         PlacementDecision *decisions;
@@ -310,12 +316,12 @@ struct Placement {
 };
 
 // placement-index.c
-int index_start(Placement *p, IndexKind kind) _warn_unused_;
+void index_start(Placement *p, IndexKind kind);
 void index_done(Index *ix);
-int index_restride(Placement *p, uint32_t words) _warn_unused_; // masks get wider
-int index_renode(Placement *p, uint32_t nodes) _warn_unused_;   // room for more nodes
-int index_put(Placement *p, uint32_t node) _warn_unused_; // where its state and load say; also takes it out
-int index_put_host(Placement *p, uint32_t host) _warn_unused_;
+void index_restride(Placement *p, uint32_t words); // masks get wider
+void index_renode(Placement *p, uint32_t nodes);   // room for more nodes
+void index_put(Placement *p, uint32_t node); // where its state and load say; also takes it out
+void index_put_host(Placement *p, uint32_t host);
 void host_count(Placement *p, uint32_t host); // placement.c: whether it counts in the cluster's capacity
 void index_add_bit(Placement *p, uint32_t node, uint32_t selector); // the node got it
 // The first key >= from that may have a node for the selector; INDEX_KEYS: none.
@@ -328,16 +334,16 @@ uint32_t load_key(uint32_t load);
 uint32_t host_points(const PlacedHost *h, uint64_t now_us);
 
 // placement-labels.c
-int label_pair(Placement *p, const char *key, const char *value, uint32_t *ret) _warn_unused_;
-int label_key(Placement *p, const char *key, uint32_t *ret) _warn_unused_;
-int node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) _warn_unused_;
-int term_make(Placement *p, const PlacementTerm *from, Term *ret) _warn_unused_;
+void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret);
+void label_key(Placement *p, const char *key, uint32_t *ret);
+void node_set_labels(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n);
+void term_make(Placement *p, const PlacementTerm *from, Term *ret);
 void term_done(Term *t);
 bool term_matches(const Placement *p, const Term *t, uint32_t node);
 uint32_t node_domain(const Placement *p, uint32_t node, uint32_t key); // value's index + 1; 0: none
-int key_need_domains(Placement *p, uint32_t key) _warn_unused_;
-int selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const Numbers *hates,
-                 const Numbers *matches, uint32_t *ret) _warn_unused_;
+void key_need_domains(Placement *p, uint32_t key);
+void selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const Numbers *hates,
+                 const Numbers *matches, uint32_t *ret);
 void selector_done(Selector *s); // frees what it owns
 void selector_unref(Placement *p, uint32_t selector);
 void selector_set(Placement *p, uint32_t selector, uint32_t node, bool yes);
@@ -349,24 +355,24 @@ void selectors_look_again(Placement *p, uint32_t node); // its labels changed
 bool conflict_on(const Placement *p, const Selector *s, uint32_t node);
 // The same for a unit that is there itself, and which unit's name or demand it is.
 bool conflict_with_others(const Placement *p, uint32_t unit);
-int conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step) _warn_unused_;
-int shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret) _warn_unused_;
+void conflicts_count(Placement *p, const Shape *shape, uint32_t node, int step);
+void shape_get(Placement *p, uint32_t class, const char *name, uint32_t *ret);
 void shape_unref(Placement *p, uint32_t shape);
 
 // placement-spread.c
-int spread_get(Placement *p, uint32_t base, uint32_t key, const char *group, uint32_t *ret) _warn_unused_;
+void spread_get(Placement *p, uint32_t base, uint32_t key, const char *group, uint32_t *ret);
 void spread_unref(Placement *p, uint32_t spread);
 void spread_settle(const Placement *p, Spread *s); // min and n_min are right afterwards
-int group_count(Placement *p, uint32_t group, uint32_t domain, int step) _warn_unused_;
-int spread_open(Placement *p, Spread *s, uint32_t domain, int step) _warn_unused_;
-int spreads_of_node(Placement *p, uint32_t node, int step) _warn_unused_; // it opened or closed
+void group_count(Placement *p, uint32_t group, uint32_t domain, int step);
+void spread_open(Placement *p, Spread *s, uint32_t domain, int step);
+void spreads_of_node(Placement *p, uint32_t node, int step); // it opened or closed
 static inline uint32_t group_at(const Group *g, uint32_t domain) {
         return domain < g->allocated ? g->counts[domain] : 0;
 }
 
 // placement-queue.c
-int wait_add(Placement *p, uint32_t unit) _warn_unused_;
-int wait_again(Placement *p, uint32_t unit) _warn_unused_; // what queue it belongs to has changed
+void wait_add(Placement *p, uint32_t unit);
+void wait_again(Placement *p, uint32_t unit); // what queue it belongs to has changed
 void wait_take(Placement *p, uint32_t unit);               // does nothing if it does not wait
 uint32_t wait_next(const Placement *p);                    // whose turn it is; PLACEMENT_NONE: nobody's
 void queue_block(Placement *p, uint32_t queue, Blocked why);
@@ -394,9 +400,9 @@ bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVecto
 bool spread_allows(const Placement *p, const Class *c, uint32_t node);
 
 // placement-units.c
-int unit_leave(Placement *p, uint32_t unit) _warn_unused_; // its node, which counts it no more
-int unit_enter(Placement *p, uint32_t unit, uint32_t node) _warn_unused_;
-int unit_check(Placement *p, uint32_t unit) _warn_unused_; // it waits if it is to
+void unit_leave(Placement *p, uint32_t unit); // its node, which counts it no more
+void unit_enter(Placement *p, uint32_t unit, uint32_t node);
+void unit_check(Placement *p, uint32_t unit); // it waits if it is to
 bool unit_must_go(const Placement *p, uint32_t unit);      // from the node where it is
 void unit_call_followers(Placement *p, uint32_t unit); // who could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);

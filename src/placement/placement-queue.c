@@ -5,7 +5,6 @@
 // heap by (guarantee not reached yet, weighted dominant share); a grant re-positions one queue and one role.
 // A queue that is refused leaves its role's heap and goes to the list of what it waits for, where a change
 // finds it without looking at the others.
-#include <errno.h>
 #include <stdio.h>
 
 #include "placement-private.h"
@@ -132,17 +131,15 @@ static void queue_sift(Placement *p, Role *r, uint32_t i) {
         queue_set(p, r, i, queue);
 }
 
-static int queue_in(Placement *p, uint32_t queue) {
+static void queue_in(Placement *p, uint32_t queue) {
         uint32_t role = p->queues[queue].role;
         Role *r = &p->roles[role];
 
-        if (grow(&r->heap, &r->allocated, r->n_heap + 1, sizeof *r->heap) < 0)
-                return -ENOMEM;
+        grow(&r->heap, &r->allocated, r->n_heap + 1, sizeof *r->heap);
         queue_set(p, r, r->n_heap++, queue);
         queue_sift(p, r, r->n_heap - 1);
         if (r->n_heap == 1)
                 role_moved(p, role);
-        return 0;
 }
 
 static void queue_out(Placement *p, uint32_t queue) {
@@ -237,8 +234,7 @@ void queue_unblock(Placement *p, uint32_t queue) {
         if (p->queues[queue].blocked == NOT_BLOCKED)
                 return;
         unlist(p, queue);
-        if (queue_in(p, queue) < 0)
-                p->broken = true;
+        queue_in(p, queue);
 }
 
 void queues_unblock(Placement *p, uint32_t first) {
@@ -265,8 +261,7 @@ void node_freed(Placement *p, uint32_t node) {
         if (p->nodes[node].freed)
                 return;
         p->nodes[node].freed = true;
-        if (numbers_add(&p->freed, node) < 0)
-                p->broken = true;
+        numbers_add(&p->freed, node);
 }
 
 // What waits for a selector that this node satisfies, and fits there by its demand.
@@ -313,23 +308,20 @@ static bool is_special(const PlacedUnit *u) {
         return u->follows != PLACEMENT_NONE || u->followed != PLACEMENT_NONE || u->flags & UNIT_EXCLUDED;
 }
 
-static int queue_get(Placement *p, uint32_t unit, uint32_t *ret) {
+static void queue_get(Placement *p, uint32_t unit, uint32_t *ret) {
         const PlacedUnit *u = &p->units[unit];
         const uint32_t key[QUEUE_KEY] = {u->role, u->shape, (uint16_t) u->priority,
                                          is_special(u) ? unit + 1 : 0};
         uint32_t number, *kept;
-        int r;
 
         number = (uint32_t) (uintptr_t) map_find(&p->queues_by_key, key, sizeof key);
         if (number) {
                 *ret = number - 1;
-                return 0;
+                return;
         }
-        r = slots_take(&p->queue_slots, ret);
-        r = r < 0 ? r : grow(&p->queues, &p->queues_allocated, *ret + 1, sizeof *p->queues);
-        kept = r < 0 ? NULL : malloc(sizeof key);
-        if (!kept)
-                return -ENOMEM;
+        slots_take(&p->queue_slots, ret);
+        grow(&p->queues, &p->queues_allocated, *ret + 1, sizeof *p->queues);
+        kept = oom_checked(malloc(sizeof key));
         memcpy(kept, key, sizeof key);
         p->queues[*ret] = (Queue){.key = kept,
                                   .role = u->role,
@@ -338,7 +330,7 @@ static int queue_get(Placement *p, uint32_t unit, uint32_t *ret) {
                                   .first = PLACEMENT_NONE,
                                   .last = PLACEMENT_NONE};
         p->shapes[u->shape].refs++;
-        return map_add(&p->queues_by_key, kept, sizeof key, (void *) (uintptr_t) (*ret + 1));
+        oom_check(map_add(&p->queues_by_key, kept, sizeof key, (void *) (uintptr_t) (*ret + 1)));
 }
 
 static void queue_drop(Placement *p, uint32_t queue) {
@@ -352,26 +344,23 @@ static void queue_drop(Placement *p, uint32_t queue) {
         shape_unref(p, shape);
 }
 
-int wait_again(Placement *p, uint32_t unit) {
+void wait_again(Placement *p, uint32_t unit) {
         if (p->units[unit].queue == PLACEMENT_NONE)
-                return 0;
+                return;
         wait_take(p, unit);
-        return wait_add(p, unit);
+        wait_add(p, unit);
 }
 
 // Who was wanted before those that wait goes before them, so that what was taken back has its turn again.
-int wait_add(Placement *p, uint32_t unit) {
+void wait_add(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
         uint32_t queue;
         bool front;
         Queue *q;
-        int r;
 
         if (u->queue != PLACEMENT_NONE)
-                return 0;
-        r = queue_get(p, unit, &queue);
-        if (r < 0)
-                return r;
+                return;
+        queue_get(p, unit, &queue);
         q = &p->queues[queue];
         if (u->seq == 0)
                 u->seq = ++p->seq;
@@ -388,10 +377,9 @@ int wait_add(Placement *p, uint32_t unit) {
         if (u->queue_next != PLACEMENT_NONE)
                 p->units[u->queue_next].queue_prev = unit;
         if (q->n++ == 0)
-                return queue_in(p, queue);
-        if (front && !q->blocked)
+                queue_in(p, queue);
+        else if (front && !q->blocked)
                 queue_sift(p, &p->roles[q->role], q->heap);
-        return 0;
 }
 
 void wait_take(Placement *p, uint32_t unit) {

@@ -2,17 +2,13 @@
 //
 // A round: what the time has brought (penalties that faded), what the freed nodes make possible, and then one grant after the other in the order of roles and queues, until
 // nobody is left that could have something or the budget is used up.
-#include <errno.h>
-
 #include "placement-private.h"
 
-static int decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,
+static void decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,
                   uint32_t unit_for) {
-        if (grow(&p->decisions, &p->decisions_allocated, p->n_decisions + 1, sizeof *p->decisions) < 0)
-                return -ENOMEM;
+        grow(&p->decisions, &p->decisions_allocated, p->n_decisions + 1, sizeof *p->decisions);
         p->decisions[p->n_decisions++] = (PlacementDecision){
                 .kind = kind, .unit = unit, .from = from, .to = to, .unit_for = unit_for};
-        return 0;
 }
 
 // Whether it may be running where it is.
@@ -92,22 +88,19 @@ static Blocked role_refuses(const Placement *p, const Bundle *b) {
         return NOT_BLOCKED;
 }
 
-static int move_bundle(Placement *p, const Bundle *b, uint32_t to) {
-        int r = 0;
-
-        for (uint32_t i = 0; i < b->n && r >= 0; i++) {
+static void move_bundle(Placement *p, const Bundle *b, uint32_t to) {
+        for (uint32_t i = 0; i < b->n; i++) {
                 uint32_t unit = b->units[i], from = p->units[unit].node;
 
                 if (from == to)
                         continue;
                 wait_take(p, unit);
-                r = unit_leave(p, unit);
-                r = r < 0 ? r : unit_enter(p, unit, to);
-                r = r < 0 ? r : decide(p, PLACEMENT_PLACE, unit, from, to, PLACEMENT_NONE);
+                unit_leave(p, unit);
+                unit_enter(p, unit, to);
+                decide(p, PLACEMENT_PLACE, unit, from, to, PLACEMENT_NONE);
         }
         for (uint32_t i = 0; i < b->n; i++)
                 unit_call_followers(p, b->units[i]);
-        return r;
 }
 
 static bool has_to_stay(const PlacedUnit *u) {
@@ -155,12 +148,11 @@ static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
         return *ret == PLACEMENT_NONE ? refusal_of(p, unit) : NOT_BLOCKED;
 }
 
-// NOT_BLOCKED and *ret_node, why not now, or -ENOMEM.
-static int grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
+// NOT_BLOCKED and *ret_node, or why not now.
+static Blocked grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
         PlacedUnit *u = &p->units[unit];
         Blocked why;
         Bundle b;
-        int r;
 
         if (u->follows == PLACEMENT_NONE && u->followed == PLACEMENT_NONE)
                 b = (Bundle){.units = {unit}, .n = 1};
@@ -173,10 +165,9 @@ static int grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
                 why = role_refuses(p, &b);
         }
         why = why ?: find_node(p, &b, ret_node);
-        if (why)
-                return (int) why;
-        r = move_bundle(p, &b, *ret_node);
-        return r < 0 ? r : NOT_BLOCKED;
+        if (!why)
+                move_bundle(p, &b, *ret_node);
+        return why;
 }
 
 // ----------------------------------------------------------------------------------------------- preemption
@@ -278,23 +269,20 @@ static bool is_better(const Victims *a, const Victims *b) {
         return a->n < b->n;
 }
 
-static int evict(Placement *p, const Victims *v, uint32_t unit_for) {
-        int r = 0;
-
-        for (uint32_t i = 0; i < v->n && r >= 0; i++) {
+static void evict(Placement *p, const Victims *v, uint32_t unit_for) {
+        for (uint32_t i = 0; i < v->n; i++) {
                 uint32_t victim = v->units[i], from = p->units[victim].node;
 
-                r = unit_leave(p, victim);
-                r = r < 0 ? r : decide(p, PLACEMENT_PREEMPT, victim, from, PLACEMENT_NONE, unit_for);
-                r = r < 0 ? r : wait_add(p, victim);
+                unit_leave(p, victim);
+                decide(p, PLACEMENT_PREEMPT, victim, from, PLACEMENT_NONE, unit_for);
+                wait_add(p, victim);
                 p->n_preempted++;
         }
-        return r;
 }
 
 // Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
 // Held back by its role, it may only have what that gives up for it.
-static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, Blocked why, bool *ret_done,
+static void preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, Blocked why, bool *ret_done,
                    bool *ret_limited) {
         bool own = why == BLOCKED_LIMIT || why == BLOCKED_HEADROOM;
         const PlacedUnit *u = &p->units[unit];
@@ -304,10 +292,10 @@ static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, B
 
         *ret_done = *ret_limited = false;
         if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE || (own && !may_swap(p, u)))
-                return 0;
+                return;
         *ret_limited = p->n_preempted >= budget->disruptions;
         if (*ret_limited)
-                return 0;
+                return;
         for (uint32_t w = 0; w < p->node_words; w++)
                 for (Word bits = s->nodes[w]; bits; bits &= bits - 1) {
                         uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits);
@@ -321,91 +309,79 @@ static int preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, B
                                 best = v;
                 }
         *ret_done = best.enough;
-        return best.enough ? evict(p, &best, unit) : 0;
+        if (best.enough)
+                evict(p, &best, unit);
 }
 
 // ------------------------------------------------------------------------------------------------ time
 
-static int fade_penalties(Placement *p) {
-        int r = 0;
-
-        for (uint32_t i = p->penalised.n; i-- > 0 && r >= 0;) {
+static void fade_penalties(Placement *p) {
+        for (uint32_t i = p->penalised.n; i-- > 0;) {
                 uint32_t host = p->penalised.of[i];
 
                 if (host_points(&p->hosts[host], p->now_us) == 0)
                         numbers_drop(&p->penalised, host);
-                r = index_put_host(p, host);
+                index_put_host(p, host);
         }
-        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ the round
 
-static int begin(Placement *p, uint64_t now_us) {
-        int r;
-
+static void begin(Placement *p, uint64_t now_us) {
         p->now_us = MAX_OF(p->now_us, now_us);
         p->n_decisions = p->n_preempted = 0;
-        r = fade_penalties(p);
+        fade_penalties(p);
         queues_unblock(p, p->first_blocked[BLOCKED_BUDGET]);
         roles_settle(p);
         queues_look_at_freed(p);
-        return p->broken ? -ENOMEM : r;
 }
 
-int placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
+void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
                     const PlacementDecision **ret, size_t *ret_n) {
         uint32_t unit, node;
-        int r = begin(p, now_us);
 
-        while (r >= 0 && p->n_decisions < budget->decisions && (unit = wait_next(p)) != PLACEMENT_NONE) {
+        begin(p, now_us);
+        while (p->n_decisions < budget->decisions && (unit = wait_next(p)) != PLACEMENT_NONE) {
                 bool made_room = false, limited = false;
+                Blocked why = grant(p, unit, &node);
 
-                r = grant(p, unit, &node);
-                if (r > 0 && r != BLOCKED_FOLLOW) {
-                        int why = r;
-
-                        r = preempt(p, unit, budget, (Blocked) why, &made_room, &limited);
-                        if (r >= 0 && made_room) // it has that now, whoever else would be next
-                                r = grant(p, unit, &node);
-                        else if (r >= 0)
-                                r = limited ? BLOCKED_BUDGET : why;
+                if (why && why != BLOCKED_FOLLOW) {
+                        preempt(p, unit, budget, why, &made_room, &limited);
+                        if (made_room) // it has that now, whoever else would be next
+                                why = grant(p, unit, &node);
+                        else if (limited)
+                                why = BLOCKED_BUDGET;
                 }
-                if (r > 0)
-                        queue_block(p, p->units[unit].queue, (Blocked) r);
+                if (why)
+                        queue_block(p, p->units[unit].queue, why);
                 if (p->freed.n > 0)
                         queues_look_at_freed(p);
-                if (p->broken)
-                        r = -ENOMEM;
         }
         *ret = p->decisions;
         *ret_n = p->n_decisions;
-        return r < 0 ? r : 0;
 }
 
-int placement_move(Placement *p, uint32_t unit, uint64_t now_us, uint32_t *ret_node) {
+uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) {
         PlacedUnit *u = &p->units[unit];
+        uint32_t node;
         Blocked why;
         Bundle b;
-        int r;
 
-        *ret_node = PLACEMENT_NONE;
         p->now_us = MAX_OF(p->now_us, now_us);
         p->n_decisions = p->n_preempted = 0;
-        if (fade_penalties(p) < 0)
-                p->broken = true;
+        fade_penalties(p);
         queues_look_at_freed(p);
         if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE && p->queues[u->queue].blocked)
-                return p->broken ? -ENOMEM : 0; // nothing has changed for it
+                return PLACEMENT_NONE; // nothing has changed for it
         gather(p, unit, &b);
         why = role_refuses(p, &(Bundle){.units = {unit}, .n = 1});
-        why = why ?: find_node(p, &b, ret_node);
+        why = why ?: find_node(p, &b, &node);
         if (why) {
                 if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE)
                         queue_block(p, u->queue, why);
-                return p->broken ? -ENOMEM : 0;
+                return PLACEMENT_NONE;
         }
         b.n = 1;
-        r = move_bundle(p, &b, *ret_node);
-        return p->broken ? -ENOMEM : r;
+        move_bundle(p, &b, node);
+        return node;
 }

@@ -3,8 +3,6 @@
 // How many units of a group each domain (value of a label) holds, and the least of these among the domains
 // that a set of terms has an open node in. The least is kept while counts change by one; when its last
 // domain leaves it, it is searched for again, at most once per so many placements as there are domains.
-#include <errno.h>
-
 #include "placement-private.h"
 #include "str.h"
 
@@ -43,12 +41,11 @@ void spread_settle(const Placement *p, Spread *s) {
         }
 }
 
-int group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
+void group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
         Group *g = &p->groups[group];
         uint32_t before;
 
-        if (grow(&g->counts, &g->allocated, domain + 1, sizeof *g->counts) < 0)
-                return -ENOMEM;
+        grow(&g->counts, &g->allocated, domain + 1, sizeof *g->counts);
         before = g->counts[domain];
         g->counts[domain] += (uint32_t) step;
         for (uint32_t i = 0; i < g->spreads.n; i++) {
@@ -58,55 +55,42 @@ int group_count(Placement *p, uint32_t group, uint32_t domain, int step) {
                         on_count(s, g->counts[domain], before);
         }
         queues_unblock_spread(p, group);
-        return 0;
 }
 
-int spread_open(Placement *p, Spread *s, uint32_t domain, int step) {
-        if (grow(&s->open, &s->allocated, domain + 1, sizeof *s->open) < 0)
-                return -ENOMEM;
+void spread_open(Placement *p, Spread *s, uint32_t domain, int step) {
+        grow(&s->open, &s->allocated, domain + 1, sizeof *s->open);
         s->open[domain] += (uint32_t) step;
         if (s->open[domain] == 0 || (step > 0 && s->open[domain] == 1))
                 s->stale = true; // domains come and go rarely
-        return 0;
 }
 
-int spreads_of_node(Placement *p, uint32_t node, int step) {
-        int r = 0;
-
-        for (uint32_t i = 0; i < p->spread_slots.n && r >= 0; i++) {
+void spreads_of_node(Placement *p, uint32_t node, int step) {
+        for (uint32_t i = 0; i < p->spread_slots.n; i++) {
                 Spread *s = &p->spreads[i];
 
                 if (p->spread_slots.used[i] && selector_has(p, s->base, node)) {
-                        r = spread_open(p, s, node_domain(p, node, p->groups[s->group].key), step);
+                        spread_open(p, s, node_domain(p, node, p->groups[s->group].key), step);
                         queues_unblock_spread(p, s->group);
                 }
         }
-        return r;
 }
 
-static int group_get(Placement *p, uint32_t key, const char *name, uint32_t *ret) {
-        _cleanup_free_ char *text = str_printf("%u %s", key, name);
-        uint32_t number;
-        int r;
+static void group_get(Placement *p, uint32_t key, const char *name, uint32_t *ret) {
+        _cleanup_free_ char *text = oom_checked(str_printf("%u %s", key, name));
+        uint32_t number = number_of(&p->groups_by_name, text);
 
-        if (!text)
-                return -ENOMEM;
-        number = (uint32_t) (uintptr_t) map_find_str(&p->groups_by_name, text);
         if (number) {
                 *ret = number - 1;
                 p->groups[*ret].refs++;
-                return 0;
+                return;
         }
-        r = key_need_domains(p, key);
-        r = r < 0 ? r : slots_take(&p->group_slots, ret);
-        r = r < 0 ? r : grow(&p->groups, &p->groups_allocated, *ret + 1, sizeof *p->groups);
-        r = r < 0 ? r : map_add_str(&p->groups_by_name, text, (void *) (uintptr_t) (*ret + 1));
-        if (r < 0)
-                return r;
+        key_need_domains(p, key);
+        slots_take(&p->group_slots, ret);
+        grow(&p->groups, &p->groups_allocated, *ret + 1, sizeof *p->groups);
+        number_add(&p->groups_by_name, text, *ret);
         p->groups[*ret] =
                 (Group){.name = TAKE_PTR(text), .refs = 1, .key = key, .first_blocked = PLACEMENT_NONE};
         p->keys[key].spread_users++;
-        return 0;
 }
 
 static void group_unref(Placement *p, uint32_t group) {
@@ -127,40 +111,35 @@ static void group_unref(Placement *p, uint32_t group) {
         slots_give(&p->group_slots, group);
 }
 
-static int spread_fill(Placement *p, uint32_t spread) {
+static void spread_fill(Placement *p, uint32_t spread) {
         Spread *s = &p->spreads[spread];
         uint32_t key = p->groups[s->group].key;
-        int r = numbers_add(&p->groups[s->group].spreads, spread);
 
-        for (uint32_t n = 0; n < p->node_slots.n && r >= 0; n++)
+        numbers_add(&p->groups[s->group].spreads, spread);
+        for (uint32_t n = 0; n < p->node_slots.n; n++)
                 if (p->node_slots.used[n] && p->nodes[n].state <= PLACEMENT_SECOND &&
                     selector_has(p, s->base, n))
-                        r = spread_open(p, s, node_domain(p, n, key), +1);
-        return r;
+                        spread_open(p, s, node_domain(p, n, key), +1);
 }
 
-int spread_get(Placement *p, uint32_t base, uint32_t key, const char *name, uint32_t *ret) {
+void spread_get(Placement *p, uint32_t base, uint32_t key, const char *name, uint32_t *ret) {
         uint32_t group;
         Group *g;
-        int r = group_get(p, key, name, &group);
 
-        if (r < 0)
-                return r;
+        group_get(p, key, name, &group);
         g = &p->groups[group];
         for (uint32_t i = 0; i < g->spreads.n; i++)
                 if (p->spreads[g->spreads.of[i]].base == base) {
                         g->refs--;
                         *ret = g->spreads.of[i];
                         p->spreads[*ret].refs++;
-                        return 0;
+                        return;
                 }
-        r = slots_take(&p->spread_slots, ret);
-        r = r < 0 ? r : grow(&p->spreads, &p->spreads_allocated, *ret + 1, sizeof *p->spreads);
-        if (r < 0)
-                return r;
+        slots_take(&p->spread_slots, ret);
+        grow(&p->spreads, &p->spreads_allocated, *ret + 1, sizeof *p->spreads);
         p->selectors[base].refs++;
         p->spreads[*ret] = (Spread){.refs = 1, .group = group, .base = base, .stale = true};
-        return spread_fill(p, *ret);
+        spread_fill(p, *ret);
 }
 
 void spread_unref(Placement *p, uint32_t spread) {

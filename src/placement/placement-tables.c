@@ -1,45 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Arrays that grow, slot numbers, lists of numbers, and counts by pairs (open addressing, backward shift
-// when a count becomes zero, so that what is gone takes no room).
-#include <errno.h>
-
+// when a count becomes zero, so that what is gone takes no room). Without memory the process ends (oom.h).
 #include "placement-private.h"
 
-int grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) {
+void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) {
         void **array = array_pointer, *larger;
         uint32_t n = *allocated;
 
         if (need <= n)
-                return 0;
+                return;
         if (need > UINT32_MAX / 2)
-                return -ENOMEM;
+                oom_end();
         n = n ? n : 8;
         while (n < need)
                 n += n < 1024 ? n / 2 : n / 4;
-        larger = realloc(*array, n * item);
-        if (!larger)
-                return -ENOMEM;
+        larger = oom_checked(realloc(*array, n * item));
         memset((char *) larger + *allocated * item, 0, (n - *allocated) * item);
         *array = larger;
         *allocated = n;
-        return 0;
 }
 
-int slots_take(Slots *s, uint32_t *ret) {
+void slots_take(Slots *s, uint32_t *ret) {
         if (s->n_free > 0)
                 *ret = s->free[--s->n_free];
         else {
                 uint32_t room = s->allocated;
 
-                if (grow(&s->used, &s->allocated, s->n + 1, 1) < 0 ||
-                    grow(&s->free, &room, s->allocated, sizeof *s->free) < 0)
-                        return -ENOMEM;
+                grow(&s->used, &s->allocated, s->n + 1, 1);
+                grow(&s->free, &room, s->allocated, sizeof *s->free);
                 *ret = s->n++;
         }
         s->used[*ret] = true;
         s->count++;
-        return 0;
 }
 
 void slots_give(Slots *s, uint32_t slot) {
@@ -55,11 +48,13 @@ void slots_done(Slots *s) {
         *s = (Slots){0};
 }
 
-int numbers_add(Numbers *l, uint32_t number) {
-        if (grow(&l->of, &l->allocated, l->n + 1, sizeof *l->of) < 0)
-                return -ENOMEM;
+void number_add(Map *m, const char *text, uint32_t number) {
+        oom_check(map_add_str(m, text, (void *) (uintptr_t) (number + 1))); // NOLINT: a number in a pointer's place
+}
+
+void numbers_add(Numbers *l, uint32_t number) {
+        grow(&l->of, &l->allocated, l->n + 1, sizeof *l->of);
         l->of[l->n++] = number;
-        return 0;
 }
 
 void numbers_drop(Numbers *l, uint32_t number) {
@@ -100,18 +95,15 @@ uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b) {
         return c->n_slots ? find(c, a, b)->value : 0;
 }
 
-static int widen(Counts *c) {
+static void widen(Counts *c) {
         Counts larger = {.n_slots = c->n_slots ? 2 * c->n_slots : 16, .count = c->count};
 
-        larger.slots = calloc(larger.n_slots, sizeof *larger.slots);
-        if (!larger.slots)
-                return -ENOMEM;
+        larger.slots = oom_checked(calloc(larger.n_slots, sizeof *larger.slots));
         for (uint32_t i = 0; i < c->n_slots; i++)
                 if (c->slots[i].value)
                         *find(&larger, c->slots[i].a, c->slots[i].b) = c->slots[i];
         free(c->slots);
         *c = larger;
-        return 0;
 }
 
 // Those behind it that it kept from their place move up.
@@ -130,20 +122,19 @@ static void remove_slot(Counts *c, uint32_t hole) {
         c->count--;
 }
 
-int counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value) {
+void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value) {
         CountSlot *slot;
 
-        if (4 * (c->count + 1) > 3 * c->n_slots && widen(c) < 0)
-                return -ENOMEM;
+        if (4 * (c->count + 1) > 3 * c->n_slots)
+                widen(c);
         slot = find(c, a, b);
         if (value == 0) {
                 if (slot->value)
                         remove_slot(c, (uint32_t) (slot - c->slots));
-                return 0;
+                return;
         }
         c->count += slot->value == 0;
         *slot = (CountSlot){a, b, value};
-        return 0;
 }
 
 void counts_done(Counts *c) {

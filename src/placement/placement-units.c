@@ -19,32 +19,31 @@ static void host_take(Placement *p, PlacedHost *h, const PlacementVector *demand
         }
 }
 
-static int count(Placement *p, uint32_t unit, uint32_t node, int step) {
+static void count(Placement *p, uint32_t unit, uint32_t node, int step) {
         const PlacedUnit *u = &p->units[unit];
         const Shape *s = &p->shapes[u->shape];
         const Class *c = &p->classes[s->class];
         uint32_t host = p->nodes[node].host;
-        int r = 0;
 
         host_take(p, &p->hosts[host], &c->spec.demand, step);
         if (s->matches.n + c->globs.n > 0)
-                r = conflicts_count(p, s, node, step);
-        if (r >= 0 && c->spread != PLACEMENT_NONE) {
+                conflicts_count(p, s, node, step);
+        if (c->spread != PLACEMENT_NONE) {
                 uint32_t group = p->spreads[c->spread].group;
 
-                r = group_count(p, group, node_domain(p, node, p->groups[group].key), step);
+                group_count(p, group, node_domain(p, node, p->groups[group].key), step);
         }
         role_use(p, u->role, &c->spec.demand, step);
-        return r < 0 ? r : index_put_host(p, host);
+        index_put_host(p, host);
 }
 
-int unit_leave(Placement *p, uint32_t unit) {
+void unit_leave(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
         uint32_t node = u->node;
         PlacedNode *n;
 
         if (node == PLACEMENT_NONE)
-                return 0;
+                return;
         n = &p->nodes[node];
         if (u->prev != PLACEMENT_NONE)
                 p->units[u->prev].next = u->next;
@@ -58,7 +57,7 @@ int unit_leave(Placement *p, uint32_t unit) {
         u->node = PLACEMENT_NONE;
         for (uint32_t i = p->hosts[n->host].first_node; i != PLACEMENT_NONE; i = p->nodes[i].next_of_host)
                 node_freed(p, i);
-        return count(p, unit, node, -1);
+        count(p, unit, node, -1);
 }
 
 void unit_call_followers(Placement *p, uint32_t unit) {
@@ -67,7 +66,7 @@ void unit_call_followers(Placement *p, uint32_t unit) {
                         queue_unblock(p, p->units[p->links[l].unit].queue);
 }
 
-int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
+void unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         PlacedUnit *u = &p->units[unit];
         PlacedNode *n = &p->nodes[node];
 
@@ -81,7 +80,7 @@ int unit_enter(Placement *p, uint32_t unit, uint32_t node) {
         if (!(u->flags & UNIT_STEADY))
                 p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
         u->node = u->home = node;
-        return count(p, unit, node, +1);
+        count(p, unit, node, +1);
 }
 
 bool unit_must_go(const Placement *p, uint32_t unit) {
@@ -103,28 +102,25 @@ bool unit_must_go(const Placement *p, uint32_t unit) {
         return false;
 }
 
-int unit_check(Placement *p, uint32_t unit) {
+void unit_check(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
 
         if (!(u->flags & UNIT_WANTED))
-                return 0;
+                return;
         if (u->node == PLACEMENT_NONE || u->flags & UNIT_RELEASED)
-                return wait_add(p, unit);
-        wait_take(p, unit);
-        return 0;
+                wait_add(p, unit);
+        else
+                wait_take(p, unit);
 }
 
 // ------------------------------------------------------------------------------------------------ life
 
-int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
+void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
                        uint32_t *ret) {
         uint32_t shape;
-        int r = shape_get(p, class, name, &shape);
-
-        r = r < 0 ? r : slots_take(&p->unit_slots, ret);
-        r = r < 0 ? r : grow(&p->units, &p->units_allocated, *ret + 1, sizeof *p->units);
-        if (r < 0)
-                return r;
+        shape_get(p, class, name, &shape);
+        slots_take(&p->unit_slots, ret);
+        grow(&p->units, &p->units_allocated, *ret + 1, sizeof *p->units);
         p->units[*ret] = (PlacedUnit){.name = name,
                                       .shape = shape,
                                       .node = PLACEMENT_NONE,
@@ -135,7 +131,6 @@ int placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t 
                                       .role = (uint16_t) role,
                                       .priority = priority};
         p->roles[role].n_units++;
-        return 0;
 }
 
 void placement_unit_remove(Placement *p, uint32_t unit) {
@@ -143,8 +138,8 @@ void placement_unit_remove(Placement *p, uint32_t unit) {
         uint32_t shape = u->shape;
 
         wait_take(p, unit);
-        if (unit_leave(p, unit) < 0 || placement_unit_readmit(p, unit, PLACEMENT_NONE) < 0)
-                p->broken = true;
+        unit_leave(p, unit);
+        placement_unit_readmit(p, unit, PLACEMENT_NONE);
         placement_unit_unfollow(p, unit);
         while (u->followed != PLACEMENT_NONE)
                 placement_unit_unfollow(p, p->links[u->followed].unit);
@@ -154,15 +149,12 @@ void placement_unit_remove(Placement *p, uint32_t unit) {
         shape_unref(p, shape);
 }
 
-int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role, int16_t priority) {
+void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role, int16_t priority) {
         PlacedUnit *u = &p->units[unit];
         uint32_t node = u->node, home = u->home, shape, before = u->shape;
-        int r = shape_get(p, class, u->name, &shape);
-
+        shape_get(p, class, u->name, &shape);
         wait_take(p, unit);
-        r = r < 0 ? r : unit_leave(p, unit);
-        if (r < 0)
-                return r;
+        unit_leave(p, unit);
         p->roles[u->role].n_units--;
         p->roles[role].n_units++;
         u->shape = shape;
@@ -170,35 +162,36 @@ int placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t 
         u->priority = priority;
         shape_unref(p, before);
         u->home = home;
-        r = node != PLACEMENT_NONE ? unit_enter(p, unit, node) : 0;
-        return r < 0 ? r : unit_check(p, unit);
+        if (node != PLACEMENT_NONE)
+                unit_enter(p, unit, node);
+        unit_check(p, unit);
 }
 
-int placement_unit_want(Placement *p, uint32_t unit, bool wanted) {
+void placement_unit_want(Placement *p, uint32_t unit, bool wanted) {
         PlacedUnit *u = &p->units[unit];
 
         if (wanted) {
                 u->flags |= UNIT_WANTED;
-                return unit_check(p, unit);
+                unit_check(p, unit);
+                return;
         }
         u->flags &= (uint8_t) ~UNIT_WANTED;
         wait_take(p, unit);
         u->seq = 0;
-        return unit_leave(p, unit);
+        unit_leave(p, unit);
 }
 
-int placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
-        int r;
-
-        if (p->units[unit].node == node)
-                return unit_check(p, unit);
+void placement_unit_put(Placement *p, uint32_t unit, uint32_t node) {
+        if (p->units[unit].node == node) {
+                unit_check(p, unit);
+                return;
+        }
         wait_take(p, unit);
-        r = unit_leave(p, unit);
-        if (r >= 0 && node != PLACEMENT_NONE)
-                r = unit_enter(p, unit, node);
-        r = r < 0 ? r : unit_check(p, unit);
+        unit_leave(p, unit);
+        if (node != PLACEMENT_NONE)
+                unit_enter(p, unit, node);
+        unit_check(p, unit);
         unit_call_followers(p, unit);
-        return r;
 }
 
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible) {
@@ -212,13 +205,13 @@ void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptibl
                 p->lowest_priority = MIN_OF(p->lowest_priority, u->priority);
 }
 
-int placement_unit_release(Placement *p, uint32_t unit, bool released) {
+void placement_unit_release(Placement *p, uint32_t unit, bool released) {
         PlacedUnit *u = &p->units[unit];
 
         if (u->node == PLACEMENT_NONE || released == !!(u->flags & UNIT_RELEASED))
-                return 0;
+                return;
         u->flags ^= UNIT_RELEASED;
-        return unit_check(p, unit);
+        unit_check(p, unit);
 }
 
 uint32_t placement_unit_role(const Placement *p, uint32_t unit) {
@@ -289,7 +282,6 @@ static bool leads_to(const Placement *p, uint32_t from, uint32_t to) {
 
 int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
         uint32_t a[PLACEMENT_FOLLOWS_MAX], b[PLACEMENT_FOLLOWS_MAX], link, n_a, n_b;
-        int r;
 
         if (leads_to(p, target, unit))
                 return -ELOOP;
@@ -297,17 +289,16 @@ int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
         n_b = tied(p, target, b);
         if (n_a + n_b > PLACEMENT_FOLLOWS_MAX)
                 return -E2BIG;
-        r = slots_take(&p->link_slots, &link);
-        r = r < 0 ? r : grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);
-        if (r < 0)
-                return r;
+        slots_take(&p->link_slots, &link);
+        grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);
         p->links[link] = (Link){.unit = unit,
                                 .target = target,
                                 .next_of_unit = p->units[unit].follows,
                                 .next_of_target = p->units[target].followed};
         p->units[unit].follows = p->units[target].followed = link;
-        r = wait_again(p, unit);
-        return r < 0 ? r : wait_again(p, target);
+        wait_again(p, unit);
+        wait_again(p, target);
+        return 0;
 }
 
 void placement_unit_unfollow(Placement *p, uint32_t unit) {
@@ -320,51 +311,45 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
                 while (*at != link)
                         at = &p->links[*at].next_of_target;
                 *at = p->links[link].next_of_target;
-                if (wait_again(p, p->links[link].target) < 0)
-                        p->broken = true;
+                wait_again(p, p->links[link].target);
                 slots_give(&p->link_slots, link);
         }
-        if (wait_again(p, unit) < 0)
-                p->broken = true;
+        wait_again(p, unit);
 }
 
 // ----------------------------------------------------------------------------------------------- exclusions
 
-int placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
-        int r;
-
+void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
         if (unit_excluded(p, unit, node))
-                return 0;
-        r = counts_set(&p->excluded, unit, node, 1);
-        r = r < 0 ? r : grow(&p->exclusions, &p->exclusions_allocated, p->n_exclusions + 1, sizeof *p->exclusions);
-        if (r < 0)
-                return r;
+                return;
+        counts_set(&p->excluded, unit, node, 1);
+        grow(&p->exclusions, &p->exclusions_allocated, p->n_exclusions + 1, sizeof *p->exclusions);
         p->exclusions[p->n_exclusions++] = (Excluded){unit, node};
         p->units[unit].flags |= UNIT_EXCLUDED;
-        return wait_again(p, unit);
+        wait_again(p, unit);
 }
 
-int placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
+void placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
         uint32_t kept = 0;
         bool more = false;
 
         if (!(p->units[unit].flags & UNIT_EXCLUDED))
-                return 0;
+                return;
         for (uint32_t i = 0; i < p->n_exclusions; i++) {
                 Excluded e = p->exclusions[i];
                 bool gone = e.unit == unit && (node == PLACEMENT_NONE || e.node == node);
 
-                if (gone && counts_set(&p->excluded, unit, e.node, 0) < 0)
-                        return -ENOMEM;
-                if (gone)
+                if (gone) {
+                        counts_set(&p->excluded, unit, e.node, 0);
                         continue;
+                }
                 more |= e.unit == unit;
                 p->exclusions[kept++] = e;
         }
         p->n_exclusions = kept;
         if (!more)
                 p->units[unit].flags &= (uint8_t) ~UNIT_EXCLUDED;
-        return wait_again(p, unit);
+        wait_again(p, unit);
 }
 
 // ------------------------------------------------------------------------------------------------ roles
@@ -393,15 +378,11 @@ void placement_role_set(Placement *p, uint32_t role, const PlacementRole *settin
 }
 
 int placement_role_add(Placement *p, const PlacementRole *settings, uint32_t *ret) {
-        int r;
-
         if (p->role_slots.count > UINT16_MAX)
                 return -ENOSPC;
-        r = slots_take(&p->role_slots, ret);
-        r = r < 0 ? r : grow(&p->roles, &p->roles_allocated, *ret + 1, sizeof *p->roles);
-        r = r < 0 ? r : grow(&p->role_heap, &p->role_heap_allocated, p->role_slots.n, sizeof *p->role_heap);
-        if (r < 0)
-                return r;
+        slots_take(&p->role_slots, ret);
+        grow(&p->roles, &p->roles_allocated, *ret + 1, sizeof *p->roles);
+        grow(&p->role_heap, &p->role_heap_allocated, p->role_slots.n, sizeof *p->role_heap);
         p->roles[*ret] = (Role){.place = PLACEMENT_NONE, .first_blocked = PLACEMENT_NONE};
         placement_role_set(p, *ret, settings);
         return 0;

@@ -48,32 +48,26 @@ void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offe
                 add_to_capacity(p, h, +1);
         for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
                 node_freed(p, n);
-        if (index_put_host(p, host) < 0)
-                p->broken = true;
+        index_put_host(p, host);
         queues_unblock(p, p->first_blocked[BLOCKED_HEADROOM]);
 }
 
-int placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret) {
-        int r = slots_take(&p->host_slots, ret);
-
-        r = r < 0 ? r : grow(&p->hosts, &p->hosts_allocated, *ret + 1, sizeof *p->hosts);
-        if (r < 0)
-                return r;
+void placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret) {
+        slots_take(&p->host_slots, ret);
+        grow(&p->hosts, &p->hosts_allocated, *ret + 1, sizeof *p->hosts);
         p->hosts[*ret] = (PlacedHost){.first_node = PLACEMENT_NONE};
         placement_host_set(p, *ret, offers, size);
-        return 0;
 }
 
 void placement_host_remove(Placement *p, uint32_t host) {
         while (p->hosts[host].first_node != PLACEMENT_NONE)
-                if (placement_node_remove(p, p->hosts[host].first_node) < 0)
-                        p->broken = true;
+                placement_node_remove(p, p->hosts[host].first_node);
         numbers_drop(&p->penalised, host);
         p->hosts[host] = (PlacedHost){0};
         slots_give(&p->host_slots, host);
 }
 
-int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
+void placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
                             uint64_t now_us) {
         PlacedHost *h = &p->hosts[host];
         uint32_t before;
@@ -82,25 +76,22 @@ int placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64
         before = host_points(h, p->now_us);
         if (before == 0) {
                 numbers_drop(&p->penalised, host);
-                if (numbers_add(&p->penalised, host) < 0)
-                        return -ENOMEM;
+                numbers_add(&p->penalised, host);
         }
         h->points = MIN_OF(before + points, (uint32_t) INDEX_LOADS);
         h->points_at_us = p->now_us;
         h->half_us = half_us;
-        return index_put_host(p, host);
+        index_put_host(p, host);
 }
 
 // ------------------------------------------------------------------------------------------------ nodes
 
-int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n, uint32_t *ret) {
+void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n, uint32_t *ret) {
         PlacedNode *node;
-        int r = slots_take(&p->node_slots, ret);
 
-        r = r < 0 ? r : grow(&p->nodes, &p->nodes_allocated, *ret + 1, sizeof *p->nodes);
-        r = r < 0 ? r : index_renode(p, *ret + 1);
-        if (r < 0)
-                return r;
+        slots_take(&p->node_slots, ret);
+        grow(&p->nodes, &p->nodes_allocated, *ret + 1, sizeof *p->nodes);
+        index_renode(p, *ret + 1);
         node = &p->nodes[*ret];
         *node = (PlacedNode){.host = host,
                              .next_of_host = p->hosts[host].first_node,
@@ -108,10 +99,8 @@ int placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels
                              .state = PLACEMENT_CLOSED};
         p->hosts[host].first_node = *ret;
         host_count(p, host);
-        r = node_set_labels(p, *ret, labels, n);
-        if (r >= 0)
-                selectors_look_again(p, *ret);
-        return r;
+        node_set_labels(p, *ret, labels, n);
+        selectors_look_again(p, *ret);
 }
 
 static bool is_open(const PlacedNode *n) {
@@ -119,70 +108,63 @@ static bool is_open(const PlacedNode *n) {
 }
 
 // What its units count for in domains depends on its labels.
-static int count_domains(Placement *p, uint32_t node, int step) {
-        int r = 0;
-
-        for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE && r >= 0; u = p->units[u].next) {
+static void count_domains(Placement *p, uint32_t node, int step) {
+        for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE; u = p->units[u].next) {
                 const Class *c = unit_class(p, &p->units[u]);
 
                 if (c->spread != PLACEMENT_NONE) {
                         uint32_t group = p->spreads[c->spread].group;
 
-                        r = group_count(p, group, node_domain(p, node, p->groups[group].key), step);
+                        group_count(p, group, node_domain(p, node, p->groups[group].key), step);
                 }
         }
-        return r;
 }
 
-int placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) {
+void placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n) {
         bool open = is_open(&p->nodes[node]);
-        int r = count_domains(p, node, -1);
 
-        r = r < 0 || !open ? r : spreads_of_node(p, node, -1);
-        r = r < 0 ? r : node_set_labels(p, node, labels, n);
-        if (r < 0)
-                return r;
+        count_domains(p, node, -1);
+        if (open)
+                spreads_of_node(p, node, -1);
+        node_set_labels(p, node, labels, n);
         selectors_look_again(p, node);
-        r = open ? spreads_of_node(p, node, +1) : 0;
-        return r < 0 ? r : count_domains(p, node, +1);
+        if (open)
+                spreads_of_node(p, node, +1);
+        count_domains(p, node, +1);
 }
 
-int placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) {
+void placement_node_set_others(Placement *p, uint32_t node, uint32_t n_units) {
         if (p->nodes[node].n_others == n_units)
-                return 0;
+                return;
         p->nodes[node].n_others = n_units;
-        return index_put(p, node);
+        index_put(p, node);
 }
 
-int placement_node_set_state(Placement *p, uint32_t node, PlacementState state) {
+void placement_node_set_state(Placement *p, uint32_t node, PlacementState state) {
         PlacedNode *n = &p->nodes[node];
         bool was_open = is_open(n);
-        int r = 0;
 
         if (n->state == state)
-                return 0;
+                return;
         n->state = (uint8_t) state;
         if (was_open != is_open(n))
-                r = spreads_of_node(p, node, was_open ? -1 : +1);
-        r = r < 0 ? r : index_put(p, node);
+                spreads_of_node(p, node, was_open ? -1 : +1);
+        index_put(p, node);
         host_count(p, n->host);
         if (is_open(n))
                 node_freed(p, node);
-        return r;
 }
 
-int placement_node_remove(Placement *p, uint32_t node) {
+void placement_node_remove(Placement *p, uint32_t node) {
         uint32_t host = p->nodes[node].host, *at = &p->hosts[host].first_node, unit;
-        int r = placement_node_set_state(p, node, PLACEMENT_CLOSED);
 
-        while (r >= 0 && (unit = p->nodes[node].first_unit) != PLACEMENT_NONE) {
+        placement_node_set_state(p, node, PLACEMENT_CLOSED);
+        while ((unit = p->nodes[node].first_unit) != PLACEMENT_NONE) {
                 wait_take(p, unit);
-                r = unit_leave(p, unit);
+                unit_leave(p, unit);
                 p->units[unit].home = PLACEMENT_NONE;
-                r = r < 0 ? r : unit_check(p, unit);
+                unit_check(p, unit);
         }
-        if (r < 0)
-                return r;
         for (uint32_t s = 0; s < p->selector_slots.n; s++)
                 if (p->selector_slots.used[s])
                         selector_set(p, s, node, false);
@@ -198,10 +180,9 @@ int placement_node_remove(Placement *p, uint32_t node) {
 
                 if (e.node != node)
                         i++;
-                else if ((r = placement_unit_readmit(p, e.unit, node)) < 0)
-                        return r;
+                else
+                        placement_unit_readmit(p, e.unit, node);
         }
-        return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ life
@@ -239,9 +220,7 @@ int placement_resource(Placement *p, const char *name, bool *ret_new) {
         p->fresh_resources |= 1U << i;
         if (found >= 0)
                 return found;
-        copy = strdup(name);
-        if (!copy)
-                return -ENOMEM;
+        copy = oom_checked(strdup(name));
         free(p->resources[i]);
         p->resources[i] = copy;
         p->n_resources = MAX_OF(p->n_resources, i + 1);
@@ -256,19 +235,18 @@ int64_t placement_capacity(const Placement *p, unsigned resource) {
         return resource < p->n_resources ? p->capacity[resource] : 0;
 }
 
-int placement_new(Placement **ret) {
-        _cleanup_(placement_freep) Placement *p = calloc(1, sizeof *p);
+Placement *placement_new(void) {
+        Placement *p = oom_checked(calloc(1, sizeof *p));
 
-        if (!p)
-                return -ENOMEM;
         for (int i = 0; i < N_BLOCKED; i++)
                 p->first_blocked[i] = PLACEMENT_NONE;
         p->lowest_priority = INT16_MAX;
-        if (placement_resource(p, "cpu", NULL) < 0 || placement_resource(p, "memory", NULL) < 0 ||
-            index_restride(p, 1) < 0 || index_start(p, INDEX_LOAD) < 0)
-                return -ENOMEM;
-        *ret = TAKE_PTR(p);
-        return 0;
+        if (placement_resource(p, "cpu", NULL) != PLACEMENT_CPU ||
+            placement_resource(p, "memory", NULL) != PLACEMENT_MEMORY)
+                abort(); // these are the first
+        index_restride(p, 1);
+        index_start(p, INDEX_LOAD);
+        return p;
 }
 
 static void free_numbers(Placement *p) {

@@ -11,8 +11,6 @@
 // Each step lowers what rebalance.h says (4: or leaves it and lowers the number of moves), so this ends.
 #include "rebalance.h"
 
-#include <errno.h>
-
 #include "due.h"
 #include "placement-private.h"
 #include "str.h"
@@ -113,8 +111,8 @@ typedef struct Trial {
         RebalanceMove move;
 } Trial;
 
-// The unit goes to `to`; what that changes. -ENOMEM
-static int shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
+// The unit goes to `to`; what that changes.
+static void shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
         PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
         uint32_t from = u->node, a = p->nodes[from].host, b = p->nodes[to].host;
@@ -122,22 +120,17 @@ static int shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
         uint32_t units_here = units_on(p, &p->hosts[a]), units_there = units_on(p, &p->hosts[b]);
         uint32_t share_here = host_share(p, &p->hosts[a]), share_there = host_share(p, &p->hosts[b]);
         uint32_t level_here = level(p, c, from), level_there;
-        int r;
 
         *ret = (Trial){.load = host_load(p, a),
                        .share = share_here,
                        .move = {.unit = unit, .from = from, .to = to}};
-        r = unit_leave(p, unit);
-        if (r < 0)
-                return r;
+        unit_leave(p, unit);
         level_there = level(p, c, to);
         if (a == b)
                 there = host_load(p, b);
         ret->gain = host_load(p, a) + weight_here - there - weight;
         ret->change.load = squared(host_load(p, a)) - squared(ret->load);
-        r = unit_enter(p, unit, to);
-        if (r < 0)
-                return r;
+        unit_enter(p, unit, to);
         ret->change.load +=
                 squared(host_load(p, b)) - squared(there) + 2 * unit_weight(p, c) * (weight - weight_here);
         if (c->spread != PLACEMENT_NONE)
@@ -160,26 +153,22 @@ static int shift(Placement *p, uint32_t unit, uint32_t to, Trial *ret) {
                 ret->move.here = units_here;
                 ret->move.there = units_there;
         }
-        return 0;
 }
 
-static int shift_back(Placement *p, uint32_t unit, uint32_t node) {
-        int r = unit_leave(p, unit);
-
-        return r < 0 ? r : unit_enter(p, unit, node);
+static void shift_back(Placement *p, uint32_t unit, uint32_t node) {
+        unit_leave(p, unit);
+        unit_enter(p, unit, node);
 }
 
-// Whether the node would take the unit if that were on no node. -ENOMEM
-static int node_takes(Placement *p, uint32_t unit, uint32_t node) {
+// Whether the node would take the unit if that were on no node.
+static bool node_takes(Placement *p, uint32_t unit, uint32_t node) {
         uint32_t from = p->units[unit].node;
-        int r = unit_leave(p, unit), back;
         bool takes;
 
-        if (r < 0)
-                return r;
+        unit_leave(p, unit);
         takes = p->nodes[node].state == PLACEMENT_OPEN && node_may_hold(p, node, &unit, 1);
-        back = unit_enter(p, unit, from);
-        return back < 0 ? back : takes;
+        unit_enter(p, unit, from);
+        return takes;
 }
 
 // What is reserved is no measure of small units that reserve nothing.
@@ -194,40 +183,34 @@ static bool is_worth_it(const Placement *p, const Trial *t) {
                                         t->gain >= margin(t->load, t->share, reserves));
 }
 
-// Where the unit would go if it were on no node; PLACEMENT_NONE: where it is. -ENOMEM
-static int find_node(Placement *p, uint32_t unit, uint32_t *ret) {
+// Where the unit would go if it were on no node; PLACEMENT_NONE: where it is.
+static uint32_t find_node(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
-        uint32_t from = u->node, home = u->home;
-        int r = unit_leave(p, unit);
+        uint32_t from = u->node, home = u->home, to;
 
-        if (r < 0)
-                return r;
+        unit_leave(p, unit);
         u->home = PLACEMENT_NONE; // it is not to go home
-        *ret = choose(p, &unit, 1);
-        r = unit_enter(p, unit, from);
+        to = choose(p, &unit, 1);
+        unit_enter(p, unit, from);
         u->home = home;
-        if (*ret == from || (*ret != PLACEMENT_NONE && p->nodes[*ret].state != PLACEMENT_OPEN))
-                *ret = PLACEMENT_NONE;
-        return r;
+        if (to == from || (to != PLACEMENT_NONE && p->nodes[to].state != PLACEMENT_OPEN))
+                return PLACEMENT_NONE;
+        return to;
 }
 
 // The best that can be done for the unit, tried and taken back; ret->move.to is PLACEMENT_NONE if that is
-// nothing. -ENOMEM
-static int try_unit(Search *s, uint32_t unit, Trial *ret) {
-        uint32_t from = s->p->units[unit].node, to;
-        int r = find_node(s->p, unit, &to);
+// nothing.
+static void try_unit(Search *s, uint32_t unit, Trial *ret) {
+        uint32_t from = s->p->units[unit].node, to = find_node(s->p, unit);
 
         s->n_tries++;
-
         *ret = (Trial){.move.to = PLACEMENT_NONE};
-        if (r < 0 || to == PLACEMENT_NONE)
-                return r;
-        r = shift(s->p, unit, to, ret);
-        if (r < 0)
-                return r;
+        if (to == PLACEMENT_NONE)
+                return;
+        shift(s->p, unit, to, ret);
         if (!is_worth_it(s->p, ret))
                 ret->move.to = PLACEMENT_NONE;
-        return shift_back(s->p, unit, from);
+        shift_back(s->p, unit, from);
 }
 
 static bool is_tied(const PlacedUnit *u) {
@@ -260,14 +243,12 @@ static void forget_move(Search *s, uint32_t unit) {
         s->n_moves = kept;
 }
 
-static int make(Search *s, const Trial *t) {
+static void make(Search *s, const Trial *t) {
         uint32_t unit = t->move.unit, *origin = &s->origin[unit];
         bool first = *origin == PLACEMENT_NONE;
-        int r = grow(&s->moves, &s->moves_allocated, s->n_moves + 1, sizeof *s->moves);
 
-        r = r < 0 ? r : shift_back(s->p, unit, t->move.to);
-        if (r < 0)
-                return r;
+        grow(&s->moves, &s->moves_allocated, s->n_moves + 1, sizeof *s->moves);
+        shift_back(s->p, unit, t->move.to);
         if (first)
                 *origin = t->move.from;
         else
@@ -280,7 +261,6 @@ static int make(Search *s, const Trial *t) {
         }
         s->full |= s->n_moves >= s->rules->max_moves ||
                    (s->rules->max_tries && s->n_tries >= s->rules->max_tries && s->n_moves > 0);
-        return 0;
 }
 
 // ------------------------------------------------------------------------------------------- spread, wishes
@@ -299,11 +279,10 @@ static bool wants_elsewhere(Placement *p, uint32_t unit) {
         return c->spec.n_prefers > 0 && unmatched(p, c, u->node) > 0;
 }
 
-static int please_units(Search *s, bool *ret_changed) {
+static void please_units(Search *s, bool *ret_changed) {
         const Placement *p = s->p;
-        int r = 0;
 
-        for (uint32_t unit = 0; unit < p->unit_slots.n && r >= 0 && !s->full; unit++) {
+        for (uint32_t unit = 0; unit < p->unit_slots.n && !s->full; unit++) {
                 const Class *c;
                 Trial t;
 
@@ -313,24 +292,23 @@ static int please_units(Search *s, bool *ret_changed) {
                 if ((c->spread == PLACEMENT_NONE && c->spec.n_prefers == 0) || !may_move(s, unit) ||
                     !wants_elsewhere(s->p, unit))
                         continue;
-                r = try_unit(s, unit, &t);
-                if (r < 0 || t.move.to == PLACEMENT_NONE)
+                try_unit(s, unit, &t);
+                if (t.move.to == PLACEMENT_NONE)
                         continue;
-                r = make(s, &t);
+                make(s, &t);
                 *ret_changed = true;
         }
-        return r;
 }
 
 // ---------------------------------------------------------------------------------------------- evening out
 
-static int enter_heaps(Search *s, uint32_t host) {
+static void enter_heaps(Search *s, uint32_t host) {
         HostDue *d = &s->dues[host];
         uint64_t load = (uint64_t) host_load(s->p, host);
-        int r = due_set(&s->high, &d->high, (uint64_t) INT64_MAX - load);
 
         d->host = host;
-        return r < 0 ? r : due_set(&s->low, &d->low, load + 1); // 0 is no time
+        oom_check(due_set(&s->high, &d->high, (uint64_t) INT64_MAX - load));
+        oom_check(due_set(&s->low, &d->low, load + 1)); // 0 is no time
 }
 
 static int64_t least_load(const Search *s) {
@@ -344,13 +322,10 @@ static bool is_open(const Placement *p, const PlacedHost *h) {
         return false;
 }
 
-static int fill_heaps(Search *s) {
-        int r = 0;
-
-        for (uint32_t h = 0; h < s->p->host_slots.n && r >= 0; h++)
+static void fill_heaps(Search *s) {
+        for (uint32_t h = 0; h < s->p->host_slots.n; h++)
                 if (s->p->host_slots.used[h] && is_open(s->p, &s->p->hosts[h]))
-                        r = enter_heaps(s, h);
-        return r;
+                        enter_heaps(s, h);
 }
 
 static int by_shape(const void *a, const void *b) {
@@ -360,13 +335,11 @@ static int by_shape(const void *a, const void *b) {
 }
 
 // The units of the node that may move, one of each shape: those are alike but for their exclusions.
-static int list_units(Search *s, uint32_t node, uint64_t **ret, uint32_t *ret_n) {
+static void list_units(Search *s, uint32_t node, uint64_t **ret, uint32_t *ret_n) {
         const Placement *p = s->p;
-        uint64_t *list = calloc((size_t) p->nodes[node].n_units + 1, sizeof *list);
+        uint64_t *list = oom_checked(calloc((size_t) p->nodes[node].n_units + 1, sizeof *list));
         uint32_t n = 0, kept = 0;
 
-        if (!list)
-                return -ENOMEM;
         for (uint32_t u = p->nodes[node].first_unit; u != PLACEMENT_NONE; u = p->units[u].next)
                 if (may_move(s, u))
                         list[n++] = (uint64_t) p->units[u].shape << 32 | u;
@@ -378,7 +351,6 @@ static int list_units(Search *s, uint32_t node, uint64_t **ret, uint32_t *ret_n)
                         list[kept++] = list[i];
         *ret = list;
         *ret_n = kept;
-        return 0;
 }
 
 // Whether the least loaded host, if it took the unit, would make the move worth while: a glance that spares
@@ -409,122 +381,103 @@ static bool evens_more(const Trial *a, const Trial *b) {
         return a->move.unit < b->move.unit;
 }
 
-static int best_of_node(Search *s, uint32_t node, Trial *best) {
+static void best_of_node(Search *s, uint32_t node, Trial *best) {
         _cleanup_free_ uint64_t *list = NULL;
         uint32_t n;
-        int r = list_units(s, node, &list, &n);
 
-        for (uint32_t i = 0; r >= 0 && i < n; i++) {
+        list_units(s, node, &list, &n);
+        for (uint32_t i = 0; i < n; i++) {
                 Trial t;
 
                 if (!may_be_worth_it(s, (uint32_t) list[i]))
                         continue;
-                r = try_unit(s, (uint32_t) list[i], &t);
-                if (r >= 0 && t.move.to != PLACEMENT_NONE && evens_more(&t, best))
+                try_unit(s, (uint32_t) list[i], &t);
+                if (t.move.to != PLACEMENT_NONE && evens_more(&t, best))
                         *best = t;
         }
-        return r;
 }
 
-static int even_out(Search *s, bool *ret_changed) {
+static void even_out(Search *s, bool *ret_changed) {
         Placement *p = s->p;
         Due *d;
-        int r = fill_heaps(s);
 
-        while (r >= 0 && !s->full && (d = due_pop(&s->high, UINT64_MAX))) {
+        fill_heaps(s);
+        while (!s->full && (d = due_pop(&s->high, UINT64_MAX))) {
                 uint32_t host = CONTAINER_OF(d, HostDue, high)->host;
                 Trial best = {.move.to = PLACEMENT_NONE};
 
                 if (host_load(p, host) - least_load(s) <
                     margin(host_load(p, host), host_share(p, &p->hosts[host]), false))
                         continue;
-                for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE && r >= 0;
+                for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE;
                      n = p->nodes[n].next_of_host)
-                        r = best_of_node(s, n, &best);
-                if (r < 0 || best.move.to == PLACEMENT_NONE)
+                        best_of_node(s, n, &best);
+                if (best.move.to == PLACEMENT_NONE)
                         continue;
                 *ret_changed = true;
-                r = make(s, &best);
-                r = r < 0 ? r : enter_heaps(s, host);
-                r = r < 0 ? r : enter_heaps(s, p->nodes[best.move.to].host);
+                make(s, &best);
+                enter_heaps(s, host);
+                enter_heaps(s, p->nodes[best.move.to].host);
         }
         while (due_pop(&s->high, UINT64_MAX) || due_pop(&s->low, UINT64_MAX)) // for the next time
                 ;
-        return r;
 }
 
 // ------------------------------------------------------------------------------------------------ the whole
 
 // Takes back moves that serve nobody any more.
-static int prune(Search *s, bool *ret_changed) {
+static void prune(Search *s, bool *ret_changed) {
         Placement *p = s->p;
 
         for (uint32_t i = s->n_moves; i-- > 0;) {
                 uint32_t unit = s->moves[i].unit, to = s->moves[i].to, origin = s->origin[unit];
                 Trial t;
-                int r = node_takes(p, unit, origin);
 
-                if (r == 0)
+                if (!node_takes(p, unit, origin))
                         continue;
-                r = r < 0 ? r : shift(p, unit, origin, &t);
-                if (r >= 0 && is_worse(t.change))
-                        r = shift_back(p, unit, to);
-                else if (r >= 0) {
+                shift(p, unit, origin, &t);
+                if (is_worse(t.change))
+                        shift_back(p, unit, to);
+                else {
                         forget_move(s, unit);
                         s->origin[unit] = PLACEMENT_NONE;
                         *ret_changed = true;
                 }
-                if (r < 0)
-                        return r;
         }
-        return 0;
 }
 
-static int search(Search *s) {
+static void search(Search *s) {
         bool changed = true;
-        int r = 0;
 
-        while (r >= 0 && changed) {
+        while (changed) {
                 changed = false;
-                r = please_units(s, &changed);
-                r = r < 0 ? r : even_out(s, &changed);
-                if (r >= 0 && (!changed || s->full))
-                        r = prune(s, &changed);
+                please_units(s, &changed);
+                even_out(s, &changed);
+                if (!changed || s->full)
+                        prune(s, &changed);
                 if (s->full)
                         break;
         }
-        return r;
 }
 
-static int take_back(Search *s) {
-        Placement *p = s->p;
-        int r = 0;
-
-        for (uint32_t i = s->n_moves; i-- > 0;) {
-                uint32_t unit = s->moves[i].unit;
-                int one = shift_back(p, unit, s->origin[unit]);
-
-                r = r < 0 ? r : one;
-        }
-        return r < 0 || !p->broken ? r : -ENOMEM;
+static void take_back(Search *s) {
+        for (uint32_t i = s->n_moves; i-- > 0;)
+                shift_back(s->p, s->moves[i].unit, s->origin[s->moves[i].unit]);
 }
 
-static int search_init(Search *s, Placement *p, const RebalanceRules *rules) {
+static void search_init(Search *s, Placement *p, const RebalanceRules *rules) {
         size_t n = (size_t) p->unit_slots.n + 1;
 
         *s = (Search){.p = p, .rules = rules, .full = rules->max_moves == 0};
-        s->may = calloc(n, sizeof *s->may);
-        s->origin = malloc(n * sizeof *s->origin);
-        s->dues = calloc((size_t) p->host_slots.n + 1, sizeof *s->dues);
-        if (!s->may || !s->origin || !s->dues)
-                return -ENOMEM;
+        s->may = oom_checked(calloc(n, sizeof *s->may));
+        s->origin = oom_checked(malloc(n * sizeof *s->origin));
+        s->dues = oom_checked(calloc((size_t) p->host_slots.n + 1, sizeof *s->dues));
         memset(s->origin, 0xff, n * sizeof *s->origin);
-        return 0;
 }
 
 // Makes the moves once more, now each unit straight to its end, in an order in which every one is possible
 // and better. What does not fit into any is not part of the plan: it may be of the next one.
-static int put_in_order(Search *s) {
+static void put_in_order(Search *s) {
         uint32_t done = 0, n = s->n_moves;
         bool progress = true;
 
@@ -532,11 +485,8 @@ static int put_in_order(Search *s) {
                 progress = false;
                 for (uint32_t i = done; i < n; i++) {
                         RebalanceMove m = s->moves[i];
-                        int r = rebalance_carry_out(s->p, m.unit, m.to);
 
-                        if (r < 0)
-                                return r;
-                        if (r == 0)
+                        if (!rebalance_carry_out(s->p, m.unit, m.to))
                                 continue;
                         memmove(&s->moves[done + 1], &s->moves[done], (i - done) * sizeof m);
                         s->moves[done++] = m;
@@ -544,53 +494,40 @@ static int put_in_order(Search *s) {
                 }
         }
         s->n_moves = done;
-        return 0;
 }
 
-int rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
+void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
                    bool *ret_more) {
         Search s;
-        int r = search_init(&s, p, rules), back;
 
-        r = r < 0 ? r : search(&s);
-        back = take_back(&s);
-        r = r < 0 ? r : back;
-        if (r >= 0) {
-                r = put_in_order(&s);
-                back = take_back(&s);
-                r = r < 0 ? r : back;
-        }
+        search_init(&s, p, rules);
+        search(&s);
+        take_back(&s);
+        put_in_order(&s);
+        take_back(&s);
         free(s.may);
         free(s.origin);
         due_heap_done(&s.high);
         due_heap_done(&s.low);
         free(s.dues);
-        if (r < 0) {
-                free(s.moves);
-                return r;
-        }
         *ret = s.moves;
         *ret_n = s.n_moves;
         *ret_more = s.n_moves >= rules->max_moves;
-        return 0;
 }
 
-int rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
+bool rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
         PlacedUnit *u = &p->units[unit];
         uint32_t from = u->node;
         Trial t;
-        int r;
 
         if (from == PLACEMENT_NONE || from == to || unit_must_go(p, unit) || is_tied(u) ||
-            !slots_has(&p->node_slots, to))
-                return 0;
-        r = node_takes(p, unit, to);
-        if (r <= 0)
-                return r;
-        r = shift(p, unit, to, &t);
-        if (r < 0 || is_better(t.change))
-                return r < 0 ? r : 1;
-        return shift_back(p, unit, from);
+            !slots_has(&p->node_slots, to) || !node_takes(p, unit, to))
+                return false;
+        shift(p, unit, to, &t);
+        if (is_better(t.change))
+                return true;
+        shift_back(p, unit, from);
+        return false;
 }
 
 char *rebalance_why_text(const RebalanceMove *m) {

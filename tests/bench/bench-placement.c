@@ -132,9 +132,9 @@ static void add_nodes(Fleet *f, uint32_t n) {
                 f->labels[i][2] = (PlacementLabel){"disk", disks[roll(f, 3)]};
                 f->labels[i][3] = (PlacementLabel){"arch", archs[roll(f, 2)]};
                 f->labels[i][4] = (PlacementLabel){"generation", generations[roll(f, 4)]};
-                MUST(placement_host_add(f->p, &offers, PLACEMENT_SIZE_ONE, &host));
-                MUST(placement_node_add(f->p, host, f->labels[i], 5, &node));
-                MUST(placement_node_set_state(f->p, node, PLACEMENT_OPEN));
+                placement_host_add(f->p, &offers, PLACEMENT_SIZE_ONE, &host);
+                placement_node_add(f->p, host, f->labels[i], 5, &node);
+                placement_node_set_state(f->p, node, PLACEMENT_OPEN);
                 brute_host(&f->brute, host, &offers, PLACEMENT_SIZE_ONE);
                 brute_node(&f->brute, node, host, f->labels[i], 5);
                 f->cpus[i] = f->cpu[i] = offers.of[PLACEMENT_CPU];
@@ -162,7 +162,7 @@ static void add_role(Fleet *f, unsigned i, const int64_t *limit, uint32_t weight
 
 static void fleet_init(Fleet *f, uint64_t seed) {
         *f = (Fleet){.seed = seed};
-        MUST(placement_new(&f->p));
+        f->p = placement_new();
         f->names = calloc(UNITS, sizeof *f->names);
         f->units = calloc(UNITS, sizeof *f->units);
         f->handles = calloc(UNITS, sizeof *f->handles);
@@ -196,9 +196,9 @@ static uint32_t place(Fleet *f, unsigned class, uint32_t name, uint32_t role, ui
         uint32_t unit;
         size_t n;
 
-        MUST(placement_unit_add(f->p, f->names[name], f->classes[class], role, 0, &unit));
-        MUST(placement_unit_want(f->p, unit, true));
-        MUST(placement_round(f->p, 0, &one, &d, &n));
+        placement_unit_add(f->p, f->names[name], f->classes[class], role, 0, &unit);
+        placement_unit_want(f->p, unit, true);
+        placement_round(f->p, 0, &one, &d, &n);
         *ret_node = n ? d[0].to : PLACEMENT_NONE;
         return unit;
 }
@@ -289,7 +289,7 @@ static double churn(Fleet *f, const char *bench) {
                         steps[i].unit = place(f, steps[i].class, names[i], f->roles[steps[i].class % ROLES],
                                               &steps[i].node);
                         if (steps[i].node == PLACEMENT_NONE) // it is compared, but not kept waiting
-                                MUST(placement_unit_want(f->p, steps[i].unit, false));
+                                placement_unit_want(f->p, steps[i].unit, false);
                         f->units[picks[i]] = steps[i].unit;
                         f->handles[steps[i].unit] = names[i];
                 }
@@ -510,8 +510,8 @@ static void bench_fair(const char *metric, uint32_t nodes, unsigned n_roles) {
                         uint32_t name = f.n_named++, u;
 
                         name_unit(&f, name, class);
-                        MUST(placement_unit_add(f.p, f.names[name], f.classes[class], r.handles[i], 0, &u));
-                        MUST(placement_unit_want(f.p, u, true));
+                        placement_unit_add(f.p, f.names[name], f.classes[class], r.handles[i], 0, &u);
+                        placement_unit_want(f.p, u, true);
                         role_of[u] = i;
                         class_of[u] = class;
                         queue[i * per_role + k] = u;
@@ -526,7 +526,7 @@ static void bench_fair(const char *metric, uint32_t nodes, unsigned n_roles) {
                 r.total[1] += offers.of[1];
         }
         begin = now_ns();
-        MUST(placement_round(f.p, 0, &all, &d, &n));
+        placement_round(f.p, 0, &all, &d, &n);
         ms = (double) (now_ns() - begin) / 1e6;
         if (n != GRANTS) {
                 fprintf(stderr, "fair-round: %zu grants\n", n);
@@ -586,10 +586,10 @@ static void bench_mass_loss(void) {
                 while (!f.admits[(size_t) class * NODES + i / EACH])
                         class = roll(&f, CLASSES);
                 name_unit(&f, i, class);
-                MUST(placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0,
-                                        &unit));
-                MUST(placement_unit_put(f.p, unit, i / EACH));
-                MUST(placement_unit_want(f.p, unit, true));
+                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0,
+                                        &unit);
+                placement_unit_put(f.p, unit, i / EACH);
+                placement_unit_want(f.p, unit, true);
                 brute_unit(&f.brute, unit, f.names[i], &f.specs[class]);
                 brute_put(&f.brute, unit, i / EACH);
                 keep(&f, unit, i);
@@ -598,11 +598,11 @@ static void bench_mass_loss(void) {
                 f.brute.nodes[i * 97].state = PLACEMENT_LOST;
         begin = now_ns();
         for (uint32_t i = 0; i < LOST; i++)
-                MUST(placement_node_set_state(f.p, i * 97, PLACEMENT_LOST));
+                placement_node_set_state(f.p, i * 97, PLACEMENT_LOST);
         for (uint32_t i = 0; i < LOST; i++)
                 for (uint32_t k = 0; k < EACH; k++)
-                        MUST(placement_unit_release(f.p, f.units[i * 97 * EACH + k], true));
-        MUST(placement_round(f.p, 1, &all, &d, &n));
+                        placement_unit_release(f.p, f.units[i * 97 * EACH + k], true);
+        placement_round(f.p, 1, &all, &d, &n);
         ms = (double) (now_ns() - begin) / 1e6;
         if (n != LOST * EACH) {
                 fprintf(stderr, "mass-loss: %zu moves\n", n);
@@ -664,17 +664,17 @@ static void bench_memory(void) {
         add_classes(&f);
         for (unsigned i = 0; i < CLASSES; i++) { // one unit of each, for what a class in use needs per node
                 name_unit(&f, i, i);
-                MUST(placement_unit_add(f.p, f.names[i], f.classes[i], f.roles[0], 0, &unit));
-                MUST(placement_unit_put(f.p, unit, i));
+                placement_unit_add(f.p, f.names[i], f.classes[i], f.roles[0], 0, &unit);
+                placement_unit_put(f.p, unit, i);
         }
         nodes = bytes_of(f.p);
         for (uint32_t i = CLASSES; i < 300000; i++) {
                 unsigned class = roll(&f, CLASSES);
 
                 name_unit(&f, i, class);
-                MUST(placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0,
-                                        &unit));
-                MUST(placement_unit_put(f.p, unit, i % NODES));
+                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0,
+                                        &unit);
+                placement_unit_put(f.p, unit, i % NODES);
         }
         units = bytes_of(f.p);
         emit("place-memory", "per-unit", (double) (units - nodes) / (300000 - CLASSES), "B", 0);

@@ -205,14 +205,12 @@ static int plan(Leader *l, Rebalance *o, size_t max_tries, Placer **placer) {
         Asker asker = {l, o};
         _cleanup_free_ PlacerMove *moves = NULL;
         size_t n;
-        int r = *placer ? 0 : placer_new(l, 0, placer);
+        int r = 0;
 
+        *placer = *placer ?: placer_new(l, 0);
         drop_planned(o);
-        if (r >= 0)
-                r = placer_rebalance(*placer, o->max_moves - o->n_begun, max_tries, on_may_move, &asker,
-                                     &moves, &n, &o->more);
-        if (r < 0)
-                return r;
+        placer_rebalance(*placer, o->max_moves - o->n_begun, max_tries, on_may_move, &asker, &moves, &n,
+                         &o->more);
         for (size_t i = 0; i < n; i++) {
                 r = r < 0 ? r : add_planned(o, &moves[i]);
                 free(moves[i].why);
@@ -326,10 +324,9 @@ static int begin(Leader *l, Draft *b, Rebalance *o, const Move *m, Placer **plac
         if (!u || !e || !to || !u->node || u->node->number != m->from || draft_has_unit(b, m->unit) ||
             !may_move(l, o, u) || !budget_lets_go(l, o, u, e))
                 return 0;
-        r = *placer ? 0 : placer_new(l, 0, placer);
-        r = r < 0 ? r : placer_carry_out(*placer, u, to);
-        if (r <= 0)
-                return r;
+        *placer = *placer ?: placer_new(l, 0);
+        if (!placer_carry_out(*placer, u, to))
+                return 0;
         next = *e->record;
         next.node = m->to;
         group_take(l, u);

@@ -272,10 +272,8 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Placer **placer, Arg
         if (r < 0)
                 return r == -EINVAL ? 1 : r;
         if (!node_admits(l, u->node, options)) {
-                if (!*placer)
-                        r = placer_new(l, 0, placer);
-                if (r >= 0)
-                        r = placer_place(*placer, u->name, options, false, &place);
+                *placer = *placer ?: placer_new(l, 0);
+                r = placer_place(*placer, u->name, options, false, &place);
                 next->node = place.node;
         }
         unit_options_unref(options);

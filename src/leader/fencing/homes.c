@@ -21,6 +21,7 @@
 #include "feature-level.h"
 #include "homes.h"
 #include "nodes.h"
+#include "oom.h"
 #include "orders.h"
 #include "overlap.h"
 #include "registry.h"
@@ -138,7 +139,7 @@ void home_on_lost(Leader *l, Site *s) {
         uint64_t until = e ? home_runs_until(l, s->unit, e, s->node) : 0;
 
         if (until && s->unit->node != s->node)
-                (void) due_set(&l->dues, &s->unit->due, until); // out of memory: whoever waits is late
+                oom_check(due_set(&l->dues, &s->unit->due, until));
         site_count(s);
         unit_touch(l, s->unit);
         orders_release(l, s->unit);

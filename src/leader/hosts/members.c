@@ -439,9 +439,9 @@ static int mark_leaving(const Argosy__HostRecord *record, Draft *b) {
 // Moves what the host has. 1: all of it is in the batch; 0: there is more than fits.
 static int move_all(Leader *l, const Argosy__HostRecord *record, Draft *b) {
         _cleanup_(placer_freep) Placer *p = NULL;
-        int r;
+        int r = 0;
 
-        r = placer_new(l, record->host, &p);
+        p = placer_new(l, record->host);
         for (size_t i = 0; r >= 0 && i < record->n_nodes; i++) {
                 const ListNode *units = cluster_state_units_on(l->state, record->nodes[i]->node, NULL);
 

@@ -29,6 +29,7 @@
 #include "mates.h"
 #include "message.h"
 #include "nodes.h"
+#include "oom.h"
 #include "orders.h"
 #include "registry.h"
 #include "response.h"
@@ -444,8 +445,7 @@ static Site *site_of_report(Leader *l, Host *h, const Argosy__UnitReport *report
 }
 
 static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
-        if (site_report(s, report) < 0)
-                return; // out of memory: the unit's next report may do better
+        oom_check(site_report(s, report));
         note_outcome(l, s, report->outcome);
         if (s->remove)
                 orders_release(l, s->unit);

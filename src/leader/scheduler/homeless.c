@@ -205,8 +205,9 @@ static void all_were_tried(Leader *l, const Draft *b) {
 int homeless_decide(Leader *l, Draft *b, Placer *placer) {
         size_t ending = count_ending(l), displace = ending < DISPLACED_MAX ? DISPLACED_MAX - ending : 0, n;
         _cleanup_free_ PlacerStep *steps = NULL;
-        int r = placer_round(placer, STEPS_MAX, displace, may_be_displaced, b, &steps, &n);
+        int r = 0;
 
+        placer_round(placer, STEPS_MAX, displace, may_be_displaced, b, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "lease.h"
+#include "oom.h"
 #include "placer-private.h"
 #include "placer.h"
 #include "registry.h"
@@ -39,35 +40,27 @@ static PlacementState state_of(const Node *n) {
         return n->host->attached ? PLACEMENT_OPEN : PLACEMENT_SECOND; // expected back within its lease
 }
 
-static int add_node(Leader *l, Node *n) {
+static void add_node(Leader *l, Node *n) {
         PlacerTables *t = l->places;
         Host *h = n->host;
         uint32_t number;
-        int r = 0;
 
         if (!h->place) {
-                r = placement_host_add(t->placement, &(PlacementVector){}, PLACEMENT_SIZE_ONE, &number);
-                if (r < 0)
-                        return r;
+                placement_host_add(t->placement, &(PlacementVector){}, PLACEMENT_SIZE_ONE, &number);
                 h->place = number + 1;
         }
-        r = placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
-        if (r < 0)
-                return r;
+        placement_node_add(t->placement, h->place - 1, NULL, 0, &number);
         n->place = number + 1;
         n->place_labels = 0;
         if (number >= t->n_nodes) {
                 size_t more = 2 * (size_t) number + 8;
-                Node **longer = realloc(t->nodes, more * sizeof *longer);
+                Node **longer = oom_checked(realloc(t->nodes, more * sizeof *longer));
 
-                if (!longer)
-                        return -ENOMEM;
                 memset(longer + t->n_nodes, 0, (more - t->n_nodes) * sizeof *longer);
                 t->nodes = longer;
                 t->n_nodes = more;
         }
         t->nodes[number] = n;
-        return 0;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -77,37 +70,30 @@ static int by_number(const void *a, const void *b) {
 }
 
 // In the order of their numbers, which decides between equals.
-int placer_add_new_nodes(Leader *l) {
-        _cleanup_free_ Node **new = calloc(l->nodes.count + 1, sizeof *new);
+void placer_add_new_nodes(Leader *l) {
+        _cleanup_free_ Node **new = oom_checked(calloc(l->nodes.count + 1, sizeof *new));
         size_t n = 0;
-        int r = 0;
 
-        if (!new)
-                return -ENOMEM;
         map_foreach (slot, &l->nodes)
                 if (!((Node *) slot->value)->place)
                         new[n++] = slot->value;
         qsort(new, n, sizeof *new, by_number);
-        for (size_t i = 0; i < n && r >= 0; i++)
-                r = add_node(l, new[i]);
+        for (size_t i = 0; i < n; i++)
+                add_node(l, new[i]);
         if (n > 0)
                 l->places->hosts_revision = 0; // they need labels
-        return r;
 }
 
-int placer_label_nodes(Leader *l) {
-        int r = 0;
-
+void placer_label_nodes(Leader *l) {
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-                if (host && n->place && r >= 0)
-                        r = placer_label_node(l->places->placement, &l->places->patterns, l->state,
-                                              n->place - 1, host, n->manager, &n->place_labels);
+                if (host && n->place)
+                        placer_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1,
+                                          host, n->manager, &n->place_labels);
         }
         l->places->hosts_revision = cluster_state_hosts_revision(l->state);
-        return r;
 }
 
 // What it says about cores and memory, and the labels offers/NAME=N about the rest.
@@ -131,37 +117,35 @@ static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host
         placement_host_set(l->places->placement, h->place - 1, &offers, PLACEMENT_SIZE_ONE);
 }
 
-int placer_sync_nodes(Leader *l, uint32_t without_host) {
+void placer_sync_nodes(Leader *l, uint32_t without_host) {
         Placement *p = l->places->placement;
-        int r = placer_add_new_nodes(l);
-        bool relabelled = l->places->hosts_revision != cluster_state_hosts_revision(l->state);
+        bool relabelled;
 
-        if (r >= 0 && relabelled)
-                r = placer_label_nodes(l);
+        placer_add_new_nodes(l);
+        relabelled = l->places->hosts_revision != cluster_state_hosts_revision(l->state);
+        if (relabelled)
+                placer_label_nodes(l);
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
                 Host *h = n->host;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
                 bool out = h->number == without_host || !host;
 
-                if (r < 0 || !n->place)
+                if (!n->place)
                         continue;
                 if (host && (relabelled || h->offers_changed))
                         sync_offers(l, h, host);
                 h->offers_changed = false;
-                r = placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n));
-                if (r >= 0)
-                        r = placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
+                placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n));
+                placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
         }
-        return r;
 }
 
 void placer_on_node_freed(Leader *l, Node *n) {
         if (!l->places || !n->place)
                 return;
         l->places->nodes[n->place - 1] = NULL;
-        if (placement_node_remove(l->places->placement, n->place - 1) < 0)
-                l->pause_us = leader_now(l);
+        placement_node_remove(l->places->placement, n->place - 1);
         n->place = 0;
         if (list_is_empty(&n->host->nodes) || n->of_host.next == n->of_host.prev) {
                 bool last = true;
@@ -181,7 +165,7 @@ bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         return host && placer_admits(l->state, host, n->manager, options);
 }
 
-int placer_tell_hosts_again(Leader *l) {
+void placer_tell_hosts_again(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 const Host *h = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
@@ -189,5 +173,5 @@ int placer_tell_hosts_again(Leader *l) {
                 if (host && h->place)
                         sync_offers(l, h, host);
         }
-        return placer_label_nodes(l);
+        placer_label_nodes(l);
 }

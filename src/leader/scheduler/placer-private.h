@@ -39,24 +39,24 @@ struct Placer {
         size_t n_released;
 };
 
-// placer-nodes.c. All of these: 0, or an error of the Placement.
+// placer-nodes.c
 // What there is as it is now; the host of that number (0: none) as if it took nobody.
-int placer_sync_nodes(Leader *l, uint32_t without_host);
-int placer_add_new_nodes(Leader *l);    // only those; they have no labels yet
-int placer_label_nodes(Leader *l);      // all of them
-int placer_tell_hosts_again(Leader *l); // there are new resources or labels to be looked for
+void placer_sync_nodes(Leader *l, uint32_t without_host);
+void placer_add_new_nodes(Leader *l);    // only those; they have no labels yet
+void placer_label_nodes(Leader *l);      // all of them
+void placer_tell_hosts_again(Leader *l); // there are new resources or labels to be looked for
 
 // placer-units.c. The unit of this name there, made if need be: with a record or named by somebody's
-// options, or a guest. 0, or an error of the Placement.
-int placer_get_unit(Leader *l, const char *name, bool guest, uint32_t *ret);
+// options, or a guest.
+uint32_t placer_get_unit(Leader *l, const char *name, bool guest);
 // Gives it the class that its options mean. -ENOSPC, -EINVAL: they demand what cannot be counted any more.
 int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options);
 
-// placer.c. The unit is again as its record is when the Placer is freed. 0 or -ENOMEM.
-int placer_touch(Placer *p, const char *name);
+// placer.c. The unit is again as its record is when the Placer is freed.
+void placer_touch(Placer *p, const char *name);
 
 // placer-roles.c
-// The roles as the records have them. 0 or -ENOMEM; -ENOSPC: more roles than can be.
+// The roles as the records have them. 0; -ENOSPC: more roles or resources than can be.
 int placer_sync_roles(Leader *l);
 void placer_roles_done(PlacerTables *t);
 // That of the unit with these options; ROLE_DEFAULT's if there is none of that name.

@@ -11,6 +11,7 @@
 
 #include "buf.h"
 #include "manager-name.h"
+#include "oom.h"
 #include "placer.h"
 #include "str.h"
 #include "unit-file.h"
@@ -202,16 +203,14 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
         return hash ? hash : 1;
 }
 
-int placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state, uint32_t node,
+void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state, uint32_t node,
                       const Argosy__HostRecord *host, const char *manager, uint64_t *told) {
         size_t n_pools, n = 0;
         Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
         _cleanup_free_ PlacementLabel *labels =
-                calloc(host->n_labels + patterns->n + n_pools + 4, sizeof *labels);
+                oom_checked(calloc(host->n_labels + patterns->n + n_pools + 4, sizeof *labels));
         uint64_t hash;
 
-        if (!labels)
-                return -ENOMEM;
         labels[n++] = (PlacementLabel){"@host", host->name};
         labels[n++] = (PlacementLabel){"@host", host->machine_id};
         labels[n++] = (PlacementLabel){"@id", host->machine_id};
@@ -222,18 +221,17 @@ int placer_label_node(Placement *p, const PlacerPatterns *patterns, const Cluste
                 if (pool_has_host(pools[i], host))
                         labels[n++] = (PlacementLabel){PLACEMENT_POOL, pools[i]->name};
         for (size_t i = 0; i < patterns->n; i++) {
-                bool matches;
+                bool matches = false;
 
-                if (matches_list(manager, patterns->lists[i], &matches) < 0)
-                        return -ENOMEM;
+                oom_check(matches_list(manager, patterns->lists[i], &matches));
                 if (matches)
                         labels[n++] = (PlacementLabel){"@managers", patterns->lists[i]};
         }
         hash = hash_labels(labels, n);
         if (hash == *told)
-                return 0;
+                return;
         *told = hash;
-        return placement_node_label(p, node, labels, n);
+        placement_node_label(p, node, labels, n);
 }
 
 // --------------------------------------------------------------------------------------------- one question

@@ -3,6 +3,7 @@
 // Units in the Placement: as their records are, and, as long as a Placer lives, those that have none.
 #include <errno.h>
 
+#include "oom.h"
 #include "placer-private.h"
 #include "placer.h"
 #include "registry.h"
@@ -41,58 +42,39 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
                 if (room)
                         r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
         }
-        if (new) {
-                int told = placer_tell_hosts_again(l);
-
-                r = r < 0 ? r : told;
-        }
+        if (new)
+                placer_tell_hosts_again(l);
         return r;
 }
 
 // The unit of this name there, made if need be: with a record, named by somebody's options, or a guest.
-int placer_get_unit(Leader *l, const char *name, bool guest, uint32_t *ret) {
+uint32_t placer_get_unit(Leader *l, const char *name, bool guest) {
         PlacerTables *t = l->places;
         const Guest *known = map_find_str(&t->guests, name);
         Unit *u = unit_find(l, name);
         uint32_t number;
         Guest *g;
-        int r;
 
-        if (u && u->place) {
-                *ret = u->place - 1;
-                return 0;
-        }
-        if (known) {
-                *ret = known->unit;
-                return 0;
-        }
+        if (u && u->place)
+                return u->place - 1;
+        if (known)
+                return known->unit;
         if (!guest) {
-                u = unit_get(l, name);
-                if (!u)
-                        return -ENOMEM;
-                r = placement_unit_add(t->placement, u->name, t->anything, t->role, 0, ret);
-                if (r >= 0)
-                        u->place = *ret + 1;
-                for (const Exclusion *x = u->exclusions; x && r >= 0; x = x->next)
-                        r = placer_on_exclusion(l, u, x->node, true);
-                return r;
+                u = oom_checked(unit_get(l, name));
+                placement_unit_add(t->placement, u->name, t->anything, t->role, 0, &number);
+                u->place = number + 1;
+                for (const Exclusion *x = u->exclusions; x; x = x->next)
+                        placer_on_exclusion(l, u, x->node, true);
+                return number;
         }
-        g = calloc(1, sizeof *g + strlen(name) + 1);
-        if (!g)
-                return -ENOMEM;
+        g = oom_checked(calloc(1, sizeof *g + strlen(name) + 1));
         strcpy(g->name, name);
-        r = placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &number);
-        if (r >= 0)
-                r = map_add_str(&t->guests, g->name, g);
-        if (r < 0) {
-                free(g);
-                return r;
-        }
-        *ret = g->unit = number;
-        return 0;
+        placement_unit_add(t->placement, g->name, t->anything, t->role, 0, &g->unit);
+        oom_check(map_add_str(&t->guests, g->name, g));
+        return g->unit;
 }
 
-static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
+static void set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
         Placement *p = l->places->placement;
         int r = 0;
 
@@ -103,14 +85,12 @@ static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
 
                 if (streq(*m, name))
                         continue;
-                r = placer_get_unit(l, *m, false, &target);
+                target = placer_get_unit(l, *m, false);
                 mate = unit_find(l, *m);
                 if (mate)
                         mate->followed = true;
-                if (r >= 0)
-                        r = placement_unit_follow(p, unit, target);
+                r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: it is as if it named fewer
         }
-        return r == -ELOOP || r == -E2BIG ? 0 : r; // then it is as if it named fewer
 }
 
 // Gives the unit the class that its options mean.
@@ -124,53 +104,47 @@ int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOpt
         placement_unit_set_preemptible(p, unit, options->preemptible);
         if (placement_unit_class(p, unit) != class || placement_unit_role(p, unit) != role ||
             placement_unit_priority(p, unit) != options->priority)
-                r = placement_unit_change(p, unit, class, role, options->priority);
+                placement_unit_change(p, unit, class, role, options->priority);
         placement_class_unref(p, class);
-        return r < 0 ? r : set_mates(l, name, unit, options->same_node);
+        set_mates(l, name, unit, options->same_node);
+        return 0;
 }
 
-static int put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
+static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
         Placement *p = l->places->placement;
         const Argosy__UnitRecord *r = e ? e->record : NULL;
         bool placed = r && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
         const Node *n = placed && r->node ? node_find(l, r->node) : NULL;
-        int error;
 
-        if (!placed)
-                return placement_unit_want(p, u->place - 1, false);
         if (n && !n->place) {
-                error = placer_add_new_nodes(l);
-                error = error < 0 ? error : placer_label_nodes(l);
-                if (error < 0)
-                        return error;
+                placer_add_new_nodes(l);
+                placer_label_nodes(l);
         }
-        error = placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
-        return error < 0 ? error : placement_unit_want(p, u->place - 1, true);
+        if (placed)
+                placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
+        placement_unit_want(p, u->place - 1, placed);
 }
 
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.
-int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+void placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         UnitOptions *options = NULL;
         uint32_t unit;
-        int r;
 
         if (!e && !u->place)
-                return 0;
+                return;
         if (map_find_str(&l->places->guests, u->name))
-                return 0; // a Placer has it; looked at again when that is freed
-        r = placer_get_unit(l, u->name, false, &unit);
-        r = r < 0 ? r : placement_unit_release(l->places->placement, unit, false);
-        if (r >= 0 && e && unit_options_of(e, &options) >= 0) // also of global ones: who conflicts with them
-                r = placer_set_options(l, u->name, unit, options);
+                return; // a Placer has it; looked at again when that is freed
+        unit = placer_get_unit(l, u->name, false);
+        placement_unit_release(l->places->placement, unit, false);
+        // Also of global ones: who conflicts with them. What cannot be counted any more demands nothing.
+        if (e && oom_check(unit_options_of(e, &options)) >= 0)
+                (void) placer_set_options(l, u->name, unit, options);
         unit_options_unref(options);
-        if (r == -ENOSPC || r == -EINVAL)
-                r = 0;
-        r = r < 0 ? r : put_unit(l, u, e);
-        if (r >= 0 && !e && !u->followed) {
+        put_unit(l, u, e);
+        if (!e && !u->followed) {
                 placement_unit_remove(l->places->placement, unit);
                 u->place = 0;
         }
-        return r;
 }
 
 void placer_on_unit_freed(Leader *l, Unit *u) {
@@ -179,15 +153,15 @@ void placer_on_unit_freed(Leader *l, Unit *u) {
         u->place = 0;
 }
 
-int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
+void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
         const Node *n = node ? node_find(l, node) : NULL;
 
         if (!l->places || !u->place || (node && (!n || !n->place)))
-                return 0;
-        if (!excluded)
-                return placement_unit_readmit(l->places->placement, u->place - 1,
-                                              n ? n->place - 1 : PLACEMENT_NONE);
-        return placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1);
+                return;
+        if (excluded)
+                placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1);
+        else
+                placement_unit_readmit(l->places->placement, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
 }
 
 bool placer_may_conflict(const Leader *l, const Unit *u) {

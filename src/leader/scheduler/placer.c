@@ -8,6 +8,7 @@
 // touched are again as their records are.
 #include <errno.h>
 
+#include "oom.h"
 #include "placer-private.h"
 #include "placer-roles.h"
 #include "placer.h"
@@ -22,25 +23,17 @@
 
 // ------------------------------------------------------------------------------------------------ placing
 
-int placer_touch(Placer *p, const char *name) {
-        char **longer = realloc(p->touched, (p->n_touched + 1) * sizeof *longer);
-
-        if (!longer)
-                return -ENOMEM;
-        p->touched = longer;
-        longer[p->n_touched] = strdup(name);
-        return longer[p->n_touched++] ? 0 : -ENOMEM;
+void placer_touch(Placer *p, const char *name) {
+        p->touched = oom_checked(realloc(p->touched, (p->n_touched + 1) * sizeof *p->touched));
+        p->touched[p->n_touched++] = oom_checked(strdup(name));
 }
 
-int placer_new(Leader *l, uint32_t without_host, Placer **ret) {
-        _cleanup_(placer_freep) Placer *p = calloc(1, sizeof *p);
-        int r = p ? placer_sync_nodes(l, without_host) : -ENOMEM;
+Placer *placer_new(Leader *l, uint32_t without_host) {
+        Placer *p = oom_checked(calloc(1, sizeof *p));
 
-        if (r < 0)
-                return r;
+        placer_sync_nodes(l, without_host);
         p->leader = l;
-        *ret = TAKE_PTR(p);
-        return 0;
+        return p;
 }
 
 Placer *placer_free(Placer *p) {
@@ -56,15 +49,15 @@ Placer *placer_free(Placer *p) {
         for (size_t i = 0; p && i < p->n_touched; i++) {
                 Unit *u = unit_find(l, p->touched[i]);
 
-                if (u && (retries_bar(l, u, RETRY_BAR_NONE) < 0 ||
-                          placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name)) < 0))
-                        l->pause_us = leader_now(l);
+                if (u) {
+                        retries_bar(l, u, RETRY_BAR_NONE);
+                        placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name));
+                }
                 free(p->touched[i]);
         }
         for (size_t i = 0; p && i < p->n_released; i++)
-                if (p->released[i]->place &&
-                    placement_unit_release(l->places->placement, p->released[i]->place - 1, false) < 0)
-                        l->pause_us = leader_now(l);
+                if (p->released[i]->place)
+                        placement_unit_release(l->places->placement, p->released[i]->place - 1, false);
         if (p) {
                 free(p->touched);
                 free(p->released);
@@ -107,29 +100,28 @@ void placer_answer_done(PlacerAnswer *p) {
 }
 
 static int prepare(Placer *p, const char *name, const UnitOptions *options, uint32_t *ret) {
-        int r = placer_get_unit(p->leader, name, true, ret);
-
-        r = r < 0 ? r : placer_touch(p, name);
-        return r < 0 ? r : placer_set_options(p->leader, name, *ret, options);
+        *ret = placer_get_unit(p->leader, name, true);
+        placer_touch(p, name);
+        return placer_set_options(p->leader, name, *ret, options);
 }
 
 // Where it has failed only if it would be on no node otherwise.
-static int find_node(Leader *l, const char *name, uint32_t unit, uint32_t *ret) {
+static uint32_t find_node(Leader *l, const char *name, uint32_t unit) {
         const Unit *u = unit_find(l, name);
-        int r;
 
         for (RetryBar bar = retries_first_bar(u);; bar++) {
-                r = retries_bar(l, u, bar);
-                r = r < 0 ? r : placement_move(l->places->placement, unit, leader_now(l), ret);
-                if (r < 0 || *ret != PLACEMENT_NONE || bar == retries_last_bar(u))
-                        return r;
+                uint32_t node;
+
+                retries_bar(l, u, bar);
+                node = placement_move(l->places->placement, unit, leader_now(l));
+                if (node != PLACEMENT_NONE || bar == retries_last_bar(u))
+                        return node;
         }
 }
 
 void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us) {
-        if (n->host->place && placement_host_penalise(l->places->placement, n->host->place - 1, points,
-                                                      half_us, leader_now(l)) < 0)
-                l->pause_us = leader_now(l);
+        if (n->host->place)
+                placement_host_penalise(l->places->placement, n->host->place - 1, points, half_us, leader_now(l));
 }
 
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool want_reasons,
@@ -139,10 +131,10 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
         uint32_t unit, node;
         int r = prepare(p, name, options, &unit);
 
-        r = r < 0 ? r : placement_unit_want(l->places->placement, unit, true);
-        r = r < 0 ? r : find_node(l, name, unit, &node);
         if (r < 0)
                 return r;
+        placement_unit_want(l->places->placement, unit, true);
+        node = find_node(l, name, unit);
         if (node != PLACEMENT_NONE) {
                 result.node = l->places->nodes[node]->number;
                 placer_look_at_followers(l, name);
@@ -198,12 +190,12 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
         int r;
 
         r = unit_options_of(e, &options);
-        if (r >= 0)
-                r = placer_new(l, 0, &p);
-        if (r >= 0)
+        if (r >= 0) {
+                p = placer_new(l, 0);
                 r = prepare(p, e->record->name, options, &unit);
+        }
         if (r >= 0 && retries_are_stuck(u))
-                r = retries_bar(l, u, RETRY_BAR_LIMIT);
+                retries_bar(l, u, RETRY_BAR_LIMIT);
         if (r >= 0)
                 r = explain(p, unit, e->record->name, &place);
         unit_options_unref(options);
@@ -221,19 +213,16 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
 
 // ------------------------------------------------------------------------------------------------ life
 
-int placer_open(Leader *l) {
-        PlacerTables *t = calloc(1, sizeof *t);
+void placer_open(Leader *l) {
+        PlacerTables *t = oom_checked(calloc(1, sizeof *t));
         int r;
 
-        if (!t)
-                return -ENOMEM;
         l->places = t;
-        r = placement_new(&t->placement);
-        r = r < 0 ? r : placer_sync_roles(l);
-        r = r < 0 ? r
-                  : placement_class_get(t->placement, &(PlacementSpec){},
-                                        &t->anything);
-        return r < 0 ? r : placer_sync_nodes(l, 0);
+        t->placement = placement_new();
+        (void) placer_sync_roles(l);
+        r = placement_class_get(t->placement, &(PlacementSpec){}, &t->anything);
+        assert(r == 0); // it names nothing of which there may be too many
+        placer_sync_nodes(l, 0);
 }
 
 void placer_close(Leader *l) {

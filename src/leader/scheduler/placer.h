@@ -20,12 +20,12 @@ typedef struct PlacerAnswer {
         size_t n_refusals;
 } PlacerAnswer;
 
-int placer_open(Leader *l); // begins to follow
+void placer_open(Leader *l); // begins to follow
 void placer_close(Leader *l);
-int placer_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
+void placer_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
 void placer_on_unit_freed(Leader *l, Unit *u);
 void placer_on_node_freed(Leader *l, Node *n);
-int placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
 // Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
 bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b);
@@ -41,15 +41,15 @@ void placer_look_at_followers(Leader *l, const char *name);
 // Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
 bool placer_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
                    const UnitOptions *options);
-int placer_new(Leader *l, uint32_t without_host, Placer **ret);
+Placer *placer_new(Leader *l, uint32_t without_host) _warn_unused_;
 Placer *placer_free(Placer *p);
 DEFINE_CLEANUP(Placer *, placer_free)
 // `explain`: fill in the refusals when node is 0.
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
 void placer_answer_done(PlacerAnswer *p);
 // Lets a recorded unit take part in rounds as long as the Placer lives, also if it is on a node.
-int placer_offer(Placer *p, Unit *u);
-int placer_set_aside(Placer *p, Unit *u); // or keeps it from having a turn as long
+void placer_offer(Placer *p, Unit *u);
+void placer_set_aside(Placer *p, Unit *u); // or keeps it from having a turn as long
 
 typedef struct PlacerStep {
         Unit *unit;
@@ -61,8 +61,8 @@ typedef struct PlacerStep {
 typedef bool (*PlacerSpares)(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata);
 // What is to be done next for those that wait for a node, in their order; at most `most` steps, of which so
 // many displace. *ret: to be freed.
-int placer_round(Placer *p, size_t most, size_t displace, PlacerSpares spares, void *userdata,
-                 PlacerStep **ret, size_t *ret_n);
+void placer_round(Placer *p, size_t most, size_t displace, PlacerSpares spares, void *userdata,
+                  PlacerStep **ret, size_t *ret_n);
 
 // What would be better elsewhere (rebalance.h), in the words of the tables. *ret: the caller's to free;
 // units and nodes are borrowed, `why` is to be freed.
@@ -72,11 +72,11 @@ typedef struct PlacerMove {
         char *why;
 } PlacerMove;
 
-int placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
-                     bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
-                     size_t *ret_n, bool *ret_more);
-// 1: it is placed there from now on; 0: that is not possible, or not better any more.
-int placer_carry_out(Placer *p, const Unit *u, const Node *to);
+void placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
+                      bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
+                      size_t *ret_n, bool *ret_more);
+// It is placed there from now on; false: that is not possible, or not better any more.
+bool placer_carry_out(Placer *p, const Unit *u, const Node *to);
 bool node_takes_units(const Node *n, const char **ret_why);
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
 // The node's host is chosen less for a while.

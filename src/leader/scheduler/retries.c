@@ -30,6 +30,7 @@
 #include "groups.h"
 #include "homeless.h"
 #include "mates.h"
+#include "oom.h"
 #include "placer.h"
 #include "registry.h"
 #include "retry.h"
@@ -75,9 +76,7 @@ static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
 
         if (t)
                 return t;
-        t = calloc(1, sizeof(*t));
-        if (!t)
-                return NULL;
+        t = oom_checked(calloc(1, sizeof(*t)));
         t->leader = l;
         t->unit = u;
         t->spec = e->spec->hash;
@@ -92,8 +91,7 @@ void retries_forget(Leader *l, Unit *u) {
 
         if (!t)
                 return;
-        if (retries_bar(l, u, RETRY_BAR_NONE) < 0)
-                l->pause_us = leader_now(l);
+        retries_bar(l, u, RETRY_BAR_NONE);
         due_clear(&l->retry_dues, &t->due);
         list_unlink(&t->queue);
         u->retry = NULL;
@@ -112,14 +110,12 @@ void retries_on_report(Leader *l, Unit *u, const Site *s) {
         if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
                 return;
         t = retry_get(l, u, e);
-        if (!t)
-                return; // out of memory: its next report may do better
         if (!retry_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev, half_us(e), now) &&
             (t->due.place || list_is_linked(&t->queue) || t->flying))
                 return; // it waits for its time already
         t->stuck = false;
         list_unlink(&t->queue);
-        (void) due_set(&l->retry_dues, &t->due, now + retry_delay_us(retry_total(&t->log, half_us(e), now)));
+        oom_check(due_set(&l->retry_dues, &t->due, now + retry_delay_us(retry_total(&t->log, half_us(e), now))));
 }
 
 void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
@@ -164,7 +160,7 @@ void retries_take_back(Leader *l) {
                 if (!t || !t->flying)
                         continue;
                 t->flying = false;
-                (void) due_set(&l->retry_dues, &t->due, l->pause_us);
+                oom_check(due_set(&l->retry_dues, &t->due, l->pause_us));
         }
 }
 
@@ -182,19 +178,17 @@ static unsigned failures_on(const Leader *l, const Unit *u, const UnitEntry *e, 
         return retry_failures(&u->retry->log, node, half_us(e), leader_now(l));
 }
 
-int retries_bar(Leader *l, const Unit *u, RetryBar bar) {
+void retries_bar(Leader *l, const Unit *u, RetryBar bar) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u ? u->name : "");
         unsigned limit = bar == RETRY_BAR_ANY || !e ? 1 : failing_options_of(e)->restart_elsewhere;
-        int r = 0;
 
-        for (size_t i = 0; u && u->retry && i < u->retry->log.n && r >= 0; i++) {
+        for (size_t i = 0; u && u->retry && i < u->retry->log.n; i++) {
                 uint32_t node = u->retry->log.nodes[i].node;
                 bool barred = e && bar != RETRY_BAR_NONE && failures_on(l, u, e, node) >= limit;
 
                 if (!unit_exclusion(u, node) && node_find(l, node))
-                        r = placer_on_exclusion(l, u, node, barred);
+                        placer_on_exclusion(l, u, node, barred);
         }
-        return r;
 }
 
 bool retries_hold(const Leader *l, const Unit *u) {
@@ -222,8 +216,8 @@ static void stay(Leader *l, Retry *t, const UnitEntry *e) {
         t->stuck = true;
         list_append(&l->retries_stuck, &t->queue);
         if (at != RETRY_NEVER)
-                (void) due_set(&l->retry_dues, &t->due,
-                               MAX_OF(at, now + RETRY_DELAY_MIN_SEC * USEC_PER_SEC));
+                oom_check(due_set(&l->retry_dues, &t->due,
+                               MAX_OF(at, now + RETRY_DELAY_MIN_SEC * USEC_PER_SEC)));
 }
 
 // 0 and *ret, 0 there if none takes it.
@@ -238,9 +232,9 @@ static int find_node(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer *
                 return r == -EINVAL ? 0 : r;
         // What is activated by another one is where that is.
         if (!follow_node(l, b, u->name, mates_activated(&l->mates, u->name), options)) {
-                r = *placer ? 0 : placer_new(l, 0, placer);
+                *placer = *placer ?: placer_new(l, 0);
                 t->asking = true;
-                r = r < 0 ? r : placer_place(*placer, u->name, options, false, &place);
+                r = placer_place(*placer, u->name, options, false, &place);
                 t->asking = false;
                 *ret = r < 0 ? 0 : place.node;
         }

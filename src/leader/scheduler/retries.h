@@ -34,8 +34,8 @@ typedef enum RetryBar {
 } RetryBar;
 RetryBar retries_first_bar(const struct Unit *u);
 RetryBar retries_last_bar(const struct Unit *u);
-// Tells the Placement, which must be told RETRY_BAR_NONE when the unit was placed. 0 or -ENOMEM.
-int retries_bar(struct Leader *l, const struct Unit *u, RetryBar bar);
+// Tells the Placement, which must be told RETRY_BAR_NONE when the unit was placed.
+void retries_bar(struct Leader *l, const struct Unit *u, RetryBar bar);
 // It has failed somewhere, and that is not forgiven yet: nobody moves it for anything less.
 bool retries_hold(const struct Leader *l, const struct Unit *u);
 // Why it is not placed there; false: no such reason.

@@ -20,6 +20,7 @@
 #include "nodes.h"
 #include "ordering.h"
 #include "orders.h"
+#include "oom.h"
 #include "placer.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -239,8 +240,8 @@ const char *unit_exclusion(const Unit *u, uint32_t node) {
 }
 
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
-        if (l && u->exclusions && placer_on_exclusion(l, u, node, false) < 0)
-                l->pause_us = leader_now(l);
+        if (l && u->exclusions)
+                placer_on_exclusion(l, u, node, false);
         for (Exclusion **e = &u->exclusions; *e;) {
                 Exclusion *gone = *e;
 
@@ -264,10 +265,8 @@ void host_forget_exclusions(Leader *l, const Host *h) {
 
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
         size_t len = str_cut(reason, REASON_MAX);
-        Exclusion *e = malloc(sizeof(*e) + len + 1);
+        Exclusion *e = oom_checked(malloc(sizeof(*e) + len + 1)); // its next orders would name the node again
 
-        if (!e)
-                return;
         unit_forget_exclusions(l, u, node);
         e->node = node;
         memcpy(e->reason, reason, len);
@@ -276,8 +275,7 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
         u->exclusions = e;
         if (!list_is_linked(&u->excluded))
                 list_append(&l->excluded, &u->excluded);
-        if (placer_on_exclusion(l, u, node, true) < 0)
-                l->pause_us = leader_now(l);
+        placer_on_exclusion(l, u, node, true);
 }
 
 static void unit_unplace(Unit *u) {
@@ -543,7 +541,6 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         Unit *u = unit_get(l, e->record->name);
         const Argosy__UnitRecord *record = e->record;
         bool placed = !e->removed && record->target != ARGOSY__TARGET__TARGET_INACTIVE && !record->global;
-        int r;
 
         if (!u)
                 return -ENOMEM;
@@ -578,10 +575,9 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
         if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);
-        r = placer_on_unit(l, u, e->removed ? NULL : e);
-        if (r >= 0)
-                placer_drive_out(l, u, e);
-        return r < 0 ? r : follow_on_unit(l, e);
+        placer_on_unit(l, u, e->removed ? NULL : e);
+        placer_drive_out(l, u, e);
+        return follow_on_unit(l, e);
 }
 
 // Everything from the state, when this leader begins to lead.
@@ -591,9 +587,7 @@ int registry_build(Leader *l) {
         int r;
 
         registry_sync_hosts(l);
-        r = placer_open(l);
-        if (r < 0)
-                return r;
+        placer_open(l);
         r = cluster_state_units(l->state, &units, &n);
         for (size_t i = 0; r >= 0 && i < n; i++)
                 r = registry_on_unit(l, units[i]);

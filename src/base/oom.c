@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The end of a process that has no memory for what it must not forget. It is said once, and nothing is put in
+// order: that would take memory, and may have missed a part already. Never fails; the caller goes on only
+// with what it asked for.
+#include "oom.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log.h"
+
+_Noreturn void oom_end(void) {
+        log_error("Fatal: there is no memory left.");
+        fflush(NULL);
+        _exit(EXIT_FAILURE); // systemd starts us again
+}
+
+void *oom_checked(void *memory) {
+        if (!memory)
+                oom_end();
+        return memory;
+}
+
+int oom_check(int r) {
+        if (r == -ENOMEM)
+                oom_end();
+        return r;
+}

@@ -16,5 +16,5 @@
 
 // Both return what they are given, or not at all.
 void *oom_checked(void *memory) _warn_unused_; // NULL: there was none
-int oom_check(int r); // -ENOMEM: there was none. Any other error is handed on
+int oom_check(int r);                          // -ENOMEM: there was none. Any other error is handed on
 _Noreturn void oom_end(void);

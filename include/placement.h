@@ -57,7 +57,7 @@ enum {
         PLACEMENT_SHARE = 1024,         // load of a host that is reserved altogether
         PLACEMENT_UNIT_LOAD = 2,        // load of a unit on a host of size one
 };
-#define PLACEMENT_POOL "pool"      // key of the label that hosts of a pool have
+#define PLACEMENT_POOL "pool"     // key of the label that hosts of a pool have
 #define PLACEMENT_NONE UINT32_MAX // no node, no unit
 
 typedef struct Placement Placement;
@@ -163,18 +163,16 @@ DEFINE_CLEANUP(Placement *, placement_free)
 int placement_resource(Placement *p, const char *name, bool *ret_new) _warn_unused_;
 int placement_find_resource(const Placement *p, const char *name); // -ENOENT: nobody has asked for it
 
-void placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size,
-                       uint32_t *ret);
+void placement_host_add(Placement *p, const PlacementVector *offers, uint32_t size, uint32_t *ret);
 void placement_host_set(Placement *p, uint32_t host, const PlacementVector *offers, uint32_t size);
 void placement_host_remove(Placement *p, uint32_t host); // with its nodes
 // A failure there: its load grows by `points` that halve every `half_us`. The node is chosen less, not
 // never.
 void placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
-                            uint64_t now_us);
+                             uint64_t now_us);
 
 // A new node is closed.
-void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n,
-                       uint32_t *ret);
+void placement_node_add(Placement *p, uint32_t host, const PlacementLabel *labels, size_t n, uint32_t *ret);
 // Units there that the new labels do not admit stay: placement_unit_must_go().
 void placement_node_label(Placement *p, uint32_t node, const PlacementLabel *labels, size_t n);
 void placement_node_set_state(Placement *p, uint32_t node, PlacementState state);
@@ -208,11 +206,10 @@ const char *placement_resource_name(const Placement *p, unsigned resource);
 
 // `name` is borrowed until the remove. Not wanted, on no node. Takes a reference to the class.
 void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
-                       uint32_t *ret);
+                        uint32_t *ret);
 void placement_unit_remove(Placement *p, uint32_t unit);
 // Another class, role or priority. It stays where it is, also if the new class does not admit that.
-void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role,
-                          int16_t priority);
+void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t role, int16_t priority);
 // Whether it gives way to units of higher priority. A new unit does.
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible);
 // Lets a wanted unit leave the node where it is, so that it waits for another one. It stays as long as there
@@ -231,7 +228,7 @@ void placement_unit_unfollow(Placement *p, uint32_t unit); // whoever it follows
 // Not there, until it is readmitted.
 void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node);
 void placement_unit_readmit(Placement *p, uint32_t unit,
-                           uint32_t node); // PLACEMENT_NONE: everywhere
+                            uint32_t node); // PLACEMENT_NONE: everywhere
 // Whether a unit that is on the node conflicts with it, in either direction; whether two units do; and
 // whether it could with anybody. For units that run everywhere and are placed nowhere.
 bool placement_conflict_on(const Placement *p, uint32_t unit, uint32_t node);
@@ -241,7 +238,7 @@ bool placement_may_conflict(const Placement *p, uint32_t unit);
 // Decides. What is decided counts at once; the array is borrowed until the next call. More may be left
 // to do if a budget was used up.
 void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
-                    const PlacementDecision **ret, size_t *ret_n);
+                     const PlacementDecision **ret, size_t *ret_n);
 // Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or
 // not, as if its turn had come. Where it is from now on, or PLACEMENT_NONE: nothing has changed.
 // Those who follow it stay where they are, but the node is one that takes them too, if there is one.

@@ -50,7 +50,7 @@ typedef struct RebalanceRules {
 
 // *ret: the caller's to free; in an order in which they can be made. *ret_more: max_moves ended the search.
 void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
-                   bool *ret_more);
+                    bool *ret_more);
 
 // Carries one out if the node takes the unit now and it is still better there; then it counts there. False: it
 // is not, and nothing has changed.

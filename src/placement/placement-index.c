@@ -261,8 +261,7 @@ void index_put(Placement *p, uint32_t node) {
 }
 
 void index_put_host(Placement *p, uint32_t host) {
-        for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE;
-             n = p->nodes[n].next_of_host)
+        for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
                 index_put(p, n);
 }
 

@@ -214,7 +214,7 @@ static void numbers_copy(const Numbers *from, Numbers *ret) {
 }
 
 static void selector_fill(Placement *p, uint32_t selector, const Term *const *terms, uint32_t n_terms,
-                         const Numbers *hates, const Numbers *matches) {
+                          const Numbers *hates, const Numbers *matches) {
         Selector *s = &p->selectors[selector];
 
         s->nodes = oom_checked(calloc(p->node_words + 1, sizeof *s->nodes));
@@ -239,7 +239,7 @@ static void selector_fill(Placement *p, uint32_t selector, const Term *const *te
 }
 
 void selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const Numbers *hates,
-                 const Numbers *matches, uint32_t *ret) {
+                  const Numbers *matches, uint32_t *ret) {
         char *key = selector_key(terms, n_terms, hates, matches);
         uint32_t number = number_of(&p->selectors_by_key, key);
 

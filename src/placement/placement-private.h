@@ -13,118 +13,33 @@
 //   placement-choose.c   the node for a unit
 //   placement-round.c    decisions
 //   placement-why.c      reasons, when asked
+//   placement-tables.c   arrays, lists and counts that the others are made of
 //
 // A *selector* is a set of terms (and of conflicts): one bit per node says whether the node satisfies it.
 // The bits are kept in both directions: as a bitmap over nodes in the selector, and as a mask over selectors
 // in the node. A *shape* is a class together with the globs of others that a unit's name matches; units have
 // shapes.
 
-#include "map.h"
-#include "oom.h"
-#include "placement.h"
+#include "placement-index.h"
+#include "placement-queue.h"
+#include "placement-tables.h"
 
-typedef uint64_t Word;
-enum { WORD_BITS = 64 };
-
-static inline bool bit_test(const Word *bits, uint32_t i) {
-        return bits[i / WORD_BITS] >> (i % WORD_BITS) & 1;
-}
-static inline void bit_set(Word *bits, uint32_t i) {
-        bits[i / WORD_BITS] |= (Word) 1 << (i % WORD_BITS);
-}
-static inline void bit_clear(Word *bits, uint32_t i) {
-        bits[i / WORD_BITS] &= ~((Word) 1 << (i % WORD_BITS));
-}
-
-// Makes room for `need` items of `item` bytes; what is new is zero. 0 or -ENOMEM.
-void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item);
-
-// Numbers in use; the one that was given back last is handed out first.
-typedef struct Slots {
-        uint8_t *used;
-        uint32_t *free, n_free; // room for all of them
-        uint32_t n, allocated;
-        uint32_t count;
-} Slots;
-void slots_take(Slots *s, uint32_t *ret);
-void slots_give(Slots *s, uint32_t slot);
-void slots_done(Slots *s);
-static inline bool slots_has(const Slots *s, uint32_t slot) {
-        return slot < s->n && s->used[slot];
-}
-
-// Counts by a pair of numbers; what is zero takes no room.
-typedef struct Counts {
-        struct CountSlot *slots;
-        uint32_t n_slots, count;
-} Counts;
-uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b);
-void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value);
-void counts_done(Counts *c);
-
-// Numbers by a text that somebody else keeps.
-static inline uint32_t number_of(const Map *m, const char *text) {
-        return (uint32_t) (uintptr_t) map_find_str(m, text); // + 1; 0: none
-}
-void number_add(Map *m, const char *text, uint32_t number);
-
-// A list of numbers.
-typedef struct Numbers {
-        uint32_t *of, n, allocated;
-} Numbers;
-void numbers_add(Numbers *l, uint32_t number);
-void numbers_drop(Numbers *l, uint32_t number); // one occurrence; the order changes
-void numbers_done(Numbers *l);
-
-// ------------------------------------------------------------------------------------------------ index
-
-enum {
-        INDEX_LOADS = 4096, // distinct keys of one rank
-        INDEX_KEYS = 2 * INDEX_LOADS,
-        INDEX_FAN = 16,
-        INDEX_MIDS = INDEX_KEYS / INDEX_FAN,
-        INDEX_TOPS = INDEX_MIDS / INDEX_FAN,
-        INDEX_LIST_MAX = 32, // nodes of one key kept as a list; more are a bitmap
-};
-
-typedef struct IndexKey { // all nodes with this key
-        uint32_t first, n;
-        Word *nodes;                   // bitmap; NULL: a list
-        int32_t most_cpu, most_memory; // no node here has more free; may be too large
-} IndexKey;
-
-typedef struct IndexLink {
-        uint32_t prev, next;
-        uint32_t key; // PLACEMENT_NONE: not in the index
-} IndexLink;
-
-typedef struct Index {
-        bool on;
-        IndexKey *keys;
-        Word *leaf, *mid, *top; // masks over selectors: what may be found below; a bit may be stale
-        IndexLink *links;       // by node
-} Index;
-
-typedef enum IndexKind { INDEX_LOAD, INDEX_FIT, N_INDEXES } IndexKind;
-
-// ------------------------------------------------------------------------------------------------ things
-
-typedef struct PlacedHost {
+struct PlacedHost {
         PlacementVector offers, free;
         uint32_t size, first_node;
         bool counted;    // in Placement.capacity and .room
         uint32_t points; // of penalty, at `points_at_us`
         uint64_t points_at_us, half_us;
-} PlacedHost;
+};
 
-typedef struct PlacedNode {
+struct PlacedNode {
         uint32_t host, next_of_host;
         uint32_t first_unit, n_units, n_others;
         uint32_t *labels; // pairs, ascending
         uint32_t n_labels;
         uint8_t state;
         bool freed; // in Placement.freed
-} PlacedNode;
+};
 
 typedef struct Term {
         PlacementOp op;
@@ -198,39 +113,6 @@ typedef struct Spread { // a group as one set of terms sees it: only domains wit
         uint32_t min, n_min;
         bool stale; // min and n_min are to be found again
 } Spread;
-
-typedef enum Blocked {
-        NOT_BLOCKED,
-        BLOCKED_NODES,  // no node: looked at when one of its selector has got room
-        BLOCKED_SPREAD, // the same, and when the group's counts change
-        BLOCKED_LIMIT,
-        BLOCKED_HEADROOM,
-        BLOCKED_BUDGET,
-        BLOCKED_FOLLOW, // the unit that it follows is on no node
-        N_BLOCKED,
-} Blocked;
-
-typedef struct Queue { // waiting units of one role, shape and priority
-        uint32_t *key; // the map's
-        uint32_t role, shape;
-        int16_t priority;
-        uint8_t blocked;
-        uint32_t first, last, n;
-        uint32_t prev_blocked, next_blocked; // of the same reason and place
-        uint32_t prev_spread, next_spread;   // BLOCKED_SPREAD: of the same group
-        uint32_t heap;                       // place in its role's heap
-} Queue;
-
-typedef struct Role {
-        PlacementRole settings;
-        int64_t usage[PLACEMENT_RESOURCES_MAX];
-        uint32_t *heap, n_heap, allocated; // queues that are not blocked
-        uint32_t place;                    // in Placement.role_heap; PLACEMENT_NONE: not there
-        bool behind;                       // it has its guarantee: others go first
-        double share;                      // both as of when it was placed there
-        uint32_t first_blocked;            // queue, by its limit
-        uint32_t n_units, n_placed;
-} Role;
 
 enum { // Unit.flags
         UNIT_WANTED = 1,
@@ -315,23 +197,8 @@ struct Placement {
         uint32_t n_preempted; // in this round
 };
 
-// placement-index.c
-void index_start(Placement *p, IndexKind kind);
-void index_done(Index *ix);
-void index_restride(Placement *p, uint32_t words); // masks get wider
-void index_renode(Placement *p, uint32_t nodes);   // room for more nodes
-void index_put(Placement *p, uint32_t node); // where its state and load say; also takes it out
-void index_put_host(Placement *p, uint32_t host);
+// placement.c
 void host_count(Placement *p, uint32_t host); // placement.c: whether it counts in the cluster's capacity
-void index_add_bit(Placement *p, uint32_t node, uint32_t selector); // the node got it
-// The first key >= from that may have a node for the selector; INDEX_KEYS: none.
-uint32_t index_next(const Placement *p, const Index *ix, uint32_t selector, uint32_t from);
-void index_drop_bit(Placement *p, Index *ix, uint32_t key, uint32_t selector); // nothing there has it
-uint32_t node_load(const Placement *p, const PlacedNode *n);  // before it is fitted into the keys
-uint32_t host_share(const Placement *p, const PlacedHost *h); // largest reserved one, of PLACEMENT_SHARE
-uint32_t host_fit(const PlacedHost *h);
-uint32_t load_key(uint32_t load);
-uint32_t host_points(const PlacedHost *h, uint64_t now_us);
 
 // placement-labels.c
 void label_pair(Placement *p, const char *key, const char *value, uint32_t *ret);
@@ -343,7 +210,7 @@ bool term_matches(const Placement *p, const Term *t, uint32_t node);
 uint32_t node_domain(const Placement *p, uint32_t node, uint32_t key); // value's index + 1; 0: none
 void key_need_domains(Placement *p, uint32_t key);
 void selector_get(Placement *p, const Term *const *terms, uint32_t n_terms, const Numbers *hates,
-                 const Numbers *matches, uint32_t *ret);
+                  const Numbers *matches, uint32_t *ret);
 void selector_done(Selector *s); // frees what it owns
 void selector_unref(Placement *p, uint32_t selector);
 void selector_set(Placement *p, uint32_t selector, uint32_t node, bool yes);
@@ -370,28 +237,6 @@ static inline uint32_t group_at(const Group *g, uint32_t domain) {
         return domain < g->allocated ? g->counts[domain] : 0;
 }
 
-// placement-queue.c
-void wait_add(Placement *p, uint32_t unit);
-void wait_again(Placement *p, uint32_t unit); // what queue it belongs to has changed
-void wait_take(Placement *p, uint32_t unit);               // does nothing if it does not wait
-uint32_t wait_next(const Placement *p);                    // whose turn it is; PLACEMENT_NONE: nobody's
-void queue_block(Placement *p, uint32_t queue, Blocked why);
-void queue_unblock(Placement *p, uint32_t queue);
-void queues_unblock(Placement *p, uint32_t first); // of one list
-void queues_unblock_spread(Placement *p, uint32_t group);
-void node_freed(Placement *p, uint32_t node); // something may be possible there that was not
-void queues_look_at_freed(Placement *p);
-void role_use(Placement *p, uint32_t role, const PlacementVector *demand, int step);
-void role_moved(Placement *p, uint32_t role); // its share, or whether it has somebody waiting, changed
-void roles_settle(Placement *p);              // capacity changed
-bool role_within_guarantee(const Role *r, const PlacementVector *demand);
-// The first resource of which it would have too much; -1: none.
-int role_over_limit(const Role *r, const PlacementVector *demand);
-// The first of which too little would be left for what others are guaranteed; -1: none.
-int breaks_promises(const Placement *p, const Role *r, const PlacementVector *demand);
-int64_t promised_to_others(const Placement *p, const Role *r, unsigned resource); // and not used yet
-bool is_behind(const Role *r);
-
 // placement-choose.c
 // A node for all of them. The first says where to look and what is best.
 uint32_t choose(Placement *p, const uint32_t *units, uint32_t n);
@@ -402,8 +247,8 @@ bool spread_allows(const Placement *p, const Class *c, uint32_t node);
 // placement-units.c
 void unit_leave(Placement *p, uint32_t unit); // its node, which counts it no more
 void unit_enter(Placement *p, uint32_t unit, uint32_t node);
-void unit_check(Placement *p, uint32_t unit); // it waits if it is to
-bool unit_must_go(const Placement *p, uint32_t unit);      // from the node where it is
+void unit_check(Placement *p, uint32_t unit);          // it waits if it is to
+bool unit_must_go(const Placement *p, uint32_t unit);  // from the node where it is
 void unit_call_followers(Placement *p, uint32_t unit); // who could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
 // Where it is; PLACEMENT_NONE: on no node.

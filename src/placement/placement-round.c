@@ -5,7 +5,7 @@
 #include "placement-private.h"
 
 static void decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,
-                  uint32_t unit_for) {
+                   uint32_t unit_for) {
         grow(&p->decisions, &p->decisions_allocated, p->n_decisions + 1, sizeof *p->decisions);
         p->decisions[p->n_decisions++] = (PlacementDecision){
                 .kind = kind, .unit = unit, .from = from, .to = to, .unit_for = unit_for};
@@ -283,7 +283,7 @@ static void evict(Placement *p, const Victims *v, uint32_t unit_for) {
 // Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
 // Held back by its role, it may only have what that gives up for it.
 static void preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, Blocked why, bool *ret_done,
-                   bool *ret_limited) {
+                    bool *ret_limited) {
         bool own = why == BLOCKED_LIMIT || why == BLOCKED_HEADROOM;
         const PlacedUnit *u = &p->units[unit];
         const Class *c = unit_class(p, u);
@@ -337,7 +337,7 @@ static void begin(Placement *p, uint64_t now_us) {
 }
 
 void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
-                    const PlacementDecision **ret, size_t *ret_n) {
+                     const PlacementDecision **ret, size_t *ret_n) {
         uint32_t unit, node;
 
         begin(p, now_us);

@@ -49,7 +49,8 @@ void slots_done(Slots *s) {
 }
 
 void number_add(Map *m, const char *text, uint32_t number) {
-        oom_check(map_add_str(m, text, (void *) (uintptr_t) (number + 1))); // NOLINT: a number in a pointer's place
+        oom_check(map_add_str(m, text,
+                              (void *) (uintptr_t) (number + 1))); // NOLINT: a number in a pointer's place
 }
 
 void numbers_add(Numbers *l, uint32_t number) {

@@ -116,7 +116,7 @@ void unit_check(Placement *p, uint32_t unit) {
 // ------------------------------------------------------------------------------------------------ life
 
 void placement_unit_add(Placement *p, const char *name, uint32_t class, uint32_t role, int16_t priority,
-                       uint32_t *ret) {
+                        uint32_t *ret) {
         uint32_t shape;
         shape_get(p, class, name, &shape);
         slots_take(&p->unit_slots, ret);

@@ -68,7 +68,7 @@ void placement_host_remove(Placement *p, uint32_t host) {
 }
 
 void placement_host_penalise(Placement *p, uint32_t host, uint32_t points, uint64_t half_us,
-                            uint64_t now_us) {
+                             uint64_t now_us) {
         PlacedHost *h = &p->hosts[host];
         uint32_t before;
 

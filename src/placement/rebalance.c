@@ -497,7 +497,7 @@ static void put_in_order(Search *s) {
 }
 
 void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
-                   bool *ret_more) {
+                    bool *ret_more) {
         Search s;
 
         search_init(&s, p, rules);

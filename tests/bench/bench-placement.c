@@ -586,8 +586,7 @@ static void bench_mass_loss(void) {
                 while (!f.admits[(size_t) class * NODES + i / EACH])
                         class = roll(&f, CLASSES);
                 name_unit(&f, i, class);
-                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0,
-                                        &unit);
+                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0, &unit);
                 placement_unit_put(f.p, unit, i / EACH);
                 placement_unit_want(f.p, unit, true);
                 brute_unit(&f.brute, unit, f.names[i], &f.specs[class]);
@@ -672,8 +671,7 @@ static void bench_memory(void) {
                 unsigned class = roll(&f, CLASSES);
 
                 name_unit(&f, i, class);
-                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0,
-                                        &unit);
+                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[class % ROLES], 0, &unit);
                 placement_unit_put(f.p, unit, i % NODES);
         }
         units = bytes_of(f.p);

@@ -26,8 +26,8 @@ static bool ask_about(uint32_t unit, void *userdata) {
 }
 
 void placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
-                     bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
-                     size_t *ret_n, bool *ret_more) {
+                      bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
+                      size_t *ret_n, bool *ret_more) {
         Leader *l = p->leader;
         Question question = {l, may_move, userdata};
         RebalanceRules rules = {max_moves, max_tries, ask_about, &question};
@@ -118,10 +118,8 @@ void placer_round(Placer *p, size_t most, size_t displace, PlacerSpares allow, v
                   PlacerStep **ret, size_t *ret_n) {
         Leader *l = p->leader;
         Sparing sparing = {l, allow, userdata};
-        PlacementBudget budget = {.decisions = most,
-                                  .disruptions = displace,
-                                  .spares = spares,
-                                  .userdata = &sparing};
+        PlacementBudget budget = {
+                .decisions = most, .disruptions = displace, .spares = spares, .userdata = &sparing};
         const PlacementDecision *decisions;
         size_t n;
 

@@ -203,8 +203,8 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
         return hash ? hash : 1;
 }
 
-void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state, uint32_t node,
-                      const Argosy__HostRecord *host, const char *manager, uint64_t *told) {
+void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state,
+                       uint32_t node, const Argosy__HostRecord *host, const char *manager, uint64_t *told) {
         size_t n_pools, n = 0;
         Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
         _cleanup_free_ PlacementLabel *labels =

@@ -34,5 +34,5 @@ int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const
                  uint32_t *ret, bool *ret_new) _warn_unused_;
 // *told: what it was told last, 0 for nothing; nothing is done if that is the same.
 // A pool (cluster_state_pools()) that has the host is a label pool=NAME.
-void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state, uint32_t node,
-                      const Argosy__HostRecord *host, const char *manager, uint64_t *told);
+void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state,
+                       uint32_t node, const Argosy__HostRecord *host, const char *manager, uint64_t *told);

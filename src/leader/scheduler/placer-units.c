@@ -161,7 +161,8 @@ void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded)
         if (excluded)
                 placement_unit_exclude(l->places->placement, u->place - 1, n->place - 1);
         else
-                placement_unit_readmit(l->places->placement, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
+                placement_unit_readmit(l->places->placement, u->place - 1,
+                                       n ? n->place - 1 : PLACEMENT_NONE);
 }
 
 bool placer_may_conflict(const Leader *l, const Unit *u) {

@@ -121,7 +121,8 @@ static uint32_t find_node(Leader *l, const char *name, uint32_t unit) {
 
 void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us) {
         if (n->host->place)
-                placement_host_penalise(l->places->placement, n->host->place - 1, points, half_us, leader_now(l));
+                placement_host_penalise(l->places->placement, n->host->place - 1, points, half_us,
+                                        leader_now(l));
 }
 
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool want_reasons,

@@ -115,7 +115,8 @@ void retries_on_report(Leader *l, Unit *u, const Site *s) {
                 return; // it waits for its time already
         t->stuck = false;
         list_unlink(&t->queue);
-        oom_check(due_set(&l->retry_dues, &t->due, now + retry_delay_us(retry_total(&t->log, half_us(e), now))));
+        oom_check(due_set(&l->retry_dues, &t->due,
+                          now + retry_delay_us(retry_total(&t->log, half_us(e), now))));
 }
 
 void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
@@ -217,7 +218,7 @@ static void stay(Leader *l, Retry *t, const UnitEntry *e) {
         list_append(&l->retries_stuck, &t->queue);
         if (at != RETRY_NEVER)
                 oom_check(due_set(&l->retry_dues, &t->due,
-                               MAX_OF(at, now + RETRY_DELAY_MIN_SEC * USEC_PER_SEC)));
+                                  MAX_OF(at, now + RETRY_DELAY_MIN_SEC * USEC_PER_SEC)));
 }
 
 // 0 and *ret, 0 there if none takes it.

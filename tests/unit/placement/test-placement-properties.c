@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "../../lib/brute-placement.h"
 #include "../../../src/placement/placement-private.h"
+#include "../../lib/brute-placement.h"
 
 enum { NODES_MAX = 14, SPECS = 14, UNITS_MAX = 60, NAME_MAX_ = 16, LABELS = 3 };
 
@@ -312,9 +312,8 @@ static void world_again(const World *w, World *again) {
 
                 if (w->handles[i] == PLACEMENT_NONE)
                         continue;
-                placement_unit_add(again->p, w->names[i],
-                                                    again->classes[u->spec - w->specs], again->role, 0,
-                                                    &again->handles[i]);
+                placement_unit_add(again->p, w->names[i], again->classes[u->spec - w->specs], again->role, 0,
+                                   &again->handles[i]);
                 placement_unit_put(again->p, again->handles[i], u->node);
                 if (u->wanted)
                         placement_unit_want(again->p, again->handles[i], true);
@@ -378,8 +377,8 @@ static void no_more_is_preempted_than_the_budget_allows(void **state) {
                 for (int i = 0; i < UNITS_MAX; i++)
                         if (roll(&w, 2))
                                 placement_unit_change(w.p, w.handles[i],
-                                                              placement_unit_class(w.p, w.handles[i]), w.role,
-                                                              (int16_t) roll(&w, 5));
+                                                      placement_unit_class(w.p, w.handles[i]), w.role,
+                                                      (int16_t) roll(&w, 5));
                 do {
                         PlacementBudget budget = {.decisions = 1 + roll(&w, 50),
                                                   .disruptions = 1 + roll(&w, 4)};

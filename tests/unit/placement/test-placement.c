@@ -38,8 +38,7 @@ static Fixture *hosts(int n) {
         for (int i = 0; i < n; i++) {
                 PlacementLabel rack = {"rack", racks[i % 2]};
 
-                placement_host_add(f->p, &(PlacementVector){{4000, 4096}},
-                                                    PLACEMENT_SIZE_ONE, &f->hosts[i]);
+                placement_host_add(f->p, &(PlacementVector){{4000, 4096}}, PLACEMENT_SIZE_ONE, &f->hosts[i]);
                 placement_node_add(f->p, f->hosts[i], &rack, 1, &f->nodes[i]);
                 placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN);
         }
@@ -458,8 +457,10 @@ static void what_is_lacking_is_told_as_it_was_asked_for(void **state) {
                     "needs 1000M of memory, 500M of 4096M are free");
         assert_lack((PlacementVector){{0, 3 * G + 1}}, (PlacementVector){{0, G}},
                     "needs 1G of memory, 1023M of 4G are free");
-        assert_lack((PlacementVector){{3750, 0}}, (PlacementVector){{1000, 0}}, "needs 1 core, 0.25 of 4 are free");
-        assert_lack((PlacementVector){{3000, 0}}, (PlacementVector){{1500, 0}}, "needs 1.5 cores, 1 of 4 is free");
+        assert_lack((PlacementVector){{3750, 0}}, (PlacementVector){{1000, 0}},
+                    "needs 1 core, 0.25 of 4 are free");
+        assert_lack((PlacementVector){{3000, 0}}, (PlacementVector){{1500, 0}},
+                    "needs 1.5 cores, 1 of 4 is free");
 }
 
 // The last choice has used up the fewest, and nobody has looked for them since.

@@ -32,13 +32,11 @@ static Fixture *hosts(int n) {
                 PlacementLabel labels[] = {{"zone", zones[i % 2]}, {"disk", "ssd"}};
                 uint32_t host;
 
-                placement_host_add(f->p, &(PlacementVector){{4000, 4096}},
-                                                    PLACEMENT_SIZE_ONE, &host);
+                placement_host_add(f->p, &(PlacementVector){{4000, 4096}}, PLACEMENT_SIZE_ONE, &host);
                 placement_node_add(f->p, host, labels, 1 + (i == n - 1), &f->nodes[i]);
                 placement_node_set_state(f->p, f->nodes[i], PLACEMENT_OPEN);
         }
-        assert_int_equal(
-                placement_class_get(f->p, &(PlacementSpec){}, &f->class), 0);
+        assert_int_equal(placement_class_get(f->p, &(PlacementSpec){}, &f->class), 0);
         return f;
 }
 
@@ -429,8 +427,7 @@ static size_t plan(World *w, RebalanceMove **ret) {
         rebalance_plan(w->p, &rules, ret, &n, &more);
         assert_false(more);
         for (int i = 0; i < UNITS; i++)
-                assert_int_equal(unit_node(w->p, w->handles[i]),
-                                 w->brute.units[w->handles[i]].node);
+                assert_int_equal(unit_node(w->p, w->handles[i]), w->brute.units[w->handles[i]].node);
         return n;
 }
 

@@ -38,5 +38,7 @@ typedef struct HelperConfig {
 int helper_link_new(const HelperConfig *config, const HelperOps *ops, void *userdata, HelperLink **ret);
 // -EMSGSIZE: more than a frame takes. Other negative errno: it will end, or has ended.
 int helper_link_send(HelperLink *l, const Argosy__HelperRequest *request);
+// While it is patient, nothing has to be answered in time, and it may idle for as long as it likes.
+void helper_link_be_patient(HelperLink *l, bool patient);
 // Ends the process at once. From any callback but `closed`.
 void helper_link_close(HelperLink *l);

@@ -9,6 +9,7 @@
 //      connect   connects to the manager's private socket, hands the connection over and ends
 //      write     keeps a unit directory: one HelperReply to each HelperRequest, until the link is closed
 //      look      says what all unit directories have of some names (unit-search.h): likewise
+//      journal   reads lines of one unit from a container's journal (journal-source.h): likewise
 //
 // What it says is said in the frames of helper-frame.h; argosyd's end of it is helper-link.h.
 
@@ -23,3 +24,5 @@ int manager_helper_main(int argc, char **argv);
 int manager_helper_write(const char *base, const char *below, uid_t owner, const char *const *search_dirs);
 // And `look`.
 int manager_helper_look(const char *const *search_dirs);
+// And `journal`.
+int manager_helper_journal(void);

@@ -28,7 +28,7 @@ KillMode=control-group
 KillSignal=SIGKILL
 """
 CONTAINER = """#!/bin/sh
-mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /var/tmp && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && mount -t cgroup2 none /sys/fs/cgroup
+mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /var/tmp && { test ! -d /var/log/journal || mount -t tmpfs tmpfs /var/log/journal; } && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system && mount -t cgroup2 none /sys/fs/cgroup
 export container=test
 exec /lib/systemd/systemd --unit=inside.target
 """
@@ -149,7 +149,6 @@ def test_units_run_in_managers_of_users_and_containers(c: Cluster):
     assert used.keys() == {(row["unit"], row["node"]) for row in c.rows("mine@*") + c.rows("inside.service")}, used
     assert all(row["tasks"] == 1 and row["cpu-time"] is not None for row in used.values()), used
     assert top(c, 1, "--node=n1/web").keys() == {("inside.service", "n1/web")}
-    c.ctl_fails("journal inside", saying="journalctl --machine=web --unit=inside.service")
     # A restart of argosyd disturbs nothing, and it finds everything again.
     before = node.run("pgrep -x sleep").split()
     node.run("systemctl restart argosyd")
@@ -233,6 +232,55 @@ def test_a_container_s_root_finds_nothing_in_whoever_connects(c: Cluster):
         attach(c, node, "container@web")
         detach_all(c, node)
         node.run("systemctl stop box")
+
+
+# Its systemd says when it begins and ends: journald in this container cannot tell whose the lines of its processes are.
+SPEAKER = """[Service]
+RemainAfterExit=yes
+ExecStart=/bin/sh -c 'until test -e /run/go; do sleep 0.05; done; exit 7'
+[X-Argosy]
+Manager=container@web
+"""
+STARTED, FAILED = "Started speaker.service", "status=7/NOTRUNNING"
+
+
+def readers(node):
+    """The helpers that read a container's journal: their capabilities, and namespaces of mounts and processes."""
+    found = node.run("for p in $(pgrep -f 'manager-helper [j]ournal'); do echo $(awk '/^Cap(Eff|Prm|Bnd):/ {print $2}' /proc/$p/status) $(readlink /proc/$p/ns/mnt /proc/$p/ns/pid); done")
+    return [line.split() for line in found.splitlines()]
+
+
+def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothing_else(c: Cluster):
+    node = c.node("n1")
+    pid = prepare_container(node)
+    inside = f"nsenter -t {pid} -m -p -C"
+    node.run(f"{inside} systemctl start systemd-journald")
+    attach(c, node, "container@web")
+    c.start("speaker", SPEAKER)
+    for other in c.nodes:
+        eventually(lambda: STARTED in c.ctl("journal speaker", on=other))
+        assert STARTED in c.ctl("status speaker", on=other)
+    assert STARTED not in node.run("journalctl --unit=speaker --quiet; true")
+    # Whoever follows sees what comes, read by a process that waits inside.
+    follower = c.begin("journal -f -n 0 speaker", on=c.node("n2"))
+    confined = ["0" * 16] * 3 + node.run(f"readlink /proc/{pid}/ns/mnt /proc/1/ns/pid").split()  # it cannot be seen from inside
+    eventually(lambda: readers(node) == [confined])
+    node.run(f"{inside} touch /run/go")
+    assert FAILED in follower.line()
+    follower.kill()
+    eventually(lambda: not readers(node))
+    # What is no journal breaks nothing but the answer, and one that keeps its reader waiting only its own.
+    journal = node.run(f"{inside} sh -c 'systemctl stop systemd-journald.socket systemd-journald-dev-log.socket systemd-journald; ls -d /run/log/journal/*/system.journal'").strip()
+    node.run(f"{inside} sh -c 'head -c 300000 /dev/urandom | dd of={journal} bs=1 seek=300 conv=notrunc 2>/dev/null'")
+    c.ctl_result("journal speaker")
+    c.ctl_result("status speaker")
+    assert state(c, "n1") == state(c, "n1/web") == "online" and shown(c, "speaker.service") == {"n1/web": "failed"}
+    # A container that is not running has a reason.
+    node.run("systemctl stop box")
+    eventually(lambda: state(c, "n1/web") == "offline")
+    c.ctl_fails("journal speaker", saying="container web")
+    c.ctl("manager detach --force container@web", on=node)
+    c.ctl("destroy speaker")
 
 
 def test_a_user_who_logs_out_and_in_again_gets_his_units_back(c: Cluster):

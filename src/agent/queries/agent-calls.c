@@ -8,7 +8,8 @@
 // leader's calls are the same with a reply that is wrapped in a CallReply.
 //
 // A journal call reads no further than its window allows (flow-window.h): its reader is held from the response
-// that filled it until agent_taken() says that the lines have reached the client.
+// that filled it until agent_taken() says that the lines have reached the client. Lines of a container's units are
+// read inside, by a helper.
 
 #include <errno.h>
 #include <stdio.h>
@@ -183,6 +184,33 @@ static bool has_journal_here(const AgentNode *node) {
         return node == node->agent->system || agent_node_is_users(node);
 }
 
+static int read_inside(Call *c, const JournalQuestion *q, const JournalOps *ops) {
+        const AgentNode *node = c->node;
+        const HelperConfig config = {.loop = c->agent->loop,
+                                     .command = (const char *const *) c->agent->helper,
+                                     .manager = node->manager,
+                                     .leader = node->leader,
+                                     .born = node->leader_born,
+                                     .mode = HELPER_JOURNAL};
+
+        return journal_reader_new_foreign(&config, q, ops, c, &c->reader);
+}
+
+// NULL: out of memory.
+static char *why_no_lines(const Call *c, int error) {
+        const char *machine = manager_name_machine(c->node->manager);
+
+        if (error == -EACCES && has_journal_here(c->node))
+                return strdup(no_journal);
+        if (has_journal_here(c->node))
+                return strdup(strerror(-error));
+        if (c->node->reason)
+                return str_printf("the journal of container %s cannot be read: %s", machine, c->node->reason);
+        return str_printf("the journal of container %s cannot be read from outside: %s; on this host try: "
+                          "journalctl --machine=%s --unit=%s",
+                          machine, strerror(-error), machine, c->names[c->at]);
+}
+
 static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
         const JournalQuestion question = {
                 .manager = c->node->uid,
@@ -193,9 +221,9 @@ static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, 
         };
         int r;
 
-        if (!has_journal_here(c->node))
-                return -EOPNOTSUPP;
-        r = journal_reader_new(c->agent->loop, &question, ops, c, &c->reader);
+        r = has_journal_here(c->node)
+                    ? journal_reader_new(c->agent->loop, &question, ops, c, &c->reader)
+                    : read_inside(c, &question, ops);
         if (r >= 0)
                 c->agent->n_open++;
         return r;
@@ -330,11 +358,13 @@ static void on_status_lines(char **lines, size_t n, void *userdata) {
 }
 
 static void on_status_lines_end(int error, void *userdata) {
-        char *note = (char *) no_journal;
+        Call *c = userdata;
+        _cleanup_free_ char *note =
+                error == -EACCES || (error < 0 && !has_journal_here(c->node)) ? why_no_lines(c, error) : NULL;
 
-        if (error == -EACCES)
-                on_status_lines(&note, 1, userdata);
-        status_finish_one(userdata); // without a journal the rest is still worth showing
+        if (note)
+                on_status_lines(&note, 1, c);
+        status_finish_one(c); // without a journal the rest is still worth showing
 }
 
 static const JournalOps status_journal_ops = {.lines = on_status_lines, .ended = on_status_lines_end};
@@ -359,11 +389,14 @@ static int copy_properties(Call *c, Argosy__Response__Property *const *propertie
 }
 
 static void status_read_lines(Call *c) {
-        int r = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
+        int r;
 
-        if (r == -EOPNOTSUPP)
-                status_finish_one(c); // without lines the rest is still worth showing
-        else if (r < 0)
+        if (c->n_lines == 0 && !has_journal_here(c->node)) {
+                status_finish_one(c); // a process for nothing
+                return;
+        }
+        r = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
+        if (r < 0)
                 call_end(c, r, NULL);
 }
 
@@ -460,30 +493,12 @@ static void on_journal_lines(char **lines, size_t n, void *userdata) {
 }
 
 static void on_journal_end(int error, void *userdata) {
-        call_end(userdata, error, error == -EACCES ? no_journal : NULL);
+        _cleanup_free_ char *why = error < 0 ? why_no_lines(userdata, error) : NULL;
+
+        call_end(userdata, error, why);
 }
 
 static const JournalOps journal_ops = {.lines = on_journal_lines, .ended = on_journal_end};
-
-// All that there is to say, and where the lines are.
-static int refuse_journal(const AgentNode *node, const char *unit, AgentReply reply, void *userdata,
-                          uint64_t *ret) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
-        const char *machine = manager_name_machine(node->manager);
-        _cleanup_free_ char *why =
-                str_printf("%s runs in container %s, whose journal is among its own files and is not read "
-                           "from outside; on this host try: journalctl --machine=%s --unit=%s",
-                           unit, machine, machine, unit);
-
-        if (!why)
-                return -ENOMEM;
-        response.final = true;
-        response.status = EOPNOTSUPP;
-        response.message = why;
-        *ret = 0;
-        reply(&response, userdata);
-        return 0;
-}
 
 // What the journal has under that name may be about anything else.
 static int refuse_unheld(const char *unit, AgentReply reply, void *userdata, uint64_t *ret) {
@@ -508,8 +523,6 @@ static int journal_start(Agent *a, AgentNode *node, const Argosy__Request__Journ
         node = node ?: holder_of(a, q->name);
         if (!node)
                 return refuse_unheld(q->name, reply, userdata, ret);
-        if (!has_journal_here(node))
-                return refuse_journal(node, q->name, reply, userdata, ret);
         r = call_new(a, node, (char **) &q->name, 1, reply, userdata, &c);
         if (r < 0)
                 return r;

@@ -20,7 +20,8 @@ struct JournalReader {
         void *userdata;
         JournalQuestion question; // `unit` is ours
 
-        JournalSource *source; // used by the pool while `working`
+        ForeignJournal *foreign; // NULL: all of the following is used
+        JournalSource *source;   // by the pool while `working`
         bool working, polling, closing, closed_source;
         bool held, waiting; // waiting: for that to end
         int result;         // of the last job: JournalRead or negative errno
@@ -126,7 +127,27 @@ int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalO
         return 0;
 }
 
+int journal_reader_new_foreign(const HelperConfig *config, const JournalQuestion *q, const JournalOps *ops,
+                               void *userdata, JournalReader **ret) {
+        JournalReader *r = calloc(1, sizeof(*r));
+        int e;
+
+        if (!r)
+                return -ENOMEM;
+        e = foreign_journal_new(config, q, ops, userdata, &r->foreign);
+        if (e < 0) {
+                free(r);
+                return e;
+        }
+        *ret = r;
+        return 0;
+}
+
 void journal_reader_hold(JournalReader *r, bool hold) {
+        if (r->foreign) {
+                foreign_journal_hold(r->foreign, hold);
+                return;
+        }
         r->held = hold;
         if (!hold && r->waiting && !r->closing)
                 next_read(r);
@@ -176,6 +197,11 @@ static void close_step(JournalReader *r) {
 }
 
 void journal_reader_close(JournalReader *r, void (*closed)(void *userdata), void *userdata) {
+        if (r->foreign) {
+                foreign_journal_close(TAKE_PTR(r->foreign), closed, userdata);
+                free(r);
+                return;
+        }
         r->closing = true;
         r->closed = closed;
         r->closed_data = userdata;

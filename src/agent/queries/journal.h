@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// A JournalSource under the loop. Everything that touches the journal's files happens in the pool; the loop
-// only watches its descriptor.
+// A JournalSource under the loop. Everything that touches the journal's files happens in the pool, or in a
+// helper inside the container whose they are; the loop only watches a descriptor.
 
 #include <uv.h>
 
+#include "foreign-journal.h"
 #include "journal-source.h"
 
 typedef struct JournalReader JournalReader;
 
-typedef struct JournalOps {
-        // In order. Borrowed.
-        void (*lines)(char **lines, size_t n, void *userdata);
-        // 0: there are no more (never while following). -EACCES: not one file of the journal may be read by
-        // who we are. Nothing is called after it.
-        void (*ended)(int error, void *userdata);
-} JournalOps;
-
 // Callbacks fire from the loop, never before return. The question is copied.
 int journal_reader_new(uv_loop_t *loop, const JournalQuestion *q, const JournalOps *ops, void *userdata,
                        JournalReader **ret);
+int journal_reader_new_foreign(const HelperConfig *config, const JournalQuestion *q, const JournalOps *ops,
+                               void *userdata, JournalReader **ret);
 // At any time, also from a callback: nothing is read while it is held, and then it goes on where it was. What
 // had been read is still handed over.
 void journal_reader_hold(JournalReader *r, bool hold);

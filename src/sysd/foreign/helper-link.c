@@ -26,7 +26,7 @@ struct HelperLink {
         Buf in, out;
         int passed_fd; // came and was not given away yet; -1: none
         unsigned n_unanswered, answer_ms;
-        bool connect, ended, closing, exited;
+        bool connect, patient, ended, closing, exited;
         char *manager;
         pid_t leader;
         HelperOps ops;
@@ -116,13 +116,18 @@ static int take_fd(HelperLink *l) {
 
 static void on_timer(uv_timer_t *timer);
 
+static void start_timer(HelperLink *l) {
+        if (!l->patient)
+                uv_timer_start(&l->timer, on_timer, l->n_unanswered > 0 ? l->answer_ms : HELPER_IDLE_MS, 0);
+}
+
 static void on_reply(HelperLink *l, Argosy__HelperReply *reply) {
         int fd = take_fd(l);
 
         if (l->connect && reply->error == 0 && fd < 0)
                 reply->error = -EPERM; // `why` stays empty: it was not the helper that said so
         if (--l->n_unanswered == 0)
-                uv_timer_start(&l->timer, on_timer, HELPER_IDLE_MS, 0);
+                start_timer(l);
         l->ops.reply(reply, fd, l->userdata);
         argosy__helper_reply__free_unpacked(reply, NULL);
 }
@@ -243,9 +248,19 @@ int helper_link_send(HelperLink *l, const Argosy__HelperRequest *request) {
         if (r < 0)
                 return r;
         if (l->n_unanswered++ == 0)
-                uv_timer_start(&l->timer, on_timer, l->answer_ms, 0);
+                start_timer(l);
         want(l);
         return 0;
+}
+
+void helper_link_be_patient(HelperLink *l, bool patient) {
+        if (l->ended || l->patient == patient)
+                return;
+        l->patient = patient;
+        if (patient)
+                uv_timer_stop(&l->timer);
+        else
+                start_timer(l);
 }
 
 // ---- the process

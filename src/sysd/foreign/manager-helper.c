@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "helper-frame.h"
+#include "helper-journal.h"
+#include "helper-sandbox.h"
 #include "manager-connect.h"
 #include "manager-enter.h"
 #include "manager-name.h"
@@ -271,6 +273,24 @@ int manager_helper_look(const char *const *search_dirs) {
         return serve_requests(answer_look, (void *) search_dirs);
 }
 
+// ---- journal
+
+static int answer_journal(const Argosy__HelperRequest *q, void *data) {
+        Argosy__HelperReply reply = ARGOSY__HELPER_REPLY__INIT;
+        int r = helper_journal_answer(data, q, LINK, &reply);
+
+        if (r < 0)
+                return r;
+        r = say(&reply);
+        return reply.error < 0 ? reply.error : r;
+}
+
+int manager_helper_journal(void) {
+        _cleanup_(helper_journal_done) HelperJournal j = {};
+
+        return serve_requests(answer_journal, &j);
+}
+
 // ---- the whole
 
 static int serve_files(HelperMode mode, const char *base, const char *below, uid_t owner,
@@ -325,6 +345,21 @@ static int connect_to_container(pid_t leader, uint64_t born, const char *path) {
         return hand_over(fd) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+// What the container's root has made of its journal is parsed here, so whoever gets hold of this process has
+// got no more than he had.
+static int serve_journal(pid_t leader, uint64_t born) {
+        int r = helper_journal_prepare();
+
+        if (r >= 0)
+                r = enter_container(leader, born, 0);
+        if (r < 0)
+                return say_failure(r, "cannot enter the container");
+        r = helper_sandbox_enter();
+        if (r < 0)
+                return say_failure(r, "cannot give up system calls");
+        return manager_helper_journal();
+}
+
 static int serve_container(pid_t leader, uint64_t born, HelperMode mode) {
         bool connecting = mode == HELPER_CONNECT;
         ManagerPaths paths = {};
@@ -350,10 +385,12 @@ int manager_helper_main(int argc, char **argv) {
                 return EXIT_FAILURE;
         signal(SIGPIPE, SIG_IGN);
         switch (manager_name_kind(argv[1])) {
-        case MANAGER_USER:
-                return serve_user(manager_name_uid(argv[1]), mode);
+        case MANAGER_USER: // whose journal is the host's
+                return mode == HELPER_JOURNAL ? EXIT_FAILURE
+                                              : serve_user(manager_name_uid(argv[1]), mode);
         case MANAGER_CONTAINER:
-                return serve_container((pid_t) leader, born, mode);
+                return mode == HELPER_JOURNAL ? serve_journal((pid_t) leader, born)
+                                              : serve_container((pid_t) leader, born, mode);
         default:
                 return EXIT_FAILURE;
         }

@@ -70,7 +70,7 @@ int journal_format(uint64_t at_us, const char *host, const char *ident, const ch
         return n;
 }
 
-// A field's value as a string (cut after 255 bytes), or the default.
+// A field's value as a string (cut after 255 bytes), or the default. It is anybody's, too.
 static void field(sd_journal *j, const char *name, const char *otherwise, char ret[static 256]) {
         const void *data;
         size_t len, skip = strlen(name) + 1;
@@ -82,6 +82,9 @@ static void field(sd_journal *j, const char *name, const char *otherwise, char r
         len = str_cut_bytes((const char *) data + skip, len - skip, 255);
         memcpy(ret, (const char *) data + skip, len);
         ret[len] = 0;
+        for (size_t i = 0; i < len; i++)
+                if ((unsigned char) ret[i] < ' ')
+                        ret[i] = '?';
 }
 
 // Room for all lines of a message.

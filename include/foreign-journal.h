@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Lines of one unit from the journal of a container, of which nothing is opened from here: a helper reads it
+// inside. One reader, one helper, for as long as somebody wants lines.
+
+#include "journal-source.h"
+#include "helper-link.h"
+
+typedef struct ForeignJournal ForeignJournal;
+
+typedef struct JournalOps {
+        // In order. Borrowed.
+        void (*lines)(char **lines, size_t n, void *userdata);
+        // 0: there are no more (never while following). -EACCES: not one file of the journal may be read by
+        // who we are. -ETIMEDOUT, -EBADMSG, -ECONNRESET: of a helper, see HelperOps. Nothing is called after it.
+        void (*ended)(int error, void *userdata);
+} JournalOps;
+
+enum { FOREIGN_LINE_MAX = JOURNAL_LINE_MAX + 1024, FOREIGN_LINES_MAX = 16 * 1024 }; // bytes of one; in one answer
+
+// config->mode is HELPER_JOURNAL, q->manager JOURNAL_SYSTEM. Callbacks fire from the loop, never before return.
+int foreign_journal_new(const HelperConfig *config, const JournalQuestion *q, const JournalOps *ops,
+                        void *userdata, ForeignJournal **ret);
+// As journal_reader_hold() and journal_reader_close(), which call these. `closed` may be called before return.
+void foreign_journal_hold(ForeignJournal *j, bool hold);
+void foreign_journal_close(ForeignJournal *j, void (*closed)(void *userdata), void *userdata);

@@ -26,6 +26,7 @@ enum {
         FEATURE_JOURNAL_WINDOW = 2, // Request.Journal.window, and the marks and Taken that come with it
         FEATURE_OUTCOME_UNKNOWN = 2, // Outcome.Kind UNKNOWN
         FEATURE_NODES_CHANGE = 2, // the request NodesChange
+        FEATURE_STAYING = 2, // UnitOrder.stay, UnitReport.stays
         FEATURE_NEWEST = 2,
 };
 

@@ -33,5 +33,9 @@ const char *outcome_phrase(const Argosy__Outcome *o);
 // False (and *ret untouched) if the word is none of the three.
 bool target_from_string(const char *word, Argosy__Target *ret);
 
+// In place of a revision, where an order to stay is told to somebody who has no field for it, and where an agent
+// remembers one. No unit has it: the first change of a cluster is that of its own record.
+enum { UNIT_REVISION_STAY = 1 };
+
 // "submit" ... "destroy"; "unknown" for VERB_NONE and other numbers.
 const char *verb_to_string(Argosy__Verb verb);

@@ -136,7 +136,7 @@ static const AgentOps ops = {.send = on_send,
 // One order; what is not named is as for a unit that is launched once.
 typedef struct Order {
         const char *name, *content;
-        bool from_template, loaded_only, remove;
+        bool from_template, loaded_only, remove, stay;
         uint64_t revision, start, restart, stop;
         Argosy__Outcome__Kind outcome;
 } Order;
@@ -156,6 +156,7 @@ static inline void pack_order(Parcel *p, size_t i, const Order *o) {
         p->orders[i].node = NODE;
         p->orders[i].name = (char *) o->name;
         p->orders[i].revision = o->revision;
+        p->orders[i].stay = o->stay;
         p->orders[i].remove = o->remove;
         if (o->remove)
                 return;

@@ -7,6 +7,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "test.h"
+#include "unit-state.h"
 
 static RigAnswer *answers[65536]; // of the running test
 static size_t n_answers;
@@ -249,6 +250,7 @@ static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *
         r->name = (char *) u->name;
         r->spec = u->order->spec;
         r->revision = u->ready_us ? u->answered : u->order->revision;
+        r->stays = u->ready_us ? u->stays : u->order->stay;
         r->load = ARGOSY__LOAD_STATE__LOAD_LOADED;
         r->active = u->active;
         r->sub = u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? "running" : "dead";
@@ -374,6 +376,7 @@ static void end_start(RigHost *h, RigUnit *u) {
         u->ready_us = 0;
         u->since_us = h->rig->wall_us + ++h->rig->n_states;
         u->answered = u->order->revision;
+        u->stays = u->order->stay;
         u->dirty = true;
         u->active = u->stopping ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
                     : bad       ? ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
@@ -455,8 +458,9 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
         again_up = u->order && u->order->target != ARGOSY__TARGET__TARGET_LAUNCHED;
         if (!launched && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && has_other_content(u, o))
                 u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE; // what failed is not what is there
-        // What is held back has the revision of no record.
-        assert_true(!u->order || o->revision >= u->order->revision || o->revision == 1);
+        assert_true(!u->order || o->revision >= u->order->revision || o->stay ||
+                    o->revision == UNIT_REVISION_STAY);
+        assert_true(!o->stay || h->feature_level >= FEATURE_STAYING);
         message_free(u->order);
         u->order = message_copy(o);
         if (again) {
@@ -470,8 +474,10 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                 begin_stop(h, u);
         u->start_rev = o->start_rev;
         u->restart_rev = o->restart_rev;
-        if (!u->ready_us)
+        if (!u->ready_us) {
                 u->answered = o->revision;
+                u->stays = o->stay;
+        }
         u->dirty = true;
 }
 

@@ -22,6 +22,7 @@ typedef struct RigUnit { // what a fake host does with one unit
         bool ran;                 // its start was carried out
         uint64_t start_rev, restart_rev;
         uint64_t answered;         // revision that it has finished acting on
+        bool stays;                // that was an order to stay
         unsigned starts, restarts; // restarts: also those that new content made
         uint64_t ready_us;         // its start, or stop, takes until then; 0: none is under way
         bool stopping;             // it is a stop

@@ -14,6 +14,7 @@
 #include "agent-wanted.h"
 #include "log.h"
 #include "unit-name.h"
+#include "unit-state.h"
 
 // The specs that came with a message, kept until its orders were taken over.
 typedef struct Parcel {
@@ -66,7 +67,7 @@ static PlanWanted decode(const Argosy__UnitOrder *o, const Hash *spec) {
         return (PlanWanted){
                 .target = o->target,
                 .spec = *spec,
-                .revision = o->revision,
+                .revision = o->stay ? UNIT_REVISION_STAY : o->revision,
                 .start_rev = o->start_rev,
                 .restart_rev = o->restart_rev,
                 .stop_rev = o->stop_rev,

@@ -87,6 +87,10 @@ static void fill(const AgentUnit *u, Argosy__UnitReport *r, Argosy__Outcome *out
         r->node = u->node->number;
         r->name = (char *) u->name;
         r->revision = agent_unit_answered(u);
+        if (r->revision == UNIT_REVISION_STAY && u->node->agent->leader_level >= FEATURE_STAYING) {
+                r->revision = 0;
+                r->stays = true;
+        }
         if (work->error)
                 r->error = work->error;
         else if (has_news_of_outcome(u) && work->outcome == ARGOSY__OUTCOME__KIND__UNKNOWN)

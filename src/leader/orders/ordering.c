@@ -20,6 +20,7 @@
 #include "circles.h"
 #include "dependencies.h"
 #include "draft.h"
+#include "feature-level.h"
 #include "ordering.h"
 #include "orders.h"
 #include "registry.h"
@@ -30,8 +31,6 @@
 #include "unit-file.h"
 #include "unit-record.h"
 #include "unit-state.h"
-
-enum { HELD_REVISION = 1 }; // the first change of a cluster is that of its own record
 
 // ------------------------------------------------------------------------------------------------ standing
 
@@ -209,7 +208,7 @@ static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool b
                 return false;
         if (!unit_wanted_on(l, s->unit, e, s->node))
                 return true;
-        if (s->revision == HELD_REVISION) // it is as it was told to be, or runs by other hands
+        if (s->stays) // it is as it was told to be, or runs by other hands
                 return e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return is_to_restart(l, s, e) ||
@@ -269,19 +268,23 @@ bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {
                                  : (hold == HOLD_START || hold == HOLD_BLOCKED) && !s->reported;
 }
 
+// The answer to this order is no answer to a change.
+static void stay(const Site *s, Argosy__Target target, Argosy__UnitOrder *o) {
+        o->target = target;
+        o->stay = s->node->host->feature_level >= FEATURE_STAYING;
+        o->revision = o->stay ? 0 : UNIT_REVISION_STAY;
+}
+
 void ordering_adjust(const Site *s, Argosy__UnitOrder *o) {
         switch (s->hold) {
         case HOLD_START:
         case HOLD_BLOCKED:
         case HOLD_BOUND:
-                o->target = ARGOSY__TARGET__TARGET_LOADED;
-                o->revision = HELD_REVISION;
+                stay(s, ARGOSY__TARGET__TARGET_LOADED, o);
                 break;
         case HOLD_STOP:
-                if (o->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                        break;
-                o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
-                o->revision = HELD_REVISION;
+                if (o->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                        stay(s, ARGOSY__TARGET__TARGET_LAUNCHED, o);
                 break;
         case HOLD_NOT:
                 break;

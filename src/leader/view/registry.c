@@ -32,6 +32,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
+#include "unit-state.h"
 
 Host *host_find(const Leader *l, uint32_t number) {
         return map_find(&l->hosts, &number, sizeof(number));
@@ -424,7 +425,8 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
             keep_text(&s->error, report->error, REASON_MAX) < 0)
                 return -ENOMEM;
         s->reported = true;
-        s->revision = report->revision;
+        s->stays = report->stays || report->revision == UNIT_REVISION_STAY;
+        s->revision = s->stays ? 0 : report->revision;
         s->since_us = report->since_us;
         if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
                 s->seen = (Hash){};

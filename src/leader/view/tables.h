@@ -177,6 +177,7 @@ struct Site {
         uint64_t run_us;     // since_us of the run that is up
 
         bool reported;
+        bool stays; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         uint64_t revision, since_us;
         Hash seen; // spec
         Argosy__LoadState load;

@@ -4,6 +4,7 @@
 #include "agent-world.h"
 
 #include "agent-private.h"
+#include "unit-state.h"
 
 static void losing_the_leader_stops_nothing(void **state) {
         meet_leader(NULL, 0);
@@ -21,6 +22,29 @@ static void losing_the_leader_stops_nothing(void **state) {
         assert_int_equal(w.attach->attach->held[0]->revision, 5);
         assert_int_equal(pid1_n_jobs(pid1), 1);
         assert_true(pid1_is_active(pid1, "web.service"));
+}
+
+// The leader must not take the end of this for the answer to a stop.
+static void an_order_to_stay_answers_no_change(void **state) {
+        Order o = {.name = "web.service", .content = web, .loaded_only = true, .stay = true, .start = 5};
+
+        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
+        loop_until(answered("web.service", 5));
+        assert_false(report_of("web.service")->stays);
+        send_order(o);
+        loop_until(report_of("web.service")->stays);
+        assert_int_equal(report_of("web.service")->revision, 0);
+        assert_false(pid1_is_active(pid1, "web.service"));
+        w.term = 2; // one that has no field for it
+        agent_on_leader(w.agent, 1, w.term, FEATURE_BASE);
+        loop_until(w.attach->attach->n_held == 1 && w.attach->attach->held[0]->revision == UNIT_REVISION_STAY);
+        assert_false(w.attach->attach->held[0]->stays);
+        meet_leader(&o, 1);
+        o.stay = o.loaded_only = false;
+        o.revision = o.start = 6;
+        send_order(o);
+        loop_until(answered("web.service", 6));
+        assert_false(report_of("web.service")->stays);
 }
 
 static void the_lease_runs_out_and_comes_back(void **state) {
@@ -354,6 +378,7 @@ static void leaving_the_cluster_leaves_no_trace(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(losing_the_leader_stops_nothing),
+                WORLD_TEST(an_order_to_stay_answers_no_change),
                 WORLD_TEST(the_lease_runs_out_and_comes_back),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),

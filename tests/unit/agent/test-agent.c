@@ -207,14 +207,14 @@ static void what_was_held_back_starts_again_by_the_same_order(void **state) {
                     held = {.name = "web.service",
                             .content = web,
                             .loaded_only = true,
-                            .revision = 1,
+                            .stay = true,
                             .start = 5};
 
         meet_leader(NULL, 0);
         send_order(start);
         loop_until(answered("web.service", 5));
         send_order(held);
-        loop_until(answered("web.service", 1));
+        loop_until(report_of("web.service")->stays);
         assert_false(pid1_is_active(pid1, "web.service"));
         send_order(start);
         loop_until(answered("web.service", 5));

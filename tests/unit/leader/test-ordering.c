@@ -3,9 +3,11 @@
 // Units that depend on each other, on whatever hosts they are.
 #include <errno.h>
 
-#include "leader-private.h"
+#include "feature-level.h"
 #include "leader-asks.h"
+#include "leader-private.h"
 #include "test.h"
+#include "unit-state.h"
 
 #define ON(host) "[X-Argosy]\nMachineMetadata=on=" host "\n"
 #define ON_TWO_OR_THREE "[X-Argosy]\nMachineMetadata=on=two on=three\n"
@@ -283,6 +285,39 @@ static void a_restart_goes_down_and_up_in_order(void **state) {
         rig_pass_ms(&g, 1250);
         change(START, "a.service", NULL); // and what runs goes on
         assert_true(is_up(1, "a.service"));
+}
+
+// Both go down and up in order; while `a` waits for `b`, its host has an order that answers no change.
+static void restart_a_pair(bool says_stay) {
+        const Argosy__UnitOrder *o;
+
+        change(SUBMIT, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        rig_pass_ms(&g, 3000);
+        change(RESTART, "b.service", NULL);
+        rig_pass_ms(&g, 500);
+        o = rig_unit_on(&g, 1, "a.service")->order;
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(on(2, "b.service"), ACTIVATING);
+        assert_int_equal(o->stay, says_stay);
+        assert_int_equal(o->revision, says_stay ? 0 : UNIT_REVISION_STAY);
+        rig_pass_ms(&g, 3000);
+        assert_true(is_up(1, "a.service") && is_up(2, "b.service"));
+        assert_false(rig_unit_on(&g, 1, "a.service")->order->stay);
+}
+
+static void who_waits_for_another_is_told_to_stay(void **state) {
+        restart_a_pair(FEATURE_LEVEL >= FEATURE_STAYING);
+}
+
+static void a_host_that_does_not_know_how_to_stay_hears_a_revision_that_no_unit_has(void **state) {
+        rig_start_at(&g, 2, FEATURE_BASE);
+        rig_host_set_labels(&g, 1, "on", "one");
+        rig_host_set_labels(&g, 2, "on", "two");
+        rig_settle(&g);
+        g.start_ms = 1000;
+        restart_a_pair(false);
+        rig_stop(&g);
 }
 
 static void start_bound_pair(void) {
@@ -848,6 +883,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(a_start_waits_for_the_start_of_another_one, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_state_that_nobody_knows_is_no_end, setup, teardown),
+                cmocka_unit_test_setup_teardown(who_waits_for_another_is_told_to_stay, setup, teardown),
+                cmocka_unit_test(a_host_that_does_not_know_how_to_stay_hears_a_revision_that_no_unit_has),
                 cmocka_unit_test_setup_teardown(who_comes_after_a_one_shot_begins_when_the_log_has_its_end,
                                                 setup, teardown),
                 cmocka_unit_test_setup_teardown(

@@ -17,6 +17,7 @@
 #include "feature-controller.h"
 #include "handlers.h"
 #include "homes.h"
+#include "host-complaints.h"
 #include "host-record.h"
 #include "log.h"
 #include "members.h"

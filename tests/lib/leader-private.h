@@ -18,6 +18,7 @@
 #include "groups.h"
 #include "homeless.h"
 #include "homes.h"
+#include "host-complaints.h"
 #include "leader.h"
 #include "host-link.h"
 #include "leader-core.h"

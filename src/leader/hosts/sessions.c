@@ -11,8 +11,6 @@
 // A host that is lost loses its session too. When it is heard again it must attach, and that settles what
 // stays and what goes.
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "calls.h"
 #include "clock.h"
@@ -21,6 +19,7 @@
 #include "groups.h"
 #include "homes.h"
 #include "host-address.h"
+#include "host-complaints.h"
 #include "host-link.h"
 #include "host-record.h"
 #include "lease.h"
@@ -43,12 +42,6 @@
 #include "unit-name.h"
 #include "unit-record.h"
 #include "voters.h"
-
-const char *host_name(const Leader *l, const Host *h) {
-        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
-
-        return r ? r->name : "?";
-}
 
 void sessions_count_unheard(Leader *l) {
         size_t n = 0;
@@ -455,22 +448,6 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
         unit_touch(l, s->unit);
 }
 
-// The manager came or went, or cannot be used for another reason. What is placed there stays: it could go
-// nowhere else, and may run again as soon as the manager does.
-static void note_reason(Leader *l, Node *n, const char *reason) {
-        const char *now = n->reason ?: "";
-        size_t len = str_cut(reason, REASON_MAX); // what would be kept
-
-        if (strlen(now) == len && memcmp(now, reason, len) == 0)
-                return;
-        free(n->reason);
-        n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
-        l->retry_homeless = l->waits_all = true;
-        list_foreach (i, &n->placed) // what a dark node does is unknown
-                group_look(l, CONTAINER_OF(i, Unit, placed));
-        leader_mark(l);
-}
-
 // Each node's last word counts, however often a host repeats itself: what follows walks over the node's
 // units.
 void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
@@ -484,31 +461,8 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
                         if (streq(n->manager, reports[k]->manager))
                                 reason = reports[k]->reason;
                 if (reason)
-                        note_reason(l, n, reason);
+                        node_set_reason(l, n, reason);
         }
-}
-
-void host_complain(Leader *l, Host *h, const char *format, ...) {
-        char why[REASON_MAX];
-        va_list ap;
-
-        va_start(ap, format);
-        str_vfit(why, sizeof(why), format, ap);
-        va_end(ap);
-        if (h->complaint && streq(h->complaint, why))
-                return;
-        log_host(LOG_WARNING, host_name(l, h), "Host %s: %s.", host_name(l, h), why);
-        free(h->complaint);
-        h->complaint = strdup(why);
-}
-
-void host_refuse(Leader *l, Host *h, const char *why) {
-        if (!h->unwelcome)
-                log_host(LOG_WARNING, host_name(l, h), "Host %s cannot be told what it is to run: %s.",
-                         host_name(l, h), why);
-        h->unwelcome = true;
-        list_foreach (i, &h->nodes)
-                note_reason(l, CONTAINER_OF(i, Node, of_host), why);
 }
 
 static void drop_site(Leader *l, Site *s) {
@@ -532,7 +486,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         note_wish(l, h, a);
         list_foreach (i, &h->nodes)
                 if (!h->unwelcome)
-                        note_reason(l, CONTAINER_OF(i, Node, of_host), "");
+                        node_set_reason(l, CONTAINER_OF(i, Node, of_host), "");
         session_on_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
         for (size_t i = 0; i < a->n_held; i++) {

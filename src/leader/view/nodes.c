@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "groups.h"
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
@@ -84,6 +85,22 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         if (changed && node_is_emptying(n))
                 empty(l, n);
         return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ reasons
+
+void node_set_reason(Leader *l, Node *n, const char *reason) {
+        const char *now = n->reason ?: "";
+        size_t len = str_cut(reason, REASON_MAX); // what would be kept
+
+        if (strlen(now) == len && memcmp(now, reason, len) == 0)
+                return;
+        free(n->reason);
+        n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
+        l->retry_homeless = l->waits_all = true;
+        list_foreach (i, &n->placed) // what a dark node does is unknown
+                group_look(l, CONTAINER_OF(i, Unit, placed));
+        leader_mark(l);
 }
 
 // ------------------------------------------------------------------------------------------------ deadlines

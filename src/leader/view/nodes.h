@@ -9,6 +9,9 @@ bool node_is_emptying(const Node *n);
 bool node_deadline_is_over(const Leader *l, const Node *n);
 bool unit_has_to_leave(const Unit *u, const UnitEntry *e);
 int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
+// The manager came or went, or cannot be used for another reason; "": it can. What is placed there stays: it could go
+// nowhere else, and may run again as soon as the manager does.
+void node_set_reason(Leader *l, Node *n, const char *reason);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
 void site_count(Site *s); // follows what Node.n_leaving is made of

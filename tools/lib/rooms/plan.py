@@ -48,7 +48,6 @@ UPWARD = {
     ("leader/view", "leader/campaigns"): 2,
     ("leader/view", "leader/queries"): 1,
     ("leader/fencing", "leader/orders"): 2,
-    ("leader/orders", "leader/hosts"): 1,
     ("leader/orders", "leader/queries"): 1,
     ("leader/hosts", "leader/queries"): 1,
 }

@@ -212,6 +212,7 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
                         retries_forget(l, u);
                 }
         }
+        placer_sync_refusals(l); // before the same request asks for nodes
 }
 
 static bool on_is_up(const char *name, void *userdata) {

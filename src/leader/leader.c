@@ -1,37 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The leader's life, its one drain per turn, and what comes in from outside.
+// The leader's life, its timer, and what comes in from outside.
 //
-// Events only note what changed and mark the drain. The drain then does, in this order: decide the next log
-// entry, propose a barrier for hosts that attached, send orders, judge waits, answer. What the log applied
-// was followed before that, in leader_on_applied(), since the records of a batch are only borrowed until the
-// next.
+// Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
 #include <errno.h>
 
 #include "calls.h"
 #include "clock.h"
-#include "decide.h"
-#include "draft.h"
-#include "drain-waits.h"
 #include "due.h"
 #include "failing.h"
 #include "feature-level.h"
+#include "followers.h"
 #include "forwards.h"
 #include "handlers.h"
-#include "homes.h"
 #include "lease.h"
-#include "log.h"
-#include "losses.h"
 #include "manager-waits.h"
 #include "members.h"
 #include "membership.h"
 #include "message.h"
 #include "nodes.h"
-#include "oom.h"
-#include "ordering.h"
-#include "orders.h"
-#include "placer-roles.h"
-#include "placer.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
@@ -277,52 +264,13 @@ void leader_on_host_drained(Leader *l) {
                 leader_mark(l);
 }
 
-// Followers keep no tables, so there the changes are only taken note of as done.
-static void follow_units(Leader *l) {
-        UnitEntry *e;
-
-        if (!l->leading) {
-                cluster_state_drop_dirty(l->state);
-                return;
-        }
-        while ((e = cluster_state_next_dirty(l->state))) {
-                Unit *u = unit_find(l, e->record->name);
-
-                l->globals_changed |= u && placer_may_conflict(l, u); // who gave way to it
-                if (registry_on_unit(l, e) < 0) // tables that miss a record would decide wrongly
-                        oom_end();
-                u = unit_find(l, e->record->name);
-                l->globals_changed |= u && placer_may_conflict(l, u);
-                orders_on_unit(l, e->removed ? NULL : e, u,
-                               e->node_before ? node_find(l, e->node_before) : NULL);
-                if (e->record->global || e->global_before)
-                        l->globals_changed = true;
-                unit_drop_if_unused(l, u);
-                cluster_state_dirty_done(l->state, e);
-        }
-}
-
 void leader_on_applied(Leader *l, uint64_t index) {
-        uint64_t hosts = cluster_state_hosts_revision(l->state);
-
         if (index > l->index)
                 l->index = index;
-        if (l->leading && hosts != l->hosts_revision) {
-                l->hosts_revision = hosts;
-                l->features_due = true;
-                registry_sync_hosts(l);
-                sessions_on_level(l);
-                sessions_count_unheard(l);
-                l->drain_due_us = nodes_next_deadline(l);
-        }
         if (l->leading)
-                (void) oom_check(placer_on_roles(l));
-        follow_units(l);
-        if (l->leading) {
-                tombstones_on_applied(l);
-                rollouts_sync(l);
-                leader_mark(l);
-        }
+                followers_on_applied(l);
+        else // tables are kept by who leads
+                cluster_state_drop_dirty(l->state);
 }
 
 static void on_drain(void *userdata) {
@@ -332,27 +280,8 @@ static void on_drain(void *userdata) {
                 tickets_flush(l);
                 return;
         }
-        if (l->globals_changed)
-                orders_globals(l);
-        if (l->brake_due)
-                losses_judge(l);
-        decide(l); // needs no authority: the log takes it from nobody but who leads
-        // What is to be said stays noted until leader_on_authority(), or the end.
-        if (!leader_has_authority(l))
-                return;
-        sessions_acknowledge(l);
-        voters_step(l, NULL);
-        sessions_start_barrier(l);
-        homes_look_again(l);
-        ordering_drain(l);
-        orders_flush(l);
-        waits_drain(l);
-        drains_tell(l);
-        manager_waits_tell(l);
-        rollouts_tell(l);
-        rebalance_tell(l);
-        tickets_flush(l);
-        arm_timer(l);
+        if (followers_turn(l))
+                arm_timer(l);
 }
 
 // ------------------------------------------------------------------------------------------------ life
@@ -366,7 +295,7 @@ static void stop_leading(Leader *l) {
         uv_timer_stop(&l->timer);
         l->timer_due_us = 0;
         fail_tickets(l);
-        registry_clear(l);
+        followers_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
         l->voters_look_us = 0;
@@ -382,14 +311,8 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
         l->term = term;
         if (!leading || l->leading)
                 return;
-        follow_units(l);
-        l->hosts_revision = cluster_state_hosts_revision(l->state);
-        l->leading = l->features_due = true;
-        if (registry_build(l) < 0)
-                oom_end();
-        sessions_count_unheard(l);
-        l->drain_due_us = nodes_next_deadline(l);
-        leader_mark(l);
+        l->leading = true;
+        followers_build(l);
 }
 
 static void on_ticket_over(Ticket *t) {
@@ -450,7 +373,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->rollouts);
         list_init(&l->rollout_waits);
         list_init(&l->rebalance_waits);
-        registry_clear(l);
+        followers_clear(l);
         *ret = l;
         return 0;
 }

@@ -14,6 +14,7 @@
 #include "failing.h"
 #include "feature-controller.h"
 #include "follow.h"
+#include "followers.h"
 #include "forwards.h"
 #include "groups.h"
 #include "homeless.h"

@@ -69,7 +69,17 @@ struct Leader {
         LeaseTable leases;
         PlacerTables *places;
         ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
-        ListNode globals, moving, homeless, touched, outcomes, excluded;
+        ListNode globals, moving, homeless, outcomes, excluded;
+        // Marks: what has happened since followers.c looked last.
+        ListNode touched;        // Unit.touched: something about it was seen or changed
+        ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
+        ListNode refusals_due;   // Unit.refusals_due: which nodes refuse it is news for the Placement
+        ListNode unused;         // Unit.unused: nobody may have a use for it any more
+        ListNode nodes_touched;  // Node.touched: whether anybody knows what its units do has changed
+        ListNode nodes_gone;     // Node.gone: the log knows it no more
+        ListNode sessions_ended; // Host.session_ended
+        ListNode sessions_begun; // Host.session_begun: it was welcomed
+        ListNode waited;         // Unit.waited: touched, and somebody waits for it
         ListNode awaiting;                             // Site.awaiting
         bool homes_due;                                // a host was heard, lost or removed: they may go on
         ListNode tombstones_due;                       // Host.tombstones_due

@@ -10,7 +10,7 @@
 // nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
-// old home's site or that site goes (orders_release()), when its time has come (Unit.due), and when a host
+// old home's site or that site goes (unit_release()), when its time has come (Unit.due), and when a host
 // was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
@@ -22,7 +22,6 @@
 #include "homes.h"
 #include "nodes.h"
 #include "oom.h"
-#include "orders.h"
 #include "overlap.h"
 #include "registry.h"
 #include "tables.h"
@@ -142,7 +141,7 @@ void home_on_lost(Leader *l, Site *s) {
                 oom_check(due_set(&l->dues, &s->unit->due, until));
         site_count(s);
         unit_touch(l, s->unit);
-        orders_release(l, s->unit);
+        unit_release(l, s->unit);
 }
 
 void homes_on_time(Leader *l, Unit *u) {
@@ -151,24 +150,13 @@ void homes_on_time(Leader *l, Unit *u) {
         unit_touch(l, u);
         if (!e)
                 return;
-        orders_release(l, u);
+        unit_release(l, u);
         list_foreach_safe (i, &u->sites) {
                 Site *s = CONTAINER_OF(i, Site, by_unit);
 
                 if (s->node != u->node && host_is_lost(s->node->host) &&
                     !home_may_run(l, u->name, e, s->node))
                         site_free(l, s);
-        }
-}
-
-void homes_look_again(Leader *l) {
-        if (!l->homes_due)
-                return;
-        l->homes_due = false;
-        list_foreach (i, &l->awaiting) {
-                Site *s = CONTAINER_OF(i, Site, awaiting);
-
-                orders_mark(l, s->unit, s->node);
         }
 }
 

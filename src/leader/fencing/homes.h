@@ -24,7 +24,6 @@ bool site_is_down(const Site *s);      // as it was seen last
 void home_on_lost(Leader *l, Site *s); // its host was lost
 // The unit's time has come: what was kept for it goes.
 void homes_on_time(Leader *l, Unit *u);
-void homes_look_again(Leader *l); // if due
 // For Draft.left.
 int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
 // For Draft.removed.

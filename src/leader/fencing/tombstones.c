@@ -24,7 +24,6 @@
 #include "feature-level.h"
 #include "homes.h"
 #include "mates.h"
-#include "orders.h"
 #include "placer.h"
 #include "registry.h"
 #include "response.h"
@@ -87,7 +86,7 @@ static void end(Leader *l, const Node *n, const Tombstone *t) {
                 site_free(l, s);
         else if (u) {
                 unit_touch(l, u);
-                orders_release(l, u);
+                unit_release(l, u);
         }
 }
 

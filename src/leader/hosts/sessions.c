@@ -12,11 +12,9 @@
 // stays and what goes.
 #include <errno.h>
 
-#include "calls.h"
 #include "clock.h"
 #include "draft.h"
 #include "feature-level.h"
-#include "groups.h"
 #include "homes.h"
 #include "host-address.h"
 #include "host-complaints.h"
@@ -70,8 +68,9 @@ static void end_session(Leader *l, Host *h) {
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
         h->nodes_due = false;
-        list_foreach (i, &h->nodes)
-                calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
+        list_unlink(&h->session_begun);
+        if (!list_is_linked(&h->session_ended))
+                list_append(&l->sessions_ended, &h->session_ended);
 }
 
 void host_lose(Leader *l, Host *h) {
@@ -441,7 +440,7 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
         oom_check(site_report(s, report));
         note_outcome(l, s, report->outcome);
         if (s->remove)
-                orders_release(l, s->unit);
+                unit_release(l, s->unit);
         if (report->refused)
                 note_refusal(l, s, report);
         retries_on_report(l, s->unit, s);

@@ -51,13 +51,6 @@ static bool is_unseen(const Site *s) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
-// A run of it that ended well is what was wanted.
-bool entry_ends_by_itself(const UnitEntry *e) {
-        const UnitFile *file;
-
-        return spec_entry_file(e->spec, &file) == 0 && file->oneshot && !file->remain;
-}
-
 static Standing standing_when_down(const Leader *l, const Site *s, const UnitEntry *e) {
         if (s->hold == HOLD_BLOCKED)
                 return STANDING_BLOCKED;
@@ -353,7 +346,7 @@ void ordering_drain(Leader *l) {
                 if (!u->recorded &&
                     list_is_empty(&u->sites)) // what it said held until it had ended everywhere
                         dependencies_forget(&l->dependencies, u->name);
-                unit_drop_if_unused(l, u);
+                unit_mark_unused(l, u);
         }
 }
 

@@ -24,7 +24,5 @@ int ordering_check(const Leader *l, const char *name, const char *path, const Un
 Standing ordering_standing(const Leader *l, const char *name);
 // Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
-// Whether it is a one-shot that ends for good.
-bool entry_ends_by_itself(const UnitEntry *e);
 // ordering-why.c: what the site's order waits for; false: for nothing.
 bool ordering_why(Leader *l, const Site *s, char *ret, size_t size);

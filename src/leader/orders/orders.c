@@ -8,7 +8,6 @@
 // hears is its Welcome, which names all that is wanted there: what does not fit comes before it in parts.
 #include <errno.h>
 
-#include "calls.h"
 #include "due.h"
 #include "feature-level.h"
 #include "frame.h"
@@ -100,6 +99,17 @@ void orders_release(Leader *l, Unit *u) {
         s = u->makes_room->node ? site_find(u->makes_room, u->makes_room->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u->makes_room, s->node);
+}
+
+void orders_look_again(Leader *l) {
+        if (!l->homes_due)
+                return;
+        l->homes_due = false;
+        list_foreach (i, &l->awaiting) {
+                Site *s = CONTAINER_OF(i, Site, awaiting);
+
+                orders_mark(l, s->unit, s->node);
+        }
 }
 
 // ------------------------------------------------------------------------------------------------ sending
@@ -333,8 +343,8 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
         } else if (h->unwelcome) { // its nodes say what they can after a new Attach
                 h->unwelcome = false;
                 l->ops.drop_host(h->number, l->userdata);
-        } else
-                calls_on_host_welcomed(l, h);
+        } else if (!list_is_linked(&h->session_begun))
+                list_append(&l->sessions_begun, &h->session_begun);
 }
 
 static size_t count_orders(const Host *h) {

@@ -11,5 +11,7 @@ void orders_flush(Leader *l);
 // Puts all that the host is to be told into its list: the next orders_flush() begins to send it.
 void orders_welcome(Leader *l, Host *h);
 void orders_globals(Leader *l);
-// An order that waited for the unit's end elsewhere may go out now, or not yet.
+// An order that waited for the unit's end elsewhere may go out now, or not yet; and all of these, if a host was heard,
+// lost or removed.
 void orders_release(Leader *l, Unit *u);
+void orders_look_again(Leader *l);

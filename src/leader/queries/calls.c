@@ -85,6 +85,7 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__Request__Journal journal;
         Call *c = calloc(1, sizeof(*c));
 
+        calls_on_sessions_ended(l); // or this one would be taken for one of those
         if (!c)
                 return -ENOMEM;
         *c = (Call){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit)};
@@ -391,7 +392,7 @@ static bool is_called(const Ticket *t, const Node *n) {
 }
 
 // Goes through all tickets, which is little beside a Welcome.
-void calls_on_host_welcomed(Leader *l, Host *h) {
+static void watch_nodes_of(Leader *l, Host *h) {
         list_foreach (i, &l->tickets) {
                 Ticket *t = CONTAINER_OF(i, Ticket, all);
 
@@ -404,6 +405,15 @@ void calls_on_host_welcomed(Leader *l, Host *h) {
                         if (can_be_watched(n) && !is_called(t, n))
                                 (void) call(l, t, "", n); // without memory it is missed, and nothing else
                 }
+        }
+}
+
+void calls_on_sessions_begun(Leader *l) {
+        while (!list_is_empty(&l->sessions_begun)) {
+                Host *h = CONTAINER_OF(l->sessions_begun.next, Host, session_begun);
+
+                list_unlink(&h->session_begun);
+                watch_nodes_of(l, h);
         }
 }
 
@@ -503,10 +513,12 @@ int calls_start_top(Leader *l, Ticket *t) {
 }
 
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
-        Call *c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
         Argosy__Response *r;
         Ticket *t;
+        Call *c;
 
+        calls_on_sessions_ended(l); // nothing of the next session answers a call of the one before
+        c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
         if (!c || c->node->host != h || !reply->response)
                 return;
         t = c->ticket;
@@ -543,5 +555,15 @@ void calls_on_node_lost(Leader *l, Node *n) {
                 call_free(l, c);
                 ticket_say(t, r);
                 end_without_calls(t);
+        }
+}
+
+void calls_on_sessions_ended(Leader *l) {
+        while (!list_is_empty(&l->sessions_ended)) {
+                Host *h = CONTAINER_OF(l->sessions_ended.next, Host, session_ended);
+
+                list_unlink(&h->session_ended);
+                list_foreach (i, &h->nodes)
+                        calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
         }
 }

@@ -20,5 +20,7 @@ int calls_start_top(Leader *l, Ticket *t);
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void calls_on_node_lost(Leader *l, Node *n);
-void calls_on_host_welcomed(Leader *l, Host *h); // who watches all nodes watches its nodes too
+// Hosts whose sessions have ended answer nothing more; who watches all nodes watches those of hosts that were welcomed.
+void calls_on_sessions_ended(Leader *l);
+void calls_on_sessions_begun(Leader *l);
 void calls_end(Leader *l, Ticket *t);

@@ -47,7 +47,7 @@ void wait_free(Leader *l, Wait *w) {
                 if (!u)
                         continue;
                 list_unlink(&w->items[i].by_unit);
-                unit_drop_if_unused(l, u);
+                unit_mark_unused(l, u);
         }
         l->n_wait_items -= w->n_items;
         list_unlink(&w->all);
@@ -282,7 +282,7 @@ static int judge_item(Leader *l, WaitItem *item) {
         list_unlink(&item->by_unit);
         item->unit = NULL;
         w->n_open--;
-        unit_drop_if_unused(l, u);
+        unit_mark_unused(l, u);
         return 0;
 }
 
@@ -332,21 +332,23 @@ static void note_failure(Leader *l, Wait *w) {
         wait_mark(l, w);
 }
 
-static void judge_touched(Leader *l) {
-        while (!list_is_empty(&l->touched)) {
-                Unit *u = CONTAINER_OF(l->touched.next, Unit, touched);
+static void judge_waited(Leader *l) {
+        while (!list_is_empty(&l->waited)) {
+                Unit *u = CONTAINER_OF(l->waited.next, Unit, waited);
 
-                list_unlink(&u->touched);
-                u->judging = true; // the last wait's end does not free it under us
+                list_unlink(&u->waited);
                 list_foreach_safe (i, &u->waits) {
                         WaitItem *item = CONTAINER_OF(i, WaitItem, by_unit);
 
                         if (judge_item(l, item) < 0)
                                 note_failure(l, item->wait);
                 }
-                u->judging = false;
-                unit_drop_if_unused(l, u);
         }
+}
+
+void waits_on_unit(Leader *l, Unit *u) {
+        if (!list_is_empty(&u->waits) && !list_is_linked(&u->waited))
+                list_append(&l->waited, &u->waited);
 }
 
 static void judge_all(Leader *l) {
@@ -371,7 +373,7 @@ void waits_drain(Leader *l) {
                         w->failed = true;
                 w->fresh = false;
         }
-        judge_touched(l);
+        judge_waited(l);
         while (!list_is_empty(&l->waits_due)) {
                 Wait *w = CONTAINER_OF(l->waits_due.next, Wait, due);
 

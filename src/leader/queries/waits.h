@@ -7,4 +7,5 @@
 
 int wait_start(Leader *l, Ticket *t);
 void wait_free(Leader *l, Wait *w);
+void waits_on_unit(Leader *l, Unit *u); // whoever waits for it looks at it again
 void waits_drain(Leader *l);

@@ -165,6 +165,17 @@ void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded)
                                        n ? n->place - 1 : PLACEMENT_NONE);
 }
 
+void placer_sync_refusals(Leader *l) {
+        while (!list_is_empty(&l->refusals_due)) {
+                Unit *u = CONTAINER_OF(l->refusals_due.next, Unit, refusals_due);
+
+                list_unlink(&u->refusals_due);
+                placer_on_exclusion(l, u, 0, false);
+                for (const Exclusion *x = u->exclusions; x; x = x->next)
+                        placer_on_exclusion(l, u, x->node, true);
+        }
+}
+
 bool placer_may_conflict(const Leader *l, const Unit *u) {
         return l->places && u->place && placement_may_conflict(l->places->placement, u->place - 1);
 }

@@ -32,6 +32,7 @@ Placer *placer_new(Leader *l, uint32_t without_host) {
         Placer *p = oom_checked(calloc(1, sizeof *p));
 
         placer_sync_nodes(l, without_host);
+        placer_sync_refusals(l);
         p->leader = l;
         return p;
 }

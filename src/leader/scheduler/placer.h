@@ -26,6 +26,7 @@ void placer_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL
 void placer_on_unit_freed(Leader *l, Unit *u);
 void placer_on_node_freed(Leader *l, Node *n);
 void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+void placer_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
 // Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
 bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n);
 bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b);

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 
-#include "groups.h"
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
@@ -98,8 +97,8 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
         l->retry_homeless = l->waits_all = true;
-        list_foreach (i, &n->placed) // what a dark node does is unknown
-                group_look(l, CONTAINER_OF(i, Unit, placed));
+        if (!list_is_linked(&n->touched))
+                list_append(&l->nodes_touched, &n->touched);
         leader_mark(l);
 }
 

@@ -4,29 +4,17 @@
 // decided here.
 #include <errno.h>
 
-#include "calls.h"
 #include "clock.h"
-#include "dependencies.h"
-#include "draft.h"
 #include "due.h"
 #include "feature-level.h"
-#include "follow.h"
-#include "groups.h"
-#include "homeless.h"
 #include "lease.h"
 #include "log-format.h"
 #include "manager-name.h"
-#include "mates.h"
 #include "nodes.h"
-#include "ordering.h"
-#include "orders.h"
 #include "oom.h"
 #include "placer.h"
-#include "rebalances.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
-#include "rollouts.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -64,6 +52,8 @@ static void host_free(Host *h) {
                 message_free(h->wish);
         lease_forget(&h->lease);
         list_unlink(&h->tombstones_due);
+        list_unlink(&h->session_ended);
+        list_unlink(&h->session_begun);
         free(h->name_later);
         free(h->version);
         free(h->complaint);
@@ -71,7 +61,7 @@ static void host_free(Host *h) {
 }
 
 void host_drop_if_unused(Leader *l, Host *h) {
-        if (h->recorded || h->linked || h->forwards.count)
+        if (h->recorded || h->linked || h->forwards.count || !list_is_empty(&h->nodes))
                 return;
         map_take(&l->hosts, &h->number, sizeof(h->number));
         host_free(h);
@@ -96,8 +86,9 @@ Node *node_find(const Leader *l, uint32_t number) {
         return map_find(&l->nodes, &number, sizeof(number));
 }
 
-static void node_free(Leader *l, Node *n) {
-        calls_on_node_lost(l, n);
+void node_free(Leader *l, Node *n) {
+        Host *h = n->host;
+
         list_foreach_safe (i, &n->sites)
                 site_free(l, CONTAINER_OF(i, Site, by_node));
         list_foreach_safe (i, &n->placed) {
@@ -109,7 +100,8 @@ static void node_free(Leader *l, Node *n) {
                         list_append(&l->moving, &u->moving);
                 unit_touch(l, u);
         }
-        placer_on_node_freed(l, n);
+        list_unlink(&n->touched);
+        list_unlink(&n->gone);
         map_take(&l->nodes, &n->number, sizeof(n->number));
         list_unlink(&n->of_host);
         free(n->reason);
@@ -117,6 +109,7 @@ static void node_free(Leader *l, Node *n) {
         free(n->closed);
         free(n->name);
         free(n);
+        host_drop_if_unused(l, h);
 }
 
 // A host in session is told of its new nodes before anything is ordered there; it says then whether they can
@@ -165,7 +158,8 @@ static bool record_has_node(const Argosy__HostRecord *host, uint32_t node) {
         return false;
 }
 
-// Hosts and nodes as the log has them now. A new host gets a full lease.
+// Hosts and nodes as the log has them now. A new host gets a full lease. Nodes that are gone are freed by whoever tells
+// those who point to them.
 void registry_sync_hosts(Leader *l) {
         size_t n;
         const HostEntry *hosts = cluster_state_hosts(l->state, &n);
@@ -191,8 +185,9 @@ void registry_sync_hosts(Leader *l) {
         map_foreach (slot, &l->nodes) {
                 Node *node = slot->value;
 
-                if (!record_has_node(cluster_state_find_host(l->state, node->host->number), node->number))
-                        node_free(l, node);
+                if (!record_has_node(cluster_state_find_host(l->state, node->host->number), node->number) &&
+                    !list_is_linked(&node->gone))
+                        list_append(&l->nodes_gone, &node->gone);
         }
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
@@ -240,9 +235,15 @@ const char *unit_exclusion(const Unit *u, uint32_t node) {
         return NULL;
 }
 
+static void mark_refusals(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->refusals_due))
+                list_append(&l->refusals_due, &u->refusals_due);
+        leader_mark(l);
+}
+
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
         if (l && u->exclusions)
-                placer_on_exclusion(l, u, node, false);
+                mark_refusals(l, u);
         for (Exclusion **e = &u->exclusions; *e;) {
                 Exclusion *gone = *e;
 
@@ -276,7 +277,7 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
         u->exclusions = e;
         if (!list_is_linked(&u->excluded))
                 list_append(&l->excluded, &u->excluded);
-        placer_on_exclusion(l, u, node, true);
+        mark_refusals(l, u);
 }
 
 static void unit_unplace(Unit *u) {
@@ -288,37 +289,45 @@ static void unit_unplace(Unit *u) {
         u->node = NULL;
 }
 
-static void unit_free(Leader *l, Unit *u) {
-        unit_set_homeless(l, u, false);
+void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
         list_unlink(&u->global);
         list_unlink(&u->moving);
         list_unlink(&u->touched);
+        list_unlink(&u->released);
+        list_unlink(&u->refusals_due);
+        list_unlink(&u->unused);
+        list_unlink(&u->waited);
         list_unlink(&u->order_due);
         list_unlink(&u->parting);
         due_clear(&l->dues, &u->due);
-        retries_forget(l, u);
-        group_leave(l, u);
-        homeless_forget(u);
-        placer_on_unit_freed(l, u);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
         free(u->name);
         free(u);
 }
 
-void unit_drop_if_unused(Leader *l, Unit *u) {
-        if (u->recorded || u->judging || u->followed || !list_is_empty(&u->sites) ||
-            !list_is_empty(&u->waits) || list_is_linked(&u->touched) || list_is_linked(&u->order_due))
+bool unit_is_used(const Unit *u) {
+        return u->recorded || u->followed || !list_is_empty(&u->sites) || !list_is_empty(&u->waits) ||
+               list_is_linked(&u->touched) || list_is_linked(&u->order_due);
+}
+
+void unit_mark_unused(Leader *l, Unit *u) {
+        if (u->recorded || list_is_linked(&u->unused))
                 return;
-        unit_free(l, u);
+        list_append(&l->unused, &u->unused);
+        leader_mark(l);
 }
 
 void unit_touch(Leader *l, Unit *u) {
-        group_look(l, u);
-        ordering_look(l, u);
-        if (!list_is_empty(&u->waits) && !list_is_linked(&u->touched))
+        if (!list_is_linked(&u->touched))
                 list_append(&l->touched, &u->touched);
+        leader_mark(l);
+}
+
+void unit_release(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->released))
+                list_append(&l->released, &u->released);
         leader_mark(l);
 }
 
@@ -402,8 +411,8 @@ void site_free(Leader *l, Site *s) {
         free(s->error);
         free(s);
         unit_touch(l, u);
-        orders_release(l, u);
-        unit_drop_if_unused(l, u);
+        unit_release(l, u);
+        unit_mark_unused(l, u);
 }
 
 static int keep_text(char **field, const char *text, size_t max) {
@@ -537,24 +546,20 @@ static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {
                !(r->target == ARGOSY__TARGET__TARGET_LAUNCHED && record_final_outcome(r, r->node));
 }
 
-// Follows one record. A unit that is to be moved stays in that list: whether it still has to be is asked
-// when its turn comes.
-int registry_on_unit(Leader *l, UnitEntry *e) {
-        Unit *u = unit_get(l, e->record->name);
-        const Argosy__UnitRecord *record = e->record;
-        bool placed = !e->removed && record->target != ARGOSY__TARGET__TARGET_INACTIVE && !record->global;
+bool unit_has_place(const UnitEntry *e) {
+        return !e->removed && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && !e->record->global;
+}
 
-        if (!u)
-                return -ENOMEM;
+// A unit that is to be moved stays in that list: whether it still has to be is asked when its turn comes.
+void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
+        const Argosy__UnitRecord *record = e->record;
+
         u->recorded = !e->removed;
-        if (u->node && !list_is_empty(&l->homeless)) // there may be room now, or a conflict is gone
-                l->retry_homeless = true;
-        unit_set_homeless(l, u, false);
         unit_unplace(u);
         list_unlink(&u->global);
         due_clear(&l->dues, &u->due);
         u->leaves = !e->removed && record_has_to_leave(record);
-        if (placed && record->node)
+        if (unit_has_place(e) && record->node)
                 u->node = node_find(l, record->node);
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
@@ -563,55 +568,22 @@ int registry_on_unit(Leader *l, UnitEntry *e) {
                 // Also one that was placed there in the moment in which the host was lost or closed.
                 if ((is_stranded(u, record) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
-        } else if (placed) {
-                unit_set_homeless(l, u, true);
-                homeless_ask_first(l, u); // it may displace somebody
         }
-        if (homeless_on_unit(l, u, e) < 0)
-                return -ENOMEM;
         if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 list_append(&l->globals, &u->global);
         list_foreach (i, &u->sites)
                 site_count(CONTAINER_OF(i, Site, by_unit));
-        retries_on_record(l, u, e);
-        if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
-                return -ENOMEM;
-        unit_touch(l, u);
-        placer_on_unit(l, u, e->removed ? NULL : e);
-        placer_drive_out(l, u, e);
-        return follow_on_unit(l, e);
-}
-
-// Everything from the state, when this leader begins to lead.
-int registry_build(Leader *l) {
-        UnitEntry **units;
-        size_t n;
-        int r;
-
-        registry_sync_hosts(l);
-        placer_open(l);
-        r = cluster_state_units(l->state, &units, &n);
-        for (size_t i = 0; r >= 0 && i < n; i++)
-                r = registry_on_unit(l, units[i]);
-        return r < 0 ? r : rollouts_build(l);
 }
 
 void registry_clear(Leader *l) {
-        rollouts_clear(l);
-        rebalance_clear(l);
-        map_foreach (slot, &l->nodes)
-                node_free(l, slot->value);
-        map_foreach (slot, &l->units)
-                unit_free(l, slot->value);
-        placer_close(l);
-        mates_done(&l->mates);
-        dependencies_done_all(&l->dependencies);
         map_foreach (slot, &l->hosts) {
                 Host *h = slot->value;
 
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 list_unlink(&h->tombstones_due);
+                list_unlink(&h->session_ended);
+                list_unlink(&h->session_begun);
                 h->braked = false;
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
                         h->leaving = h->down = h->wish_due = h->nodes_due = false;
@@ -635,6 +607,14 @@ void registry_clear(Leader *l) {
         list_init(&l->displaced);
         list_init(&l->globals);
         list_init(&l->touched);
+        list_init(&l->released);
+        list_init(&l->refusals_due);
+        list_init(&l->unused);
+        list_init(&l->nodes_touched);
+        list_init(&l->nodes_gone);
+        list_init(&l->sessions_ended);
+        list_init(&l->sessions_begun);
+        list_init(&l->waited);
         list_init(&l->outcomes);
         list_init(&l->excluded);
         list_init(&l->awaiting);

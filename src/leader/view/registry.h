@@ -5,10 +5,13 @@
 
 #include "leader-core.h"
 
-int registry_build(Leader *l);
-void registry_clear(Leader *l);
+// Hosts and nodes as the log has them now; nodes that it has no more are in Leader.nodes_gone. A new host gets a full
+// lease.
 void registry_sync_hosts(Leader *l);
-int registry_on_unit(Leader *l, UnitEntry *e);
+void registry_on_unit(Leader *l, Unit *u, UnitEntry *e); // its record
+// Hosts lose what was of this term, and those that are not linked go. Units and nodes are gone before.
+void registry_clear(Leader *l);
+bool unit_has_place(const UnitEntry *e); // the record wants it on one node
 Host *host_find(const Leader *l, uint32_t number);
 Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory
 void host_drop_if_unused(Leader *l, Host *h);
@@ -16,9 +19,16 @@ void host_mark_tombstones(Leader *l, Host *h); // it may have let go of somethin
 Node *node_find(const Leader *l, uint32_t number);
 Unit *unit_find(const Leader *l, const char *name);
 Unit *unit_get(Leader *l, const char *name);
-void unit_drop_if_unused(Leader *l, Unit *u);
+// Marks for followers.c: something about the unit was seen or changed; something of it may have ended, for which others
+// wait; nobody may have a use for it any more.
 void unit_touch(Leader *l, Unit *u);
-void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason);
+void unit_release(Leader *l, Unit *u);
+void unit_mark_unused(Leader *l, Unit *u);
+bool unit_is_used(const Unit *u);
+// Whoever else points to it was told before.
+void unit_free(Leader *l, Unit *u);
+void node_free(Leader *l, Node *n);
+void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason); // this and its end are marks, too
 const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);

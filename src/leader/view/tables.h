@@ -71,6 +71,7 @@ struct Host {
         bool offers_changed;            // since the Placement was told
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
+        ListNode session_ended, session_begun; // in the lists of Leader of these names
 };
 
 struct Node {
@@ -96,6 +97,7 @@ struct Node {
         uint32_t place;        // its number in the Placement + 1; 0: not there yet
         uint64_t place_labels; // hash of what it was told there
         const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
+        ListNode touched, gone; // in Leader.nodes_touched, .nodes_gone
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.
@@ -137,7 +139,7 @@ struct Unit {
         ListNode asking;   // in Leader.asking, too: more than room decides about it
         ListNode
                 untried; // in Leader.untried, too: no round has looked for a node since it lost its last one
-        ListNode touched; // in Leader.touched: waits are to look at it again
+        ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
         Due due;          // in Leader.dues: it is put into Leader.moving when its time comes
         Retry *retry;     // NULL: it has not failed, or is not started again for it
         Exclusion *exclusions;
@@ -152,7 +154,6 @@ struct Unit {
         Standing standing;  // as those who depend on it were told last
         bool recorded;
         bool leaves;        // in its node's n_to_leave
-        bool judging;       // its waits are being walked over
         Unit *makes_room;   // unit that it was displaced by, as long as that is known; NULL: none
         ListNode giver;     // in that one's list
         ListNode displaced; // in Leader.displaced, while makes_room is set

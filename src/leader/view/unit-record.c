@@ -25,3 +25,10 @@ const FailingOptions *failing_options_of(const UnitEntry *e) {
 
         return spec_entry_file(e->spec, &file) == 0 ? &file->failing : &none;
 }
+
+// A run of it that ended well is what was wanted.
+bool entry_ends_by_itself(const UnitEntry *e) {
+        const UnitFile *file;
+
+        return spec_entry_file(e->spec, &file) == 0 && file->oneshot && !file->remain;
+}

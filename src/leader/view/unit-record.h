@@ -13,3 +13,5 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret);
 const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node);
 // What its file says about failures. Valid as long as the unit's spec.
 const FailingOptions *failing_options_of(const UnitEntry *e);
+// Whether it is a one-shot that ends for good.
+bool entry_ends_by_itself(const UnitEntry *e);

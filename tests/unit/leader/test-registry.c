@@ -189,23 +189,22 @@ static void who_is_placed_on_a_node_that_has_to_be_left_moves_on(void **state) {
         assert_true(is_moving("late.service"));
 }
 
+// It goes when the marks are pulled, not before: whoever has it in his hands in this turn may go on.
 static void a_unit_lives_as_long_as_anybody_has_a_use_for_it(void **state) {
         Unit *u = unit_get(t.leader, "seen.service");
 
         assert_ptr_equal(unit_get(t.leader, "seen.service"), u);
         (void) site_of("seen.service", 2);
-        unit_drop_if_unused(t.leader, u);
+        unit_mark_unused(t.leader, u);
+        followers_pull(t.leader);
         assert_non_null(unit_find(t.leader, "seen.service"));
-        list_unlink(&u->order_due); // the turn in which those who come after it are looked at
         site_free(t.leader, site_of("seen.service", 2));
-        u = unit_find(t.leader, "seen.service");
-        if (u) { // its end is news for the next turn
-                list_unlink(&u->order_due);
-                unit_drop_if_unused(t.leader, u);
-        }
+        assert_ptr_equal(unit_find(t.leader, "seen.service"), u);
+        followers_pull(t.leader);
         assert_null(unit_find(t.leader, "seen.service"));
         put("web.service", SERVICE, LAUNCHED, 2);
-        unit_drop_if_unused(t.leader, tables_unit(&t, "web.service"));
+        unit_mark_unused(t.leader, tables_unit(&t, "web.service"));
+        followers_pull(t.leader);
         assert_non_null(unit_find(t.leader, "web.service"));
 }
 

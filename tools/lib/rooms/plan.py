@@ -43,11 +43,5 @@ CIRCLES = {
 }
 # (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
 UPWARD = {
-    ("leader/view", "leader/orders"): 2,
-    ("leader/view", "leader/scheduler"): 4,
-    ("leader/view", "leader/campaigns"): 2,
-    ("leader/view", "leader/queries"): 1,
-    ("leader/fencing", "leader/orders"): 2,
-    ("leader/orders", "leader/queries"): 1,
-    ("leader/hosts", "leader/queries"): 1,
+    ("leader/view", "leader/scheduler"): 1,
 }

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What follows from a change, and in which order. This is the only place that knows everybody who has to hear of it.
+//
+// The tables (view/) note facts and set marks, and so does everybody else; nobody calls a file of a folder above. A mark
+// says that something is to be looked at, not what was seen, so however often it is set in a turn its follower looks once,
+// at the facts as they are then. Cost: what is marked, never what exists.
+//
+//      comes in                     notes                                     is followed
+//      an entry of the log          cluster_state_next_dirty(), the records   at once: followers_on_applied()
+//      what hosts say, time         marks (Leader.touched and those beside)   at the beginning of the turn
+//      a request                    a ticket in the queue                     in the turn, by decide()
+//
+// Records are followed at once since a batch is only borrowed until the next. A follower that others decide by comes
+// before them: the marks are pulled before decide(), so that no unit is placed and no budget is spent by old counts, and
+// again before orders are held back and before waits are judged, since what stands before these marks more. What a
+// Placer has to know of refusals and nodes is pulled whenever one is made (placer_new()), so that questions between
+// two turns are answered by the same tables.
+//
+// Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better to
+// begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
+#include "followers.h"
+
+#include <errno.h>
+
+#include "calls.h"
+#include "decide.h"
+#include "dependencies.h"
+#include "drain-waits.h"
+#include "follow.h"
+#include "groups.h"
+#include "homeless.h"
+#include "homes.h"
+#include "losses.h"
+#include "manager-waits.h"
+#include "mates.h"
+#include "nodes.h"
+#include "oom.h"
+#include "ordering.h"
+#include "orders.h"
+#include "placer-roles.h"
+#include "placer.h"
+#include "rebalances.h"
+#include "registry.h"
+#include "retries.h"
+#include "rollouts.h"
+#include "sessions.h"
+#include "tables.h"
+#include "tickets.h"
+#include "tombstones.h"
+#include "turn.h"
+#include "unit-record.h"
+#include "voters.h"
+#include "waits.h"
+
+// ------------------------------------------------------------------------------------------------ ends
+
+static void drop_unit(Leader *l, Unit *u) {
+        unit_set_homeless(l, u, false);
+        retries_forget(l, u);
+        group_leave(l, u);
+        homeless_forget(u);
+        placer_on_unit_freed(l, u);
+        unit_free(l, u);
+}
+
+static void drop_node(Leader *l, Node *n) {
+        calls_on_node_lost(l, n);
+        placer_on_node_freed(l, n);
+        node_free(l, n);
+}
+
+// ------------------------------------------------------------------------------------------------ marks
+
+static void look_at_units_of(Leader *l, const Node *n) {
+        list_foreach (i, &n->placed)
+                group_look(l, CONTAINER_OF(i, Unit, placed));
+}
+
+static void follow_touched(Leader *l, Unit *u) {
+        group_look(l, u);    // budgets
+        ordering_look(l, u); // those who come after it
+        waits_on_unit(l, u); // those who wait for it
+        if (!unit_is_used(u))
+                unit_mark_unused(l, u);
+}
+
+void followers_pull(Leader *l) {
+        calls_on_sessions_ended(l);
+        while (!list_is_empty(&l->nodes_touched)) {
+                Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
+
+                list_unlink(&n->touched);
+                look_at_units_of(l, n);
+        }
+        while (!list_is_empty(&l->released)) { // it may be time for a placement round, too
+                Unit *u = CONTAINER_OF(l->released.next, Unit, released);
+
+                list_unlink(&u->released);
+                orders_release(l, u);
+        }
+        while (!list_is_empty(&l->touched)) {
+                Unit *u = CONTAINER_OF(l->touched.next, Unit, touched);
+
+                list_unlink(&u->touched);
+                follow_touched(l, u);
+        }
+        while (!list_is_empty(&l->unused)) { // last: nobody has a mark on it now
+                Unit *u = CONTAINER_OF(l->unused.next, Unit, unused);
+
+                list_unlink(&u->unused);
+                if (!unit_is_used(u))
+                        drop_unit(l, u);
+        }
+}
+
+// ------------------------------------------------------------------------------------------------ the log
+
+// What of the record decides where the unit is, before others look at it there.
+static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
+        if (u->node && !list_is_empty(&l->homeless)) // there may be room now, or a conflict is gone
+                l->retry_homeless = true;
+        unit_set_homeless(l, u, false); // counted for the node that it leaves
+        registry_on_unit(l, u, e);
+        if (unit_has_place(e) && !u->node) {
+                unit_set_homeless(l, u, true);
+                homeless_ask_first(l, u); // it may displace somebody
+        }
+        return homeless_on_unit(l, u, e);
+}
+
+static int follow_unit(Leader *l, UnitEntry *e) {
+        Unit *u = unit_get(l, e->record->name);
+
+        if (!u || follow_place(l, u, e) < 0)
+                return -ENOMEM;
+        retries_on_record(l, u, e);
+        if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
+                return -ENOMEM;
+        unit_touch(l, u);
+        placer_on_unit(l, u, e->removed ? NULL : e);
+        placer_drive_out(l, u, e);
+        return follow_on_unit(l, e);
+}
+
+static bool may_give_way(const Leader *l, const char *name) {
+        const Unit *u = unit_find(l, name);
+
+        return u && placer_may_conflict(l, u);
+}
+
+static void follow_units(Leader *l) {
+        UnitEntry *e;
+
+        while ((e = cluster_state_next_dirty(l->state))) {
+                const char *name = e->record->name;
+                Unit *u;
+
+                l->globals_changed |= may_give_way(l, name); // who gave way to it
+                if (follow_unit(l, e) < 0)
+                        oom_end();
+                l->globals_changed |= may_give_way(l, name) || e->record->global || e->global_before;
+                u = unit_find(l, name);
+                orders_on_unit(l, e->removed ? NULL : e, u,
+                               e->node_before ? node_find(l, e->node_before) : NULL);
+                unit_mark_unused(l, u);
+                cluster_state_dirty_done(l->state, e);
+        }
+}
+
+static void follow_hosts(Leader *l) {
+        registry_sync_hosts(l);
+        while (!list_is_empty(&l->nodes_gone))
+                drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
+        sessions_on_level(l);
+        sessions_count_unheard(l);
+        l->drain_due_us = nodes_next_deadline(l);
+        l->features_due = true;
+}
+
+void followers_on_applied(Leader *l) {
+        uint64_t hosts = cluster_state_hosts_revision(l->state);
+
+        if (hosts != l->hosts_revision) {
+                l->hosts_revision = hosts;
+                follow_hosts(l);
+        }
+        (void) oom_check(placer_on_roles(l)); // before units that name them
+        follow_units(l);
+        tombstones_on_applied(l);
+        rollouts_sync(l); // after the units that they are about
+        followers_pull(l);
+        leader_mark(l);
+}
+
+// ------------------------------------------------------------------------------------------------ the turn
+
+bool followers_turn(Leader *l) {
+        followers_pull(l);
+        if (l->globals_changed)
+                orders_globals(l);
+        if (l->brake_due)
+                losses_judge(l);
+        decide(l); // needs no authority: the log takes it from nobody but who leads
+        // What is to be said stays noted until leader_on_authority(), or the end.
+        if (!leader_has_authority(l))
+                return false;
+        sessions_acknowledge(l);
+        voters_step(l, NULL);
+        sessions_start_barrier(l);
+        orders_look_again(l);
+        followers_pull(l); // what was touched since
+        ordering_drain(l);
+        orders_flush(l);
+        calls_on_sessions_begun(l);
+        followers_pull(l); // what is held back, and what has ended
+        waits_drain(l);
+        drains_tell(l);
+        manager_waits_tell(l);
+        rollouts_tell(l);
+        rebalance_tell(l);
+        tickets_flush(l);
+        return true;
+}
+
+// ------------------------------------------------------------------------------------------------ life
+
+static int build(Leader *l) {
+        UnitEntry **units;
+        size_t n;
+        int r;
+
+        registry_sync_hosts(l);
+        placer_open(l);
+        r = cluster_state_units(l->state, &units, &n);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                r = follow_unit(l, units[i]);
+        return r < 0 ? r : rollouts_build(l);
+}
+
+void followers_build(Leader *l) {
+        cluster_state_drop_dirty(l->state); // all of it is looked at
+        l->hosts_revision = cluster_state_hosts_revision(l->state);
+        l->features_due = true;
+        if (build(l) < 0)
+                oom_end();
+        sessions_count_unheard(l);
+        l->drain_due_us = nodes_next_deadline(l);
+        followers_pull(l);
+        leader_mark(l);
+}
+
+void followers_clear(Leader *l) {
+        rollouts_clear(l);
+        rebalance_clear(l);
+        map_foreach (slot, &l->nodes)
+                drop_node(l, slot->value);
+        map_foreach (slot, &l->units)
+                drop_unit(l, slot->value);
+        placer_close(l);
+        mates_done(&l->mates);
+        dependencies_done_all(&l->dependencies);
+        registry_clear(l);
+}

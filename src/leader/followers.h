@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What follows from a change, and in which order.
+
+#include "leader-core.h"
+
+void followers_build(Leader *l); // everything from the state, when this leader begins to lead
+void followers_clear(Leader *l); // and nothing is left when it ends, but hosts that are linked
+void followers_on_applied(Leader *l); // the log has applied an entry, and this leader leads
+// Pulls what marks say of units, nodes and sessions.
+void followers_pull(Leader *l);
+// One turn of the loop. False: what lasts could not be said for want of authority; the marks of that stay.
+bool followers_turn(Leader *l);

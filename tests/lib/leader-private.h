@@ -48,6 +48,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
+#include "unit-wanted.h"
 #include "uvx.h"
 #include "voters.h"
 #include "wait.h"

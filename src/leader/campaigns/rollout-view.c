@@ -16,6 +16,7 @@
 #include "unit-file.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 
 void view_done(View *v) {
         free(v->items);

@@ -28,6 +28,7 @@
 #include "turn.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 
 bool site_is_down(const Site *s) {
         return active_state_is_down(s->active);

@@ -32,6 +32,7 @@
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-record.h"
+#include "unit-wanted.h"
 
 static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
         const ListNode *next = t ? t->on_node.next : head->next;

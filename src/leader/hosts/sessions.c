@@ -39,6 +39,7 @@
 #include "unit-file.h"
 #include "unit-name.h"
 #include "unit-record.h"
+#include "unit-wanted.h"
 #include "voters.h"
 
 void sessions_count_unheard(Leader *l) {

@@ -31,6 +31,7 @@
 #include "unit-file.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 
 // ------------------------------------------------------------------------------------------------ standing
 

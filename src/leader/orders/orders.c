@@ -27,6 +27,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-record.h"
+#include "unit-wanted.h"
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
         Site *s;

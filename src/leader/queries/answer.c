@@ -21,6 +21,7 @@
 #include "unit-name.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 
 enum { LISTED_BY_NAME_MAX = 16 };
 

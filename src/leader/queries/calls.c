@@ -28,6 +28,7 @@
 #include "turn.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 
 enum { CALL_MARKS_MAX = 16 }; // not taken; a node that keeps to its window has half of that at most
 

@@ -18,6 +18,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-record.h"
+#include "unit-wanted.h"
 #include "wait.h"
 #include "waits.h"
 

@@ -27,6 +27,7 @@
 #include "unit-name.h"
 #include "unit-record.h"
 #include "unit-state.h"
+#include "unit-wanted.h"
 #include "why.h"
 
 enum { REASON_SIZE = 256 };

@@ -38,18 +38,6 @@ void site_free(Leader *l, Site *s);
 int site_need_spec(Site *s, const Hash *hash, bool *ret_new);
 void site_drop_spec(Site *s);
 int site_report(Site *s, const Argosy__UnitReport *report);
-// Whether the log wants this unit on this node now.
-bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
-
-// Whether a unit that runs on all nodes leaves out this one although its options admit it, and why.
-typedef enum LeftOut {
-        LEFT_OUT_NOT,
-        LEFT_OUT_REFUSED,  // the node refuses the name
-        LEFT_OUT_GAVE_WAY, // to one that it conflicts with
-} LeftOut;
-
-LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, char *ret_why,
-                      size_t size);
 // Whether the log may have an outcome of that kind.
 bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
 // A one-shot has ended here, and the log does not say yet how.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Whether the log wants a unit on a node.
+
+#include "leader-core.h"
+
+// Whether the log wants this unit on this node now.
+bool unit_wanted_on(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n);
+
+// Whether a unit that runs on all nodes leaves out this one although its options admit it, and why.
+typedef enum LeftOut {
+        LEFT_OUT_NOT,
+        LEFT_OUT_REFUSED,  // the node refuses the name
+        LEFT_OUT_GAVE_WAY, // to one that it conflicts with
+} LeftOut;
+
+LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n, char *ret_why,
+                      size_t size);

@@ -12,7 +12,7 @@ import rooms
 from . import plan
 from .graph import circles
 from .objects import Stale, calls
-from .source import SOURCE, House, is_upward, may_use
+from .source import SOURCE, House, may_use
 
 
 def parse():
@@ -51,24 +51,11 @@ def complain_of_files(house):
 
 def complain_of_order(house, edges):
     for path, line, folder, header, owner in house.includes():
-        if not may_use(folder, owner) and not is_upward(folder, owner):
+        if not may_use(folder, owner):
             yield f"{path.relative_to(SOURCE)}:{line}: {folder} may not include {header} of {owner}"
     for (folder, one), (owner, other) in sorted(edges):
-        if not may_use(folder, owner) and not is_upward(folder, owner):
+        if not may_use(folder, owner):
             yield f"src/{folder}: {one} may not use {other} of {owner}"
-
-
-def complain_of_upward(edges, exact):
-    found = defaultdict(list)
-    for (folder, one), (owner, other) in sorted(edges):
-        if is_upward(folder, owner):
-            found[folder, owner].append(f"{one} -> {other}")
-    for pair in sorted(found.keys() | plan.UPWARD.keys()):
-        n, known = len(found[pair]), plan.UPWARD.get(pair, 0)
-        if n > known:
-            yield f"src/{pair[0]} uses {pair[1]} above it {n} times, known are {known}: {', '.join(found[pair])}"
-        elif n < known and exact:
-            yield f"src/{pair[0]} uses {pair[1]} above it only {n} times: write that into UPWARD in plan.py instead of {known}"
 
 
 def complain_of_circles(found, exact):
@@ -117,7 +104,7 @@ def main():
     report(house, edges, found)
     for folder, circle in [(folder, circle) for folder in found for circle in found[folder] if args.circles]:
         print(f"{folder}: {len(circle)}: {' '.join(sorted(circle))}")
-    complaints = [*complain_of_files(house), *complain_of_order(house, edges), *complain_of_upward(edges, args.build),
+    complaints = [*complain_of_files(house), *complain_of_order(house, edges),
                   *complain_of_circles(found, args.build)]
     for complaint in complaints:
         print(complaint, file=sys.stderr)

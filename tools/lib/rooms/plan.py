@@ -41,7 +41,3 @@ FACETS = {
 CIRCLES = {
     "leader/scheduler": [4],
 }
-# (folder, folder): pairs of files of which the first, in the lower folder, includes or calls the second.
-UPWARD = {
-    ("leader/view", "leader/scheduler"): 1,
-}

@@ -38,11 +38,6 @@ def may_use(folder, other):
     return order.index(other) <= order.index(folder)
 
 
-def is_upward(folder, other):
-    """Against the order, but inside one room."""
-    return folder.split("/")[0] == other.split("/")[0] and not may_use(folder, other)
-
-
 class House:
     def __init__(self):
         self.folders = folders()

@@ -20,6 +20,7 @@
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
+#include "retry-bars.h"
 #include "rollouts.h"
 #include "str.h"
 #include "tables.h"
@@ -191,7 +192,7 @@ static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Un
         if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
                   (!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
                   (s && site_fill_row(s, r->status_reply->row) < 0) ||
-                  (retries_are_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
+                  (retry_is_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
                                                     &r->status_reply->n_refusals) < 0))) {
                 message_free(r);
                 r = NULL;

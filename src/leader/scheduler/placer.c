@@ -14,7 +14,7 @@
 #include "placer.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-bars.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -51,7 +51,7 @@ Placer *placer_free(Placer *p) {
                 Unit *u = unit_find(l, p->touched[i]);
 
                 if (u) {
-                        retries_bar(l, u, RETRY_BAR_NONE);
+                        retry_bars_set(l, u, RETRY_BAR_NONE);
                         placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name));
                 }
                 free(p->touched[i]);
@@ -81,7 +81,7 @@ static int explain(Placer *p, uint32_t unit, const char *name, PlacerAnswer *res
 
                 if (refusals[i].kind == PLACEMENT_REASON_EXCLUDED && u && node) {
                         why = unit_exclusion(u, node->number);
-                        if (!why && retries_refusal(l, u, node->number, failed, sizeof failed))
+                        if (!why && retry_bars_why(l, u, node->number, failed, sizeof failed))
                                 why = failed;
                 } else if (refusals[i].kind == PLACEMENT_REASON_STATE && node)
                         (void) node_takes_units(node, &why);
@@ -110,12 +110,12 @@ static int prepare(Placer *p, const char *name, const UnitOptions *options, uint
 static uint32_t find_node(Leader *l, const char *name, uint32_t unit) {
         const Unit *u = unit_find(l, name);
 
-        for (RetryBar bar = retries_first_bar(u);; bar++) {
+        for (RetryBar bar = retry_bars_first(u);; bar++) {
                 uint32_t node;
 
-                retries_bar(l, u, bar);
+                retry_bars_set(l, u, bar);
                 node = placement_move(l->places->placement, unit, leader_now(l));
-                if (node != PLACEMENT_NONE || bar == retries_last_bar(u))
+                if (node != PLACEMENT_NONE || bar == retry_bars_last(u))
                         return node;
         }
 }
@@ -196,8 +196,8 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
                 p = placer_new(l, 0);
                 r = prepare(p, e->record->name, options, &unit);
         }
-        if (r >= 0 && retries_are_stuck(u))
-                retries_bar(l, u, RETRY_BAR_LIMIT);
+        if (r >= 0 && retry_is_stuck(u))
+                retry_bars_set(l, u, RETRY_BAR_LIMIT);
         if (r >= 0)
                 r = explain(p, unit, e->record->name, &place);
         unit_options_unref(options);

@@ -33,6 +33,7 @@
 #include "oom.h"
 #include "placer.h"
 #include "registry.h"
+#include "retry-bars.h"
 #include "retry.h"
 #include "str.h"
 #include "tables.h"
@@ -43,24 +44,6 @@
 enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
 };
-
-struct Retry {
-        Leader *leader;
-        Unit *unit;
-        Due due;        // in Leader.retry_dues: it is looked at then
-        ListNode queue; // in Leader.retries, to be decided about; .retries_held, until a rollout has ended;
-                        // or .retries_stuck, for which a node may come
-        RetryLog log;
-        Hash spec;
-        uint64_t start_rev;
-        bool flying; // the batch in the making, or on its way, starts it
-        bool asking; // nodes where it fails are no choice at present
-        bool stuck;  // no other node took it when it was asked last
-};
-
-static uint64_t half_us(const UnitEntry *e) {
-        return failing_options_of(e)->restart_decay_us;
-}
 
 static bool has_failed(const Unit *u, const UnitEntry *e, const Site *s) {
         const Argosy__UnitRecord *r = e ? e->record : NULL;
@@ -91,7 +74,7 @@ void retries_forget(Leader *l, Unit *u) {
 
         if (!t)
                 return;
-        retries_bar(l, u, RETRY_BAR_NONE);
+        retry_bars_set(l, u, RETRY_BAR_NONE);
         due_clear(&l->retry_dues, &t->due);
         list_unlink(&t->queue);
         u->retry = NULL;
@@ -110,13 +93,13 @@ void retries_on_report(Leader *l, Unit *u, const Site *s) {
         if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
                 return;
         t = retry_get(l, u, e);
-        if (!retry_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev, half_us(e), now) &&
+        if (!retry_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev, retry_half_us(e), now) &&
             (t->due.place || list_is_linked(&t->queue) || t->flying))
                 return; // it waits for its time already
         t->stuck = false;
         list_unlink(&t->queue);
         oom_check(due_set(&l->retry_dues, &t->due,
-                          now + retry_delay_us(retry_total(&t->log, half_us(e), now))));
+                          now + retry_delay_us(retry_total(&t->log, retry_half_us(e), now))));
 }
 
 void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
@@ -167,44 +150,10 @@ void retries_take_back(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ placing
 
-RetryBar retries_first_bar(const Unit *u) {
-        return u && u->retry ? RETRY_BAR_ANY : RETRY_BAR_NONE;
-}
-
-RetryBar retries_last_bar(const Unit *u) {
-        return u && u->retry && u->retry->asking ? RETRY_BAR_LIMIT : RETRY_BAR_NONE;
-}
-
-static unsigned failures_on(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t node) {
-        return retry_failures(&u->retry->log, node, half_us(e), leader_now(l));
-}
-
-void retries_bar(Leader *l, const Unit *u, RetryBar bar) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, u ? u->name : "");
-        unsigned limit = bar == RETRY_BAR_ANY || !e ? 1 : failing_options_of(e)->restart_elsewhere;
-
-        for (size_t i = 0; u && u->retry && i < u->retry->log.n; i++) {
-                uint32_t node = u->retry->log.nodes[i].node;
-                bool barred = e && bar != RETRY_BAR_NONE && failures_on(l, u, e, node) >= limit;
-
-                if (!unit_exclusion(u, node) && node_find(l, node))
-                        placer_on_exclusion(l, u, node, barred);
-        }
-}
-
 bool retries_hold(const Leader *l, const Unit *u) {
         const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
 
-        return e && retry_total(&u->retry->log, half_us(e), leader_now(l)) > 0;
-}
-
-bool retries_refusal(const Leader *l, const Unit *u, uint32_t node, char *ret, size_t size) {
-        const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
-        unsigned n = e ? failures_on(l, u, e, node) : 0;
-
-        if (n)
-                snprintf(ret, size, "it failed there%s", n > 1 ? " again and again" : "");
-        return n;
+        return e && retry_total(&u->retry->log, retry_half_us(e), leader_now(l)) > 0;
 }
 
 // ------------------------------------------------------------------------------------------------ deciding
@@ -212,7 +161,7 @@ bool retries_refusal(const Leader *l, const Unit *u, uint32_t node, char *ret, s
 // Nothing more is to be done before one of its nodes counts as good again.
 static void stay(Leader *l, Retry *t, const UnitEntry *e) {
         uint64_t now = leader_now(l),
-                 at = retry_forgiven_us(&t->log, failing_options_of(e)->restart_elsewhere, half_us(e), now);
+                 at = retry_forgiven_us(&t->log, failing_options_of(e)->restart_elsewhere, retry_half_us(e), now);
 
         t->stuck = true;
         list_append(&l->retries_stuck, &t->queue);
@@ -254,7 +203,7 @@ static int start_elsewhere(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Pl
                 stay(l, t, e);
                 return 0;
         }
-        placer_penalise(l, t->unit->node, NODE_PENALTY, half_us(e));
+        placer_penalise(l, t->unit->node, NODE_PENALTY, retry_half_us(e));
         next.node = node;
         t->flying = true;
         follow_look_again(l, t->unit->name);
@@ -269,7 +218,7 @@ static int start_here(Draft *b, Retry *t, const UnitEntry *e) {
 }
 
 static int take_turn(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer) {
-        unsigned n = failures_on(l, t->unit, e, t->unit->node->number);
+        unsigned n = retry_failures_on(l, t->unit, e, t->unit->node->number);
 
         t->stuck = false;
         return n < failing_options_of(e)->restart_elsewhere ? start_here(b, t, e)
@@ -319,10 +268,6 @@ static void in_how_long(uint64_t us, char buf[static 32]) {
                 snprintf(buf, 32, "%llumin", (unsigned long long) ((sec + 59) / 60));
 }
 
-bool retries_are_stuck(const Unit *u) {
-        return u && u->retry && u->retry->stuck;
-}
-
 bool retries_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
         const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
         uint64_t now = leader_now(l), due;
@@ -331,7 +276,7 @@ bool retries_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
 
         if (!e || !is_our_business(l, u, e))
                 return false;
-        n = failures_on(l, u, e, u->node->number);
+        n = retry_failures_on(l, u, e, u->node->number);
         limit = failing_options_of(e)->restart_elsewhere;
         due = u->retry->due.place ? u->retry->due.at_us : now;
         if (due > now) {

@@ -26,22 +26,7 @@ void retries_forget(struct Leader *l, struct Unit *u);
 // 0 or -ENOMEM.
 int retries_decide(struct Leader *l, struct Draft *b, struct Placer **placer);
 
-// Where it failed it is not placed, in the order of these until one of them leaves it a node.
-typedef enum RetryBar {
-        RETRY_BAR_ANY,   // wherever a failure counts
-        RETRY_BAR_LIMIT, // where as many count as its file says
-        RETRY_BAR_NONE,  // anywhere
-} RetryBar;
-RetryBar retries_first_bar(const struct Unit *u);
-RetryBar retries_last_bar(const struct Unit *u);
-// Tells the Placement, which must be told RETRY_BAR_NONE when the unit was placed.
-void retries_bar(struct Leader *l, const struct Unit *u, RetryBar bar);
 // It has failed somewhere, and that is not forgiven yet: nobody moves it for anything less.
 bool retries_hold(const struct Leader *l, const struct Unit *u);
-// Why it is not placed there; false: no such reason.
-bool retries_refusal(const struct Leader *l, const struct Unit *u, uint32_t node, char *ret, size_t size);
-
-// It has failed everywhere: no other node takes it.
-bool retries_are_stuck(const struct Unit *u);
 // What happens next to a unit that has failed; false: nothing by itself.
 bool retries_phrase(const struct Leader *l, const struct Unit *u, char *ret, size_t size);

@@ -7,13 +7,13 @@ to the folder that has the .c file of the same name (or one in several parts, NA
 
 Inside a folder no circle may be larger than CIRCLE_MAX files. A file is NAME.c with NAME.h; the facets of one object count as one
 file (plan.py). Calls are read from the objects of a build: a circle of functions needs no include. Without a build only includes
-are looked at; one that is not finished, or of another source, is refused. What is worse than that is listed in plan.py, and the list
-may only get shorter.
+are looked at; one that is not finished, or of another source, is refused. There are no exceptions: what has to go upward goes through
+a callback that is given at construction.
 
 Prints for each folder: files, lines, its largest circle, its longest header, and whom it uses. Exit status 1: something is against
-the plan, or a known exception is not needed any more.
+the plan.
 
-    plan.py       the order of rooms and folders, facets, known exceptions
+    plan.py       the order of rooms and folders, facets
     source.py     files, whose they are, and what they include
     objects.py    which file calls which
     graph.py      circles

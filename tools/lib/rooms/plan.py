@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The plan of the house: what stands before what, and what is still against it."""
+"""The plan of the house: what stands before what."""
 
 ORDER = [["base"], ["model"], ["trust"], ["wire", "sysd"], ["store"], ["mesh"], ["placement"], ["agent", "leader"], ["api"], ["daemon"]]
 # Rooms beside that order, and what they may use.
@@ -35,9 +35,4 @@ FACETS = {
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "leader": ["decide"],             # what goes into the next batch
-}
-
-# Known exceptions. Sizes of the circles in a folder that are larger than CIRCLE_MAX: write the smaller number when one shrinks.
-CIRCLES = {
-    "leader/scheduler": [4],
 }

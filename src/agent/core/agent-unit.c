@@ -99,18 +99,40 @@ void agent_unit_report(AgentUnit *u) {
         drain_mark(&a->drain);
 }
 
-void agent_unit_report_state(AgentUnit *u) {
-        Agent *a = u->node->agent;
+static void report_later(AgentUnit *u) {
+        u->paced = true;
+        list_append(&u->node->agent->paced, &u->report);
+        drain_mark(&u->node->agent->drain); // arms the timer
+}
 
+void agent_unit_report_step(AgentUnit *u) {
         if (list_is_linked(&u->report)) // is told soon, with the state that it has then
                 return;
-        if (report_pace(&u->pace, clock_boot_us()) == 0) {
-                agent_unit_report(u);
+        if (u->work)
+                u->work->report_from_us = clock_boot_us() + REPORT_INTERVAL_US;
+        report_later(u);
+}
+
+static bool is_under_way(const AgentUnit *u) {
+        const AgentUnitWork *work = u->work;
+
+        return work && u->has_wanted &&
+               (work->busy != PLAN_NOTHING || work->answered != work->wanted.revision);
+}
+
+void agent_unit_report_state(AgentUnit *u) {
+        if (is_under_way(u) && u->watch.runtime.active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE) {
+                agent_unit_report_step(u); // not begun yet, or the end that is told next
                 return;
         }
-        u->paced = true;
-        list_append(&a->paced, &u->report);
-        drain_mark(&a->drain); // arms the timer
+        if (u->work)
+                u->work->report_from_us = 0;
+        if (list_is_linked(&u->report))
+                return;
+        if (!is_under_way(u) && report_pace(&u->pace, clock_boot_us()) == 0)
+                agent_unit_report(u);
+        else
+                report_later(u);
 }
 
 void agent_unit_set_error(AgentUnit *u, const char *format, ...) {

@@ -35,7 +35,7 @@ typedef struct AgentSpec {
         bool rerun_unknown;   // OutcomeUnknown=rerun
         bool links;           // has an [Install] section that asks for links
         unsigned cut_off_sec; // of cut_off_stop
-        char *bound_to; // units that systemd stops its units with, blanks between them; NULL: none
+        char *bound_to;       // units that systemd stops its units with, blanks between them; NULL: none
         size_t len;
         uint8_t *content;
 } AgentSpec;
@@ -83,6 +83,8 @@ typedef struct AgentUnitWork {
         uint64_t retry_us, wait_until_us;
 
         // What is reported.
+        uint64_t
+                report_from_us; // boot time until which what the order comes to is not worth a report of its own
         char *error;
         uint64_t answered; // revision
         Argosy__Outcome__Kind outcome;
@@ -99,7 +101,7 @@ typedef struct AgentUnit {
         ReportPace pace;
         AgentHeld held;
 
-        uint8_t load; // Argosy__LoadState that systemd said when it parsed the file, UNKNOWN before
+        uint8_t load;   // Argosy__LoadState that systemd said when it parsed the file, UNKNOWN before
         uint8_t hidden; // MASKED or NOT_FOUND, by what is in the directories; 0: systemd finds the file
         bool has_held : 1;
         bool has_wanted : 1;        // a leader has said what it is to be
@@ -116,8 +118,8 @@ typedef struct AgentUnit {
         bool pin_failed : 1;   // likewise: systemd does not take its pin
         bool drift : 1, file_stale : 1, refused : 1, gone : 1; // reported
         bool went_along : 1; // it is down, or about to be, since we stopped what it is bound to; reported
-        bool paced : 1;                                        // `report` is linked in Agent.paced
-        bool in_welcome : 1;                                   // mark while a Welcome is taken over
+        bool paced : 1;      // `report` is linked in Agent.paced
+        bool in_welcome : 1; // mark while a Welcome is taken over
 
         char name[];
 } AgentUnit;

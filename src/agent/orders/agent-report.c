@@ -2,7 +2,7 @@
 //
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
 // whole of what is known about it. A unit that changes all the time by itself is told about once a second
-// (report-pace.h) and waits for its turn in Agent.paced. Reports wait until the Welcome of the session; a
+// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. Reports wait until the Welcome of the session; a
 // link that takes no more leaves them waiting.
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void agent_report_wake(Agent *a, uint64_t now_us) {
         list_foreach_safe (n, &a->paced) {
                 AgentUnit *u = CONTAINER_OF(n, AgentUnit, report);
 
-                if (report_pace(&u->pace, now_us) == 0)
+                if (agent_unit_doing(u)->report_from_us <= now_us && report_pace(&u->pace, now_us) == 0)
                         agent_unit_report(u);
         }
 }
@@ -142,17 +142,27 @@ static void told(AgentUnit *u) {
                 agent_unit_free(u);
 }
 
+// How many reports the next message has.
+static size_t n_next(const Agent *a) {
+        size_t n = 0;
+
+        for (const ListNode *l = a->report.next; l != &a->report && n < AGENT_REPORTS_PER_MESSAGE;
+             l = l->next)
+                n++;
+        return n;
+}
+
 void agent_report_drain(Agent *a) {
         if (!a->attached || list_is_empty(&a->report))
                 return;
         while (!list_is_empty(&a->report)) {
-                _cleanup_free_ Row *rows = calloc(AGENT_REPORTS_PER_MESSAGE, sizeof(*rows));
-                size_t n = 0;
+                size_t n = 0, max = n_next(a);
+                _cleanup_free_ Row *rows = calloc(max, sizeof(*rows));
 
                 if (!rows)
                         return;
                 list_foreach (l, &a->report) {
-                        if (n == AGENT_REPORTS_PER_MESSAGE)
+                        if (n == max)
                                 break;
                         fill(CONTAINER_OF(l, AgentUnit, report), &rows[n].report, &rows[n].outcome);
                         n++;

@@ -4,14 +4,15 @@
 // How often the changing state of one unit is told to the leader: at once as long as it changes now and
 // then; a unit that crashes again and again has used up REPORT_BURST and is told about every
 // REPORT_INTERVAL_US, with the state that it has then. Reports that somebody may wait for (an order was
-// carried out, a unit is gone, a one-shot has ended) are not counted and not delayed. Pure.
+// carried out, a unit is gone, a one-shot has ended) are not counted and not delayed. What a unit goes through
+// while an order is carried out waits for a tick: mostly that is over before, and told with the end. Pure.
 
 #include <stdint.h>
 
 enum {
         REPORT_BURST = 10,
         REPORT_INTERVAL_US = 1000 * 1000,
-        REPORT_TICK_US = 100 * 1000, // delayed reports leave together
+        REPORT_TICK_US = 50 * 1000, // delayed reports leave together
 };
 
 typedef struct ReportPace {

@@ -174,7 +174,7 @@ static void on_written(AgentUnit *u, FileItem *it) {
         work->stale_since_us = clock_boot_us();
         u->read_again = u->stale && u->node->read_again_us >= u->node->files_began_us;
         agent_search_written(u->node, u->name, it->from_template);
-        agent_unit_report(u);
+        agent_unit_report_step(u);
         agent_step_done(u, NULL);
 }
 

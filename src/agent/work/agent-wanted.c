@@ -50,7 +50,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
         u->gone = false;
         agent_together_ordered(u);
         clamp_held(u, wanted);
-        agent_unit_report(u);
+        agent_unit_report_step(u);
         agent_unit_mark(u);
         return 0;
 }

@@ -19,7 +19,8 @@ static void a_shutdown_is_announced_and_judges_nothing(void **state) {
         assert_true(agent_is_stopping(w.agent));
         pid1_stop(pid1, "web.service");
         pid1_stop(pid1, "job.service");
-        loop_until(report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        loop_until(report_of("job.service") &&
+                   report_of("job.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
         assert_null(report_of("job.service")->outcome);
         assert_false(report_of("web.service")->drift);
         agent_goodbye(w.agent, agent_is_stopping(w.agent), FEATURE_GOODBYE_RUNNING);

@@ -230,6 +230,25 @@ static void a_stop_by_hand_is_seen_as_drift(void **state) {
         assert_int_equal(fake_systemd_calls(systemd, "StartUnit"), 1);
 }
 
+// Told one by one, that an order has come, its file is written, systemd has it and it is active would be five.
+static void what_a_start_goes_through_is_told_with_its_end(void **state) {
+        enum { STARTS = 10 };
+        char web_names[STARTS][32];
+        Order wanted[STARTS];
+
+        meet_leader(NULL, 0);
+        for (unsigned i = 0; i < STARTS; i++) {
+                snprintf(web_names[i], sizeof(web_names[i]), "web%u.service", i);
+                wanted[i] = (Order){.name = web_names[i], .content = web, .revision = 5 + i, .start = 5 + i};
+        }
+        send_orders(wanted, STARTS);
+        for (unsigned i = 0; i < STARTS; i++)
+                loop_until(answered(web_names[i], 5 + i));
+        assert_in_range(agent_n_reports(w.agent), STARTS, 2 * STARTS);
+        for (unsigned i = 0; i < STARTS; i++)
+                assert_int_equal(report_of(web_names[i])->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+}
+
 // Many changes of one unit make few reports, the last one is true, and the neighbour does not notice.
 static void a_crash_loop_costs_few_reports(void **state) {
         unsigned before, n;
@@ -323,7 +342,7 @@ static void after_a_cancelled_shutdown_units_start_again(void **state) {
         loop_until(w.attach->attach->seq != seq); // so the leader knows
         assert_false(agent_is_stopping(w.agent));
         send_welcome((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5},
-                              {.name = "up.service", .content = web, .revision = 6, .start = 6}},
+                               {.name = "up.service", .content = web, .revision = 6, .start = 6}},
                      2, 60000);
         loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         assert_false(report_of("web.service")->drift);
@@ -360,6 +379,7 @@ int main(void) {
                 WORLD_TEST(a_reload_of_somebody_else_is_as_good_as_ours),
                 WORLD_TEST(others_may_reload_and_reexec_at_any_time),
                 WORLD_TEST(a_stop_by_hand_is_seen_as_drift),
+                WORLD_TEST(what_a_start_goes_through_is_told_with_its_end),
                 WORLD_TEST(a_crash_loop_costs_few_reports),
                 WORLD_TEST(an_order_for_a_crashing_unit_is_answered_at_once),
                 WORLD_TEST(an_active_name_that_is_not_ours_is_refused),

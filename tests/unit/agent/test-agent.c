@@ -4,6 +4,8 @@
 // test protects is its name.
 #include "agent-world.h"
 
+#include "agent-private.h"
+
 static void starts_a_hundred_units_in_one_batch(void **state) {
         enum { N = 100 };
         char names[N][32];
@@ -226,7 +228,8 @@ static void what_was_held_back_starts_again_by_the_same_order(void **state) {
         send_orders((Order[]){start,
                               {.name = "job.service", .content = job, .loaded_only = true, .revision = 6}},
                     2);
-        loop_until(map_find_str(&w.seen, "job.service")); // so both are heard before the stop has ended
+        loop_until(agent_unit_find(w.agent->system,
+                                   "job.service")); // so both are heard before the stop has ended
         assert_int_equal(pid1_n_held(pid1), 1);
         pid1_hold_jobs(pid1, false);
         loop_until(pid1_runs(pid1, "web.service") == 3);

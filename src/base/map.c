@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Open addressing with linear probing, at most 3/4 full. Removal shifts the following entries back instead
-// of leaving tombstones, so lookups stay short however long the map lives; see map_next() for why one may
-// remove while walking. The slots of many are given back with the last of them: a map of what is under way
+// An OpenTable of keys and values; a slot keeps half of its hash, so that growing and removing hash nothing and
+// few keys are compared. The slots of many are given back with the last of them: a map of what is under way
 // costs nothing when nothing is.
 
 #include <errno.h>
 #include <sys/random.h>
 
 #include "map.h"
+#include "open-table.h"
 
 enum { MAP_MIN_SLOTS = 8 };
 
@@ -81,107 +81,95 @@ void map_done_with(Map *m, void (*free_value)(void *value)) {
         map_done(m);
 }
 
-// The slot that holds the key, or the free slot where it belongs. The map must have a free slot.
-static MapSlot *probe(const Map *m, uint32_t hash, const void *key, size_t key_len) {
-        for (size_t i = hash & (m->n_slots - 1);; i = (i + 1) & (m->n_slots - 1)) {
-                MapSlot *s = &m->slots[i];
+static bool slot_is_used(const void *slot) {
+        return ((const MapSlot *) slot)->key;
+}
 
-                if (!s->key ||
-                    (s->hash == hash && s->key_len == key_len && memcmp(s->key, key, key_len) == 0))
-                        return s;
-        }
+static size_t slot_hash(const void *table, const void *slot) {
+        return ((const MapSlot *) slot)->hash;
+}
+
+static bool slot_holds(const OpenTable *t, const void *slot, const void *key) {
+        const MapSlot *s = slot, *k = key;
+
+        return s->hash == k->hash && s->key_len == k->key_len && memcmp(s->key, k->key, k->key_len) == 0;
+}
+
+static inline OpenTable table_of(const Map *m) {
+        return (OpenTable){.slots = (char *) m->slots,
+                           .n_slots = m->n_slots,
+                           .slot_size = sizeof(MapSlot),
+                           .is_used = slot_is_used,
+                           .hash = slot_hash};
+}
+
+static MapSlot key_of(const void *key, size_t key_len) {
+        return (MapSlot){.key = key, .key_len = (uint32_t) key_len, .hash = (uint32_t) map_hash(key, key_len)};
+}
+
+static MapSlot *probe(const Map *m, const MapSlot *key) {
+        OpenTable t = table_of(m);
+
+        return open_table_probe(&t, key->hash, key, slot_holds);
 }
 
 static int grow(Map *m) {
-        Map bigger = {.n_slots = m->n_slots ? m->n_slots * 2 : MAP_MIN_SLOTS, .count = m->count};
+        OpenTable t = table_of(m);
+        int r = open_table_resize(&t, m->n_slots ? 2 * m->n_slots : MAP_MIN_SLOTS);
 
-        bigger.slots = calloc(bigger.n_slots, sizeof(MapSlot));
-        if (!bigger.slots)
-                return -ENOMEM;
-        for (size_t i = 0; i < m->n_slots; i++)
-                if (m->slots[i].key)
-                        *probe(&bigger, m->slots[i].hash, m->slots[i].key, m->slots[i].key_len) =
-                                m->slots[i];
-        free(m->slots);
-        *m = bigger;
-        return 0;
+        m->slots = (MapSlot *) t.slots;
+        m->n_slots = t.n_slots;
+        return r;
 }
 
 void *map_find(const Map *m, const void *key, size_t key_len) {
+        MapSlot k;
+
         if (m->count == 0)
                 return NULL;
-        return probe(m, (uint32_t) map_hash(key, key_len), key, key_len)
-                ->value; // a free slot's value is NULL
+        k = key_of(key, key_len);
+        return probe(m, &k)->value; // a free slot's value is NULL
 }
 
 int map_add(Map *m, const void *key, size_t key_len, void *value) {
-        uint32_t hash = (uint32_t) map_hash(key, key_len);
-        MapSlot *s;
+        MapSlot k = key_of(key, key_len), *s;
         int r;
 
         assert(value && key && key_len <= UINT32_MAX);
-        if (m->count + 1 > m->n_slots / 4 * 3) {
+        if (open_table_is_full(m->n_slots, m->count)) {
                 r = grow(m);
                 if (r < 0)
                         return r;
         }
-        s = probe(m, hash, key, key_len);
+        s = probe(m, &k);
         if (s->key)
                 return -EEXIST;
-        *s = (MapSlot){.hash = hash, .key = key, .key_len = (uint32_t) key_len, .value = value};
+        k.value = value;
+        *s = k;
         m->count++;
         return 0;
 }
 
 void *map_take(Map *m, const void *key, size_t key_len) {
-        size_t mask = m->n_slots - 1, hole, i;
-        MapSlot *s;
+        OpenTable t = table_of(m);
+        MapSlot k, *s;
         void *value;
 
         if (m->count == 0)
                 return NULL;
-        s = probe(m, (uint32_t) map_hash(key, key_len), key, key_len);
+        k = key_of(key, key_len);
+        s = probe(m, &k);
         if (!s->key)
                 return NULL;
         value = s->value;
-        hole = (size_t) (s - m->slots);
-        for (i = (hole + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
-                size_t home = m->slots[i].hash & mask;
-
-                // May move back only if its home is not cyclically in (hole, i].
-                if (((i - home) & mask) >= ((i - hole) & mask)) {
-                        m->slots[hole] = m->slots[i];
-                        hole = i;
-                }
-        }
-        m->slots[hole] = (MapSlot){};
+        open_table_remove(&t, s);
         if (--m->count == 0 && m->n_slots > MAP_MIN_SLOTS)
                 map_done(m);
         return value;
 }
 
-// *iter counts slots already visited. The walk goes downwards from the slot below the first free one: a
-// removal shifts entries only from higher slots to lower ones (cyclically, and never across a free slot), so
-// an entry that was not visited yet never moves into the visited part.
 MapSlot *map_next(const Map *m, size_t *iter) {
-        size_t start = 0;
+        OpenTable t = table_of(m);
 
-        if (m->count == 0)
-                return NULL;
-        if (*iter == 0) {
-                while (m->slots[start].key)
-                        start++;
-                *iter = start + 1; // biased by one: 0 means "not begun"
-        }
-        // The low bits of *iter hold where the walk began, the high bits how far it is.
-        for (size_t begun = (*iter & UINT32_MAX) - 1, n = *iter >> 32; n < m->n_slots; n++) {
-                size_t i = (begun - 1 - n) & (m->n_slots - 1);
-
-                if (m->slots[i].key) {
-                        *iter = ((n + 1) << 32) | (begun + 1);
-                        return &m->slots[i];
-                }
-        }
-        *iter = (m->n_slots << 32) | (*iter & UINT32_MAX);
-        return NULL;
+        return m->count > 0 ? open_table_next(&t, iter) : NULL;
 }

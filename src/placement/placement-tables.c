@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Arrays that grow, slot numbers, lists of numbers, and counts by pairs (open addressing, backward shift
-// when a count becomes zero, so that what is gone takes no room). Without memory the process ends (oom.h).
+// Arrays that grow, slot numbers, lists of numbers, and counts by pairs (an OpenTable; what has become zero
+// takes no room). Without memory the process ends (oom.h).
+#include "open-table.h"
 #include "placement-private.h"
 
 void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) {
@@ -73,23 +74,42 @@ void numbers_done(Numbers *l) {
 
 // ------------------------------------------------------------------------------------------------ counts
 
+enum { COUNTS_MIN_SLOTS = 16 };
+
 typedef struct CountSlot {
         uint32_t a, b;
         uint32_t value; // 0: free
 } CountSlot;
 
-static uint32_t home_of(const Counts *c, uint32_t a, uint32_t b) {
-        uint64_t h = ((uint64_t) a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
+static size_t count_hash(const void *table, const void *slot) {
+        const CountSlot *s = slot;
 
-        return (uint32_t) (h >> 32) & (c->n_slots - 1);
+        return (size_t) (((uint64_t) s->a << 32 | s->b) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static bool count_is_used(const void *slot) {
+        return ((const CountSlot *) slot)->value;
+}
+
+static bool count_is_of(const OpenTable *t, const void *slot, const void *key) {
+        const CountSlot *s = slot, *k = key;
+
+        return s->a == k->a && s->b == k->b;
+}
+
+static inline OpenTable counts_table(const Counts *c) {
+        return (OpenTable){.slots = (char *) c->slots,
+                           .n_slots = c->n_slots,
+                           .slot_size = sizeof(CountSlot),
+                           .is_used = count_is_used,
+                           .hash = count_hash};
 }
 
 static CountSlot *find(const Counts *c, uint32_t a, uint32_t b) {
-        uint32_t i = home_of(c, a, b);
+        OpenTable t = counts_table(c);
+        CountSlot key = {.a = a, .b = b};
 
-        while (c->slots[i].value && (c->slots[i].a != a || c->slots[i].b != b))
-                i = (i + 1) & (c->n_slots - 1);
-        return &c->slots[i];
+        return open_table_probe(&t, count_hash(c, &key), &key, count_is_of);
 }
 
 uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b) {
@@ -97,41 +117,26 @@ uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b) {
 }
 
 static void widen(Counts *c) {
-        Counts larger = {.n_slots = c->n_slots ? 2 * c->n_slots : 16, .count = c->count};
+        OpenTable t = counts_table(c);
 
-        larger.slots = oom_checked(calloc(larger.n_slots, sizeof *larger.slots));
-        for (uint32_t i = 0; i < c->n_slots; i++)
-                if (c->slots[i].value)
-                        *find(&larger, c->slots[i].a, c->slots[i].b) = c->slots[i];
-        free(c->slots);
-        *c = larger;
-}
-
-// Those behind it that it kept from their place move up.
-static void remove_slot(Counts *c, uint32_t hole) {
-        uint32_t mask = c->n_slots - 1;
-
-        for (uint32_t i = (hole + 1) & mask; c->slots[i].value; i = (i + 1) & mask) {
-                uint32_t home = home_of(c, c->slots[i].a, c->slots[i].b);
-
-                if (((i - home) & mask) >= ((i - hole) & mask)) {
-                        c->slots[hole] = c->slots[i];
-                        hole = i;
-                }
-        }
-        c->slots[hole] = (CountSlot){0};
-        c->count--;
+        oom_check(open_table_resize(&t, c->n_slots ? 2 * (size_t) c->n_slots : COUNTS_MIN_SLOTS));
+        c->slots = (CountSlot *) t.slots;
+        c->n_slots = (uint32_t) t.n_slots;
 }
 
 void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value) {
+        OpenTable t;
         CountSlot *slot;
 
-        if (4 * (c->count + 1) > 3 * c->n_slots)
+        if (open_table_is_full(c->n_slots, c->count))
                 widen(c);
         slot = find(c, a, b);
         if (value == 0) {
-                if (slot->value)
-                        remove_slot(c, (uint32_t) (slot - c->slots));
+                if (slot->value == 0)
+                        return;
+                t = counts_table(c);
+                open_table_remove(&t, slot);
+                c->count--;
                 return;
         }
         c->count += slot->value == 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 // Inside of the replicated state, shared by its files: the tables and lookups (cluster-state.c, and
-// cluster-state-roles.c for roles and pools, cluster-state-tombstones.c), what batches do to them (cluster-state-apply.c), and the image
-// (cluster-state-image.c).
+// cluster-state-hosts.c, cluster-state-rollouts.c, cluster-state-roles.c, cluster-state-tombstones.c), what
+// batches do to them (cluster-state-apply.c), and the image (cluster-state-image.c).
 
 #include "cluster-state.h"
 
@@ -88,6 +88,9 @@ void state_done(ClusterState *s);
 // -EEXIST: that hash is there. Takes `content`. The spec begins idle.
 int state_add_spec(ClusterState *s, const Hash *hash, uint8_t *content, size_t len);
 void state_drop_idle_specs(ClusterState *s);
+// One more, or one less, that keeps the spec from being dropped.
+void state_use_spec(SpecEntry *spec);
+void state_unuse_spec(ClusterState *s, SpecEntry *spec);
 // A new unit of this record, clean.
 int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec, UnitEntry **ret);
 // Puts `record` in the place of the unit's own, which is freed. Takes `record` also on failure.
@@ -96,6 +99,7 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
 void state_take_unit(ClusterState *s, UnitEntry *u);
 UnitEntry *unit_entry_free(UnitEntry *u);
 
+// cluster-state-hosts.c
 // Both take the record also on failure, which leaves the tables of hosts inconsistent. -EEXIST: a node
 // number or key pin is in use. Appended behind all others: its number must be the greatest.
 int state_append_host(ClusterState *s, Argosy__HostRecord *record);
@@ -106,7 +110,7 @@ void state_remove_host(ClusterState *s, uint32_t host);
 int state_add_former(ClusterState *s, Argosy__FormerHost *former);
 void state_drop_former(ClusterState *s, const void *host_id, size_t len);
 
-// Takes the record on success. -ENOENT: a spec of it is unknown; -ENOSPC.
+// cluster-state-rollouts.c. Takes the record on success. -ENOENT: a spec of it is unknown; -ENOSPC.
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record);
 
 // cluster-state-roles.c. They take the record on success; -ENOSPC: there are as many as there may be,
@@ -134,3 +138,5 @@ size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found)
 // Known ids are left as they are.
 int state_remember_request(ClusterState *s, const uint8_t id[REQUEST_ID_SIZE], uint64_t revision);
 NodeIndex *state_find_node(const ClusterState *s, uint32_t node);
+NodeIndex *state_need_node(ClusterState *s, uint32_t node); // NULL: out of memory
+void state_drop_unused_node(ClusterState *s, NodeIndex *n);

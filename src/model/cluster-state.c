@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of the replicated state: specs, units and where they are placed, hosts, what is remembered of
-// removed ones, rollouts, tokens, requests. Which operation of a batch changes them is in
-// cluster-state-apply.c, how they become bytes and come back in cluster-state-image.c; roles and tombstones
-// have files of their own.
+// The tables of the replicated state: specs, units and where they are placed, tokens, requests. Hosts,
+// rollouts, roles and tombstones have files of their own. Which operation of a batch changes them is in
+// cluster-state-apply.c, how they become bytes and come back in cluster-state-image.c.
 //
 // A state_*() function that adds or replaces keeps the tables and their indexes together, or returns
 // -ENOMEM, after which the state is not used any more. A unit that changed is put on the dirty list by
@@ -14,15 +13,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "feature-level.h"
 #include "log-format.h"
-#include "manager-name.h"
 #include "message.h"
-#include "str.h"
-
-enum { HOST_PREFIX_MIN = 4, HOST_ID_SIZE = 16 };
 
 // ------------------------------------------------------------------------------------------------ specs
 
@@ -62,12 +56,12 @@ void state_drop_idle_specs(ClusterState *s) {
         }
 }
 
-static void spec_add_user(SpecEntry *spec) {
+void state_use_spec(SpecEntry *spec) {
         spec->users++;
         list_unlink(&spec->idle);
 }
 
-static void spec_drop_user(ClusterState *s, SpecEntry *spec) {
+void state_unuse_spec(ClusterState *s, SpecEntry *spec) {
         assert(spec->users > 0);
         if (--spec->users == 0)
                 list_append(&s->idle, &spec->idle);
@@ -93,7 +87,7 @@ NodeIndex *state_find_node(const ClusterState *s, uint32_t node) {
         return map_find(&s->nodes, &node, sizeof node);
 }
 
-static NodeIndex *need_node(ClusterState *s, uint32_t node) {
+NodeIndex *state_need_node(ClusterState *s, uint32_t node) {
         NodeIndex *n = state_find_node(s, node);
 
         if (n)
@@ -111,7 +105,7 @@ static NodeIndex *need_node(ClusterState *s, uint32_t node) {
         return n;
 }
 
-static void drop_node_if_unused(ClusterState *s, NodeIndex *n) {
+void state_drop_unused_node(ClusterState *s, NodeIndex *n) {
         if (n->host > 0 || n->n_units > 0 || !list_is_empty(&n->tombstones))
                 return;
         map_take(&s->nodes, &n->node, sizeof n->node);
@@ -147,7 +141,7 @@ static int link_placed(ClusterState *s, UnitEntry *u) {
                 list_append(&s->globals, &u->placed);
                 s->n_globals++;
         } else if (u->record->node > 0) {
-                n = need_node(s, u->record->node);
+                n = state_need_node(s, u->record->node);
                 if (!n)
                         return -ENOMEM;
                 list_append(&n->units, &u->placed);
@@ -166,7 +160,7 @@ static void unlink_placed(ClusterState *s, UnitEntry *u) {
                 NodeIndex *n = state_find_node(s, u->record->node);
 
                 n->n_units--;
-                drop_node_if_unused(s, n);
+                state_drop_unused_node(s, n);
         }
 }
 
@@ -195,7 +189,7 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
                 return r;
         }
         u->spec = spec;
-        spec_add_user(spec);
+        state_use_spec(spec);
         forget_order(s);
         *ret = u;
         return 0;
@@ -207,8 +201,8 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
         record->name = TAKE_PTR(u->record->name);
         message_free(u->record);
         u->record = record;
-        spec_add_user(spec); // first, in case it is the same
-        spec_drop_user(s, u->spec);
+        state_use_spec(spec); // first, in case it is the same
+        state_unuse_spec(s, u->spec);
         u->spec = spec;
         return link_placed(s, u);
 }
@@ -216,7 +210,7 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
 void state_take_unit(ClusterState *s, UnitEntry *u) {
         unlink_placed(s, u);
         map_take_str(&s->units, u->record->name);
-        spec_drop_user(s, u->spec);
+        state_unuse_spec(s, u->spec);
         u->spec = NULL;
         forget_order(s);
 }
@@ -277,299 +271,6 @@ void cluster_state_drop_dirty(ClusterState *s) {
 
 uint64_t cluster_state_hosts_revision(const ClusterState *s) {
         return s->hosts_revision;
-}
-
-// ------------------------------------------------------------------------------------------------ hosts
-
-const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
-        *ret_n = s->n_hosts;
-        return s->hosts;
-}
-
-static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {
-        size_t low = 0, high = s->n_hosts;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (s->hosts[middle].record->host < host)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < s->n_hosts && s->hosts[low].record->host == host ? &s->hosts[low] : NULL;
-}
-
-const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host) {
-        HostEntry *h = find_host_entry(s, host);
-
-        return h ? h->record : NULL;
-}
-
-const Argosy__HostRecord *cluster_state_find_host_by_pin(const ClusterState *s, const Hash *pin) {
-        return map_find(&s->pins, pin, sizeof *pin);
-}
-
-const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s, uint32_t node) {
-        NodeIndex *n = state_find_node(s, node);
-
-        return n && n->host > 0 ? cluster_state_find_host(s, n->host) : NULL;
-}
-
-static void unlink_host(ClusterState *s, Argosy__HostRecord *record) {
-        if (record->key_pin.len == HASH_SIZE)
-                map_take(&s->pins, record->key_pin.data, HASH_SIZE);
-        for (size_t i = 0; i < record->n_nodes; i++) {
-                NodeIndex *n = state_find_node(s, record->nodes[i]->node);
-
-                if (n && n->host == record->host) {
-                        n->host = 0;
-                        drop_node_if_unused(s, n);
-                }
-        }
-}
-
-static int link_host(ClusterState *s, Argosy__HostRecord *record) {
-        if (record->key_pin.len == HASH_SIZE) {
-                int r = map_add(&s->pins, record->key_pin.data, HASH_SIZE, record);
-
-                if (r < 0)
-                        return r;
-        }
-        for (size_t i = 0; i < record->n_nodes; i++) {
-                NodeIndex *n = need_node(s, record->nodes[i]->node);
-
-                if (!n)
-                        return -ENOMEM;
-                if (n->host > 0)
-                        return -EEXIST;
-                n->host = record->host;
-        }
-        return 0;
-}
-
-int state_append_host(ClusterState *s, Argosy__HostRecord *record) {
-        HostEntry *hosts = realloc(s->hosts, (s->n_hosts + 1) * sizeof *hosts);
-
-        if (!hosts) {
-                message_free(record);
-                return -ENOMEM;
-        }
-        s->hosts = hosts;
-        hosts[s->n_hosts++].record = record;
-        return link_host(s, record);
-}
-
-int state_replace_host(ClusterState *s, Argosy__HostRecord *record) {
-        HostEntry *h = find_host_entry(s, record->host);
-
-        unlink_host(s, h->record);
-        message_free(h->record);
-        h->record = record;
-        return link_host(s, record);
-}
-
-void state_remove_host(ClusterState *s, uint32_t host) {
-        HostEntry *h = find_host_entry(s, host);
-        size_t behind = s->n_hosts - (size_t) (h - s->hosts) - 1;
-
-        unlink_host(s, h->record);
-        message_free(h->record);
-        memmove(h, h + 1, behind * sizeof *h);
-        s->n_hosts--;
-}
-
-static bool id_begins_with(const Argosy__HostRecord *h, const char *word, size_t len) {
-        char hex[2 * HOST_ID_SIZE + 1] = "";
-
-        if (h->host_id.len == HOST_ID_SIZE)
-                hex_encode(h->host_id.data, HOST_ID_SIZE, hex);
-        return strncasecmp(hex, word, len) == 0 || strncasecmp(h->machine_id, word, len) == 0;
-}
-
-const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
-                                                     bool *ret_ambiguous) {
-        const Argosy__HostRecord *by_name = NULL, *by_id = NULL;
-        size_t n_names = 0, n_ids = 0, len = strlen(word);
-
-        for (size_t i = 0; i < s->n_hosts; i++) {
-                const Argosy__HostRecord *h = s->hosts[i].record;
-
-                if (streq(h->name, word)) {
-                        by_name = h;
-                        n_names++;
-                } else if (len >= HOST_PREFIX_MIN && id_begins_with(h, word, len)) {
-                        by_id = h;
-                        n_ids++;
-                }
-        }
-        if (ret_ambiguous)
-                *ret_ambiguous = n_names > 1 || (n_names == 0 && n_ids > 1);
-        if (n_names > 0)
-                return n_names == 1 ? by_name : NULL;
-        return n_ids == 1 ? by_id : NULL;
-}
-
-const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, const char *word,
-                                                     uint32_t *ret_node, bool *ret_ambiguous) {
-        const char *slash = strchr(word, '/');
-        _cleanup_free_ char *host = slash ? strndup(word, (size_t) (slash - word)) : strdup(word);
-        const Argosy__HostRecord *h = host ? cluster_state_resolve_host(s, host, ret_ambiguous) : NULL;
-
-        for (size_t i = 0; h && i < h->n_nodes; i++)
-                if (manager_name_is(h->nodes[i]->manager, slash ? slash + 1 : "system")) {
-                        *ret_node = h->nodes[i]->node;
-                        return h;
-                }
-        return NULL;
-}
-
-// --------------------------------------------------------------------------------------------- former hosts
-
-static size_t former_index(const ClusterState *s, const void *host_id, size_t len) {
-        size_t i = 0;
-
-        while (i < s->n_former &&
-               (s->former[i]->host_id.len != len || memcmp(s->former[i]->host_id.data, host_id, len) != 0))
-                i++;
-        return i;
-}
-
-static void remove_former(ClusterState *s, size_t i) {
-        message_free(s->former[i]);
-        s->n_former--;
-        memmove(&s->former[i], &s->former[i + 1], (s->n_former - i) * sizeof *s->former);
-}
-
-void state_drop_former(ClusterState *s, const void *host_id, size_t len) {
-        size_t i = former_index(s, host_id, len);
-
-        if (i < s->n_former)
-                remove_former(s, i);
-}
-
-int state_add_former(ClusterState *s, Argosy__FormerHost *former) {
-        Argosy__FormerHost **grown = realloc(s->former, (s->n_former + 1) * sizeof *grown);
-
-        if (!grown)
-                return -ENOMEM;
-        s->former = grown;
-        state_drop_former(s, former->host_id.data, former->host_id.len);
-        if (s->n_former == CLUSTER_FORMER_HOSTS_MAX)
-                remove_former(s, 0);
-        s->former[s->n_former++] = former;
-        return 0;
-}
-
-const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len) {
-        size_t i = former_index(s, host_id, len);
-
-        return i < s->n_former ? s->former[i] : NULL;
-}
-
-// ------------------------------------------------------------------------------------------------ rollouts
-
-// Index of the rollout, or where it would go.
-static size_t rollout_index(const ClusterState *s, const char *name, bool *ret_found) {
-        size_t i = 0;
-        int r = 1;
-
-        while (i < s->n_rollouts && (r = strcmp(s->rollouts[i]->name, name)) < 0)
-                i++;
-        *ret_found = i < s->n_rollouts && r == 0;
-        return i;
-}
-
-// A rollout that is under way uses both of its specs. False: one is unknown.
-static bool rollout_specs(const ClusterState *s, const Argosy__RolloutRecord *r, SpecEntry *ret[2]) {
-        const ProtobufCBinaryData *fields[] = {&r->spec, &r->spec_before};
-
-        for (size_t i = 0; i < 2; i++) {
-                Hash hash;
-
-                ret[i] = NULL;
-                if (fields[i]->len == 0)
-                        continue;
-                if (hash_from_bytes(fields[i]->data, fields[i]->len, &hash))
-                        ret[i] = cluster_state_find_spec(s, &hash);
-                if (!ret[i])
-                        return false;
-        }
-        return true;
-}
-
-static void free_rollout(ClusterState *s, Argosy__RolloutRecord *r) {
-        SpecEntry *specs[2];
-
-        if (rollout_specs(s, r, specs))
-                for (size_t i = 0; i < 2; i++)
-                        if (specs[i])
-                                spec_drop_user(s, specs[i]);
-        message_free(r);
-}
-
-static void remove_rollout(ClusterState *s, size_t i) {
-        free_rollout(s, s->rollouts[i]);
-        s->n_rollouts--;
-        memmove(&s->rollouts[i], &s->rollouts[i + 1], (s->n_rollouts - i) * sizeof *s->rollouts);
-}
-
-static bool drop_oldest_rollout(ClusterState *s) {
-        size_t oldest = s->n_rollouts;
-
-        for (size_t i = 0; i < s->n_rollouts; i++)
-                if (!rollout_is_under_way(s->rollouts[i]) &&
-                    (oldest == s->n_rollouts || s->rollouts[i]->revision < s->rollouts[oldest]->revision))
-                        oldest = i;
-        if (oldest == s->n_rollouts)
-                return false;
-        remove_rollout(s, oldest);
-        return true;
-}
-
-int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
-        Argosy__RolloutRecord **grown;
-        SpecEntry *specs[2];
-        bool found;
-        size_t i;
-
-        if (!rollout_specs(s, record, specs))
-                return -ENOENT;
-        (void) rollout_index(s, record->name, &found);
-        if (!found && s->n_rollouts >= CLUSTER_ROLLOUTS_MAX && !drop_oldest_rollout(s))
-                return -ENOSPC;
-        i = rollout_index(s, record->name, &found);
-        if (!found) {
-                grown = realloc(s->rollouts, (s->n_rollouts + 1) * sizeof *grown);
-                if (!grown)
-                        return -ENOMEM;
-                s->rollouts = grown;
-        }
-        for (size_t k = 0; k < 2; k++) // first, in case they are the same as before
-                if (specs[k])
-                        spec_add_user(specs[k]);
-        if (found)
-                free_rollout(s, s->rollouts[i]);
-        else
-                memmove(&s->rollouts[i + 1], &s->rollouts[i], (s->n_rollouts++ - i) * sizeof *s->rollouts);
-        s->rollouts[i] = record;
-        return 0;
-}
-
-const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name) {
-        bool found;
-        size_t i = rollout_index(s, name, &found);
-
-        return found ? s->rollouts[i] : NULL;
-}
-
-Argosy__RolloutRecord *const *cluster_state_rollouts(const ClusterState *s, size_t *ret_n) {
-        *ret_n = s->n_rollouts;
-        return s->rollouts;
-}
-
-uint64_t cluster_state_rollouts_revision(const ClusterState *s) {
-        return s->rollouts_revision;
 }
 
 // ------------------------------------------------------------------------------------------------ tokens

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Hosts, by number, node, key pin and what people call them, and what is remembered of those that were removed.
+// A state_*() function returns 0 or negative errno as cluster-state-private.h says; what it cannot add, it
+// leaves out.
+
+#include "cluster-state-private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "manager-name.h"
+#include "message.h"
+#include "str.h"
+
+enum { HOST_PREFIX_MIN = 4, HOST_ID_SIZE = 16 };
+
+const HostEntry *cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
+        *ret_n = s->n_hosts;
+        return s->hosts;
+}
+
+static HostEntry *find_host_entry(const ClusterState *s, uint32_t host) {
+        size_t low = 0, high = s->n_hosts;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (s->hosts[middle].record->host < host)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low < s->n_hosts && s->hosts[low].record->host == host ? &s->hosts[low] : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_find_host(const ClusterState *s, uint32_t host) {
+        HostEntry *h = find_host_entry(s, host);
+
+        return h ? h->record : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_find_host_by_pin(const ClusterState *s, const Hash *pin) {
+        return map_find(&s->pins, pin, sizeof *pin);
+}
+
+const Argosy__HostRecord *cluster_state_find_host_by_node(const ClusterState *s, uint32_t node) {
+        NodeIndex *n = state_find_node(s, node);
+
+        return n && n->host > 0 ? cluster_state_find_host(s, n->host) : NULL;
+}
+
+static void unlink_host(ClusterState *s, Argosy__HostRecord *record) {
+        if (record->key_pin.len == HASH_SIZE)
+                map_take(&s->pins, record->key_pin.data, HASH_SIZE);
+        for (size_t i = 0; i < record->n_nodes; i++) {
+                NodeIndex *n = state_find_node(s, record->nodes[i]->node);
+
+                if (n && n->host == record->host) {
+                        n->host = 0;
+                        state_drop_unused_node(s, n);
+                }
+        }
+}
+
+static int link_host(ClusterState *s, Argosy__HostRecord *record) {
+        if (record->key_pin.len == HASH_SIZE) {
+                int r = map_add(&s->pins, record->key_pin.data, HASH_SIZE, record);
+
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < record->n_nodes; i++) {
+                NodeIndex *n = state_need_node(s, record->nodes[i]->node);
+
+                if (!n)
+                        return -ENOMEM;
+                if (n->host > 0)
+                        return -EEXIST;
+                n->host = record->host;
+        }
+        return 0;
+}
+
+int state_append_host(ClusterState *s, Argosy__HostRecord *record) {
+        HostEntry *hosts = realloc(s->hosts, (s->n_hosts + 1) * sizeof *hosts);
+
+        if (!hosts) {
+                message_free(record);
+                return -ENOMEM;
+        }
+        s->hosts = hosts;
+        hosts[s->n_hosts++].record = record;
+        return link_host(s, record);
+}
+
+int state_replace_host(ClusterState *s, Argosy__HostRecord *record) {
+        HostEntry *h = find_host_entry(s, record->host);
+
+        unlink_host(s, h->record);
+        message_free(h->record);
+        h->record = record;
+        return link_host(s, record);
+}
+
+void state_remove_host(ClusterState *s, uint32_t host) {
+        HostEntry *h = find_host_entry(s, host);
+        size_t behind = s->n_hosts - (size_t) (h - s->hosts) - 1;
+
+        unlink_host(s, h->record);
+        message_free(h->record);
+        memmove(h, h + 1, behind * sizeof *h);
+        s->n_hosts--;
+}
+
+static bool id_begins_with(const Argosy__HostRecord *h, const char *word, size_t len) {
+        char hex[2 * HOST_ID_SIZE + 1] = "";
+
+        if (h->host_id.len == HOST_ID_SIZE)
+                hex_encode(h->host_id.data, HOST_ID_SIZE, hex);
+        return strncasecmp(hex, word, len) == 0 || strncasecmp(h->machine_id, word, len) == 0;
+}
+
+const Argosy__HostRecord *cluster_state_resolve_host(const ClusterState *s, const char *word,
+                                                     bool *ret_ambiguous) {
+        const Argosy__HostRecord *by_name = NULL, *by_id = NULL;
+        size_t n_names = 0, n_ids = 0, len = strlen(word);
+
+        for (size_t i = 0; i < s->n_hosts; i++) {
+                const Argosy__HostRecord *h = s->hosts[i].record;
+
+                if (streq(h->name, word)) {
+                        by_name = h;
+                        n_names++;
+                } else if (len >= HOST_PREFIX_MIN && id_begins_with(h, word, len)) {
+                        by_id = h;
+                        n_ids++;
+                }
+        }
+        if (ret_ambiguous)
+                *ret_ambiguous = n_names > 1 || (n_names == 0 && n_ids > 1);
+        if (n_names > 0)
+                return n_names == 1 ? by_name : NULL;
+        return n_ids == 1 ? by_id : NULL;
+}
+
+const Argosy__HostRecord *cluster_state_resolve_node(const ClusterState *s, const char *word,
+                                                     uint32_t *ret_node, bool *ret_ambiguous) {
+        const char *slash = strchr(word, '/');
+        _cleanup_free_ char *host = slash ? strndup(word, (size_t) (slash - word)) : strdup(word);
+        const Argosy__HostRecord *h = host ? cluster_state_resolve_host(s, host, ret_ambiguous) : NULL;
+
+        for (size_t i = 0; h && i < h->n_nodes; i++)
+                if (manager_name_is(h->nodes[i]->manager, slash ? slash + 1 : "system")) {
+                        *ret_node = h->nodes[i]->node;
+                        return h;
+                }
+        return NULL;
+}
+
+// --------------------------------------------------------------------------------------------- former hosts
+
+static size_t former_index(const ClusterState *s, const void *host_id, size_t len) {
+        size_t i = 0;
+
+        while (i < s->n_former &&
+               (s->former[i]->host_id.len != len || memcmp(s->former[i]->host_id.data, host_id, len) != 0))
+                i++;
+        return i;
+}
+
+static void remove_former(ClusterState *s, size_t i) {
+        message_free(s->former[i]);
+        s->n_former--;
+        memmove(&s->former[i], &s->former[i + 1], (s->n_former - i) * sizeof *s->former);
+}
+
+void state_drop_former(ClusterState *s, const void *host_id, size_t len) {
+        size_t i = former_index(s, host_id, len);
+
+        if (i < s->n_former)
+                remove_former(s, i);
+}
+
+int state_add_former(ClusterState *s, Argosy__FormerHost *former) {
+        Argosy__FormerHost **grown = realloc(s->former, (s->n_former + 1) * sizeof *grown);
+
+        if (!grown)
+                return -ENOMEM;
+        s->former = grown;
+        state_drop_former(s, former->host_id.data, former->host_id.len);
+        if (s->n_former == CLUSTER_FORMER_HOSTS_MAX)
+                remove_former(s, 0);
+        s->former[s->n_former++] = former;
+        return 0;
+}
+
+const Argosy__FormerHost *cluster_state_find_former(const ClusterState *s, const void *host_id, size_t len) {
+        size_t i = former_index(s, host_id, len);
+
+        return i < s->n_former ? s->former[i] : NULL;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Rollouts, by name; each is a user of the specs that it leads from and to. When there are too many, the oldest
+// one that is over goes; when none is, there is no room: -ENOSPC.
+
+#include "cluster-state-private.h"
+
+#include <errno.h>
+
+#include "message.h"
+#include "str.h"
+
+// Index of the rollout, or where it would go.
+static size_t rollout_index(const ClusterState *s, const char *name, bool *ret_found) {
+        size_t i = 0;
+        int r = 1;
+
+        while (i < s->n_rollouts && (r = strcmp(s->rollouts[i]->name, name)) < 0)
+                i++;
+        *ret_found = i < s->n_rollouts && r == 0;
+        return i;
+}
+
+// A rollout that is under way uses both of its specs. False: one is unknown.
+static bool rollout_specs(const ClusterState *s, const Argosy__RolloutRecord *r, SpecEntry *ret[2]) {
+        const ProtobufCBinaryData *fields[] = {&r->spec, &r->spec_before};
+
+        for (size_t i = 0; i < 2; i++) {
+                Hash hash;
+
+                ret[i] = NULL;
+                if (fields[i]->len == 0)
+                        continue;
+                if (hash_from_bytes(fields[i]->data, fields[i]->len, &hash))
+                        ret[i] = cluster_state_find_spec(s, &hash);
+                if (!ret[i])
+                        return false;
+        }
+        return true;
+}
+
+static void free_rollout(ClusterState *s, Argosy__RolloutRecord *r) {
+        SpecEntry *specs[2];
+
+        if (rollout_specs(s, r, specs))
+                for (size_t i = 0; i < 2; i++)
+                        if (specs[i])
+                                state_unuse_spec(s, specs[i]);
+        message_free(r);
+}
+
+static void remove_rollout(ClusterState *s, size_t i) {
+        free_rollout(s, s->rollouts[i]);
+        s->n_rollouts--;
+        memmove(&s->rollouts[i], &s->rollouts[i + 1], (s->n_rollouts - i) * sizeof *s->rollouts);
+}
+
+static bool drop_oldest_rollout(ClusterState *s) {
+        size_t oldest = s->n_rollouts;
+
+        for (size_t i = 0; i < s->n_rollouts; i++)
+                if (!rollout_is_under_way(s->rollouts[i]) &&
+                    (oldest == s->n_rollouts || s->rollouts[i]->revision < s->rollouts[oldest]->revision))
+                        oldest = i;
+        if (oldest == s->n_rollouts)
+                return false;
+        remove_rollout(s, oldest);
+        return true;
+}
+
+int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
+        Argosy__RolloutRecord **grown;
+        SpecEntry *specs[2];
+        bool found;
+        size_t i;
+
+        if (!rollout_specs(s, record, specs))
+                return -ENOENT;
+        (void) rollout_index(s, record->name, &found);
+        if (!found && s->n_rollouts >= CLUSTER_ROLLOUTS_MAX && !drop_oldest_rollout(s))
+                return -ENOSPC;
+        i = rollout_index(s, record->name, &found);
+        if (!found) {
+                grown = realloc(s->rollouts, (s->n_rollouts + 1) * sizeof *grown);
+                if (!grown)
+                        return -ENOMEM;
+                s->rollouts = grown;
+        }
+        for (size_t k = 0; k < 2; k++) // first, in case they are the same as before
+                if (specs[k])
+                        state_use_spec(specs[k]);
+        if (found)
+                free_rollout(s, s->rollouts[i]);
+        else
+                memmove(&s->rollouts[i + 1], &s->rollouts[i], (s->n_rollouts++ - i) * sizeof *s->rollouts);
+        s->rollouts[i] = record;
+        return 0;
+}
+
+const Argosy__RolloutRecord *cluster_state_find_rollout(const ClusterState *s, const char *name) {
+        bool found;
+        size_t i = rollout_index(s, name, &found);
+
+        return found ? s->rollouts[i] : NULL;
+}
+
+Argosy__RolloutRecord *const *cluster_state_rollouts(const ClusterState *s, size_t *ret_n) {
+        *ret_n = s->n_rollouts;
+        return s->rollouts;
+}
+
+uint64_t cluster_state_rollouts_revision(const ClusterState *s) {
+        return s->rollouts_revision;
+}

@@ -3,7 +3,9 @@
 
 // What the facets of the unit directory share:
 //
-//   unit-dir.c           what is ours, and a batch
+//   unit-dir.c           the directory, what is there already, look-ups
+//   unit-dir-entries.c   what is ours
+//   unit-dir-apply.c     a batch
 //   unit-dir-files.c     single files, and the directory's time
 //   unit-dir-links.c     links of [Install]
 //   unit-dir-foreign.c   names of others
@@ -73,6 +75,34 @@ struct UnitDir {
         bool changed;      // since the mtime was set
         bool has_pin;      // UNIT_PIN_FILE is as it should be
 };
+
+// unit-dir-entries.c
+// NULL: out of memory.
+Entry *entry_new(UnitDir *d, const char *name, bool from_template);
+EntryMore *entry_more(Entry *e);
+// Drops what says nothing.
+void entry_settle(Entry *e);
+void entry_free(UnitDir *d, Entry *e);
+// For the end of the directory: what they own, not themselves out of any table.
+void entry_done(UnitDir *d, Entry *e);
+void template_done(void *p);
+// 0 or negative errno, nothing changed then.
+int entry_find_template(UnitDir *d, Entry *e);
+int entry_set_spec(Entry *e, const Hash *spec);
+int entry_set_slice(UnitDir *d, Entry *e, const char *slice);
+// Its files are known to be wrong.
+void entry_forget_spec(Entry *e);
+bool entry_is_unknown(const Entry *e);
+const Hash *entry_spec(const Entry *e);
+const UnitInstall *entry_links(const Entry *e);
+const UnitDirItem *entry_item(const Entry *e);
+const char *entry_slice(const UnitDir *d, const Entry *e);
+bool entry_needs_dropin(const Entry *e, const char *slice, const FailingOptions *failing);
+// -EINVAL: there can be none of that name, or in that slice.
+int entry_check_name(const char *name, bool from_template);
+int entry_check_slice(const char *slice);
+// Goes with its last instance.
+void template_collect(UnitDir *d, Template *t);
 
 // unit-dir-files.c; names are relative to the directory
 int unit_dir_put_file(UnitDir *d, const char *name, const void *content, size_t len);

@@ -154,7 +154,7 @@ FAULTS = [
           "wire/listener: a_silent_crowd_cannot_keep_members_out"),
 
     # ---- sysd: what PID 1 must see
-    Fault("mtime-not-advanced", "src/sysd/unit-dir/unit-dir.c",
+    Fault("mtime-not-advanced", "src/sysd/unit-dir/unit-dir-apply.c",
           "unit_dir_advance_mtime(d);",
           ";",
           "sysd/unit-dir: the_directory_is_newer_after_every_batch"),

@@ -95,7 +95,7 @@ static bool slot_holds(const OpenTable *t, const void *slot, const void *key) {
         return s->hash == k->hash && s->key_len == k->key_len && memcmp(s->key, k->key, k->key_len) == 0;
 }
 
-static inline OpenTable table_of(const Map *m) {
+OPEN_TABLE_INLINE OpenTable table_of(const Map *m) {
         return (OpenTable){.slots = (char *) m->slots,
                            .n_slots = m->n_slots,
                            .slot_size = sizeof(MapSlot),
@@ -103,11 +103,11 @@ static inline OpenTable table_of(const Map *m) {
                            .hash = slot_hash};
 }
 
-static MapSlot key_of(const void *key, size_t key_len) {
+OPEN_TABLE_INLINE MapSlot key_of(const void *key, size_t key_len) {
         return (MapSlot){.key = key, .key_len = (uint32_t) key_len, .hash = (uint32_t) map_hash(key, key_len)};
 }
 
-static MapSlot *probe(const Map *m, const MapSlot *key) {
+OPEN_TABLE_INLINE MapSlot *probe(const Map *m, const MapSlot *key) {
         OpenTable t = table_of(m);
 
         return open_table_probe(&t, key->hash, key, slot_holds);

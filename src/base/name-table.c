@@ -29,7 +29,7 @@ static bool slot_holds(const OpenTable *t, const void *slot, const void *key) {
         return streq(((const NameTable *) t->table)->name_of(*(void *const *) slot), key);
 }
 
-static inline OpenTable table_of(const NameTable *t) {
+OPEN_TABLE_INLINE OpenTable table_of(const NameTable *t) {
         return (OpenTable){.slots = (char *) t->slots,
                            .n_slots = t->n_slots,
                            .slot_size = sizeof(void *),
@@ -38,7 +38,7 @@ static inline OpenTable table_of(const NameTable *t) {
                            .table = t};
 }
 
-static void **probe(const NameTable *t, const char *name) {
+OPEN_TABLE_INLINE void **probe(const NameTable *t, const char *name) {
         OpenTable o = table_of(t);
 
         return open_table_probe(&o, map_hash(name, strlen(name)), name, slot_holds);

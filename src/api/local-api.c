@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "error-response.h"
 #include "frame.h"
 #include "list.h"
 #include "local-api.h"
@@ -78,7 +79,8 @@ static void cancel_call(ApiCall *call) {
 }
 
 static void client_send(Client *c, const Argosy__Response *response) {
-        Argosy__Response instead = ARGOSY__RESPONSE__INIT;
+        Argosy__Response instead =
+                error_response(E2BIG, "the answer is too long for one frame: ask about fewer");
 
         if (stream_queued(c->stream) > API_QUEUE_MAX) {
                 stream_close(c->stream, -ENOBUFS, false);
@@ -87,9 +89,6 @@ static void client_send(Client *c, const Argosy__Response *response) {
         if (stream_send(c->stream, &response->base) != -EMSGSIZE)
                 return; // any other error means that it is closing: `closed` follows
         instead.id = response->id;
-        instead.final = true;
-        instead.status = E2BIG;
-        instead.message = (char *) "the answer is too long for one frame: ask about fewer";
         (void) stream_send(c->stream, &instead.base);
 }
 
@@ -101,16 +100,14 @@ void api_call_respond(ApiCall *call, Argosy__Response *response) {
 }
 
 void api_call_fail(ApiCall *call, int status, const char *format, ...) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response;
         char message[1024];
         va_list ap;
 
         va_start(ap, format);
         str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
-        response.final = true;
-        response.status = status;
-        response.message = message;
+        response = error_response(status, message);
         api_call_respond(call, &response);
 }
 
@@ -138,12 +135,9 @@ static void on_cancel_request(Client *c, uint64_t id) {
 }
 
 static int refuse(Client *c, uint64_t id, int status, const char *why) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = error_response(status, why);
 
         response.id = id;
-        response.final = true;
-        response.status = status;
-        response.message = (char *) why;
         client_send(c, &response);
         return 0;
 }
@@ -254,11 +248,8 @@ static bool make_room(LocalApi *a, uid_t uid) {
 }
 
 static void turn_away(Stream *s) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = error_response(EBUSY, "too many requests are under way");
 
-        response.final = true;
-        response.status = EBUSY;
-        response.message = "too many requests are under way";
         (void) stream_send(s, &response.base);
         stream_close(s, -EBUSY, true);
 }

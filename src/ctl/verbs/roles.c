@@ -137,19 +137,27 @@ int verb_role_set(Ctl *ctl, char **args, size_t n) {
         return code == EXIT_OK ? ask_role(ctl, &s.change) : code;
 }
 
-int verb_role_delete(Ctl *ctl, char **args, size_t n) {
+static int delete_each(Ctl *ctl, char **names, size_t n, int (*delete_one)(Ctl *ctl, char *name)) {
         int code = EXIT_OK;
 
         for (size_t i = 0; i < n; i++) {
-                Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
-                int one;
+                int one = delete_one(ctl, names[i]);
 
-                change.name = args[i];
-                change.remove = true;
-                one = ask_role(ctl, &change);
                 code = MAX_OF(code, one);
         }
         return code;
+}
+
+static int delete_role(Ctl *ctl, char *name) {
+        Argosy__Request__RoleChange change = ARGOSY__REQUEST__ROLE_CHANGE__INIT;
+
+        change.name = name;
+        change.remove = true;
+        return ask_role(ctl, &change);
+}
+
+int verb_role_delete(Ctl *ctl, char **args, size_t n) {
+        return delete_each(ctl, args, n, delete_role);
 }
 
 // ---- what is shown
@@ -391,19 +399,16 @@ int verb_pool_set(Ctl *ctl, char **args, size_t n) {
         return ask_pool(ctl, &change);
 }
 
+static int delete_pool(Ctl *ctl, char *name) {
+        Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
+
+        change.name = name;
+        change.remove = true;
+        return ask_pool(ctl, &change);
+}
+
 int verb_pool_delete(Ctl *ctl, char **args, size_t n) {
-        int code = EXIT_OK;
-
-        for (size_t i = 0; i < n; i++) {
-                Argosy__Request__PoolChange change = ARGOSY__REQUEST__POOL_CHANGE__INIT;
-                int one;
-
-                change.name = args[i];
-                change.remove = true;
-                one = ask_pool(ctl, &change);
-                code = MAX_OF(code, one);
-        }
-        return code;
+        return delete_each(ctl, args, n, delete_pool);
 }
 
 int verb_pool_show(Ctl *ctl, char **args, size_t n) {

@@ -13,6 +13,7 @@
 #include "argosy.pb-c.h"
 #include "buf.h"
 #include "clock.h"
+#include "error-response.h"
 #include "frame.h"
 #include "last-words.h"
 #include "local-api.h"
@@ -35,13 +36,10 @@ static void drop(Listeners *l, size_t i) {
 }
 
 static void answer(int fd, uint64_t id, const char *why) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = error_response(ENOTRECOVERABLE, why);
         _cleanup_buf_ Buf frame = {};
 
         response.id = id;
-        response.final = true;
-        response.status = ENOTRECOVERABLE;
-        response.message = (char *) why;
         if (frame_append(&frame, &response.base, FRAME_MAX_LOCAL) == 0)
                 (void) send(fd, frame.data, frame.len, MSG_NOSIGNAL | MSG_DONTWAIT); // far less than a socket holds
 }

@@ -16,6 +16,7 @@
 #include "agent.h"
 #include "cluster-state.h"
 #include "daemon.h"
+#include "error-response.h"
 #include "feature-level.h"
 #include "frame.h"
 #include "join.h"
@@ -57,12 +58,9 @@ static void join_free(Join *j) {
 }
 
 static void answer(Join *j, int status, const char *message) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response = error_response(status, message);
 
         j->answered = true;
-        response.final = true;
-        response.status = status;
-        response.message = (char *) message;
         if (j->done)
                 j->done(&response, j->userdata);
         j->done = NULL;

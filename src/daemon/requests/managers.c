@@ -16,6 +16,7 @@
 
 #include "agent.h"
 #include "daemon.h"
+#include "error-response.h"
 #include "fileio.h"
 #include "log.h"
 #include "manager-name.h"
@@ -36,16 +37,14 @@ typedef struct Detaching { // userdata of agent_manager_detach(), until it is do
 
 static void say(Done done, void *userdata, int error, const char *format, ...) _printf_(4, 5);
 static void say(Done done, void *userdata, int error, const char *format, ...) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response;
         char text[512];
         va_list ap;
 
         va_start(ap, format);
         str_vfit(text, sizeof(text), format, ap);
         va_end(ap);
-        response.final = true;
-        response.status = -error;
-        response.message = text;
+        response = error_response(-error, text);
         done(&response, userdata);
 }
 

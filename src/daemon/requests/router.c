@@ -17,6 +17,7 @@
 #include "cluster-state.h"
 #include "counters.h"
 #include "daemon.h"
+#include "error-response.h"
 #include "feature-level.h"
 #include "flow-window.h"
 #include "join.h"
@@ -121,16 +122,14 @@ static void route_respond(Route *route, const Argosy__Response *response) {
 }
 
 static void route_fail(Route *route, int status, const char *format, ...) {
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response;
         char message[512];
         va_list ap;
 
         va_start(ap, format);
         str_vfit(message, sizeof(message), format, ap);
         va_end(ap);
-        response.final = true;
-        response.status = status;
-        response.message = message;
+        response = error_response(status, message);
         response.no_leader = status == ETIMEDOUT || status == EHOSTUNREACH;
         route_respond(route, &response);
 }
@@ -245,12 +244,11 @@ static void ask_agent(Route *route, AgentReply reply) {
 
 static void answer_peers(Route *route) {
         const Argosy__Request__ClusterPeers *q = route->request->cluster_peers;
-        Argosy__Response response = ARGOSY__RESPONSE__INIT;
+        Argosy__Response response;
         _cleanup_free_ char *said = NULL;
+        int r = peers_look_at(route->router->daemon, q->addresses, q->n_addresses, &said);
 
-        response.status = -peers_look_at(route->router->daemon, q->addresses, q->n_addresses, &said);
-        response.final = true;
-        response.message = said ?: "";
+        response = error_response(-r, said ?: "");
         route_respond(route, &response);
 }
 

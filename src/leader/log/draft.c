@@ -205,10 +205,20 @@ int draft_clear_tombstones(Draft *b, uint32_t host, uint64_t revision, uint64_t 
         return append_op(b, &op);
 }
 
+// An operation on what these bytes name.
+static int append_on(Draft *b, char kind, const void *name, size_t len, Argosy__LogOp *op) {
+        int r = touch(b, kind, name, len);
+
+        return r < 0 ? r : append_op(b, op);
+}
+
+static int append_on_name(Draft *b, char kind, const char *name, Argosy__LogOp *op) {
+        return append_on(b, kind, name, strlen(name), op);
+}
+
 int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len) {
         Argosy__Spec spec = ARGOSY__SPEC__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r;
 
         if (touched(b, 's', hash->bytes, HASH_SIZE))
                 return 0;
@@ -216,31 +226,25 @@ int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len) 
         spec.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len};
         op.op_case = ARGOSY__LOG_OP__OP_SPEC;
         op.spec = &spec;
-        r = touch(b, 's', hash->bytes, HASH_SIZE);
-        return r < 0 ? r : append_op(b, &op);
+        return append_on(b, 's', hash->bytes, HASH_SIZE, &op);
 }
 
 int draft_put_host(Draft *b, Argosy__HostRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r = 0;
 
         op.op_case = ARGOSY__LOG_OP__OP_HOST;
         op.host = record;
-        if (record->host)
-                r = touch(b, 'h', &record->host, sizeof(record->host));
-        return r < 0 ? r : append_op(b, &op);
+        return record->host ? append_on(b, 'h', &record->host, sizeof(record->host), &op) : append_op(b, &op);
 }
 
 int draft_remove_host(Draft *b, uint32_t host) {
         Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r;
 
         remove.host = host;
         op.op_case = ARGOSY__LOG_OP__OP_HOST_REMOVE;
         op.host_remove = &remove;
-        r = touch(b, 'h', &host, sizeof(host));
-        return r < 0 ? r : append_op(b, &op);
+        return append_on(b, 'h', &host, sizeof(host), &op);
 }
 
 int draft_put_token(Draft *b, Argosy__TokenRecord *record) {
@@ -264,24 +268,20 @@ int draft_remove_token(Draft *b, const char *id) {
 int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome) {
         Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r;
 
         put.name = (char *) name;
         put.outcome = outcome;
         op.op_case = ARGOSY__LOG_OP__OP_OUTCOME;
         op.outcome = &put;
-        r = touch(b, 'u', name, strlen(name));
-        return r < 0 ? r : append_op(b, &op);
+        return append_on_name(b, 'u', name, &op);
 }
 
 int draft_put_rollout(Draft *b, Argosy__RolloutRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r;
 
         op.op_case = ARGOSY__LOG_OP__OP_ROLLOUT;
         op.rollout = record;
-        r = touch(b, 'o', record->name, strlen(record->name));
-        return r < 0 ? r : append_op(b, &op);
+        return append_on_name(b, 'o', record->name, &op);
 }
 
 bool draft_has_rollout(const Draft *b, const char *name) {
@@ -290,14 +290,12 @@ bool draft_has_rollout(const Draft *b, const char *name) {
 
 int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r;
 
         if (draft_has_cluster(b))
                 return -EBUSY;
-        r = touch(b, 'k', NULL, 0);
         op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         op.cluster = record;
-        return r < 0 ? r : append_op(b, &op);
+        return append_on(b, 'k', NULL, 0, &op);
 }
 
 bool draft_has_cluster(const Draft *b) {
@@ -306,22 +304,20 @@ bool draft_has_cluster(const Draft *b) {
 
 int draft_put_role(Draft *b, Argosy__RoleRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r = touch(b, 'w', record->name, strlen(record->name));
 
         op.op_case = ARGOSY__LOG_OP__OP_ROLE;
         op.role = record;
-        return r < 0 ? r : append_op(b, &op);
+        return append_on_name(b, 'w', record->name, &op);
 }
 
 int draft_remove_role(Draft *b, const char *name) {
         Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r = touch(b, 'w', name, strlen(name));
 
         remove.name = (char *) name;
         op.op_case = ARGOSY__LOG_OP__OP_ROLE_REMOVE;
         op.role_remove = &remove;
-        return r < 0 ? r : append_op(b, &op);
+        return append_on_name(b, 'w', name, &op);
 }
 
 bool draft_has_role(const Draft *b, const char *name) {
@@ -338,22 +334,20 @@ bool draft_uses_role(const Draft *b, const char *name) {
 
 int draft_put_pool(Draft *b, Argosy__PoolRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r = touch(b, 'p', record->name, strlen(record->name));
 
         op.op_case = ARGOSY__LOG_OP__OP_POOL;
         op.pool = record;
-        return r < 0 ? r : append_op(b, &op);
+        return append_on_name(b, 'p', record->name, &op);
 }
 
 int draft_remove_pool(Draft *b, const char *name) {
         Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-        int r = touch(b, 'p', name, strlen(name));
 
         remove.name = (char *) name;
         op.op_case = ARGOSY__LOG_OP__OP_POOL_REMOVE;
         op.pool_remove = &remove;
-        return r < 0 ? r : append_op(b, &op);
+        return append_on_name(b, 'p', name, &op);
 }
 
 bool draft_has_pool(const Draft *b, const char *name) {

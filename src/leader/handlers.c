@@ -16,6 +16,7 @@
 #include "members.h"
 #include "node-changes.h"
 #include "rebalances.h"
+#include "request-kind.h"
 #include "response.h"
 #include "roles.h"
 #include "rollouts.h"
@@ -50,10 +51,6 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
 
-        [ARGOSY__REQUEST__WHAT_STATUS] = {.begin = calls_start_status},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {.begin = calls_start_journal},
-        [ARGOSY__REQUEST__WHAT_TOP] = {.begin = calls_start_top},
-
         [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = wait_start},
         [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_wait_start},
         [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_wait_start},
@@ -78,9 +75,15 @@ static bool is_handled(const Handler *h) {
         return h->answer || h->answer_each || h->begin || h->plan || h->decide;
 }
 
+// What nodes answer is the same for the leader, but for what stands in leader/queries/calls.c.
+static const Handler asks_nodes = {.begin = calls_start};
+
 const Handler *handler_find(Argosy__Request__WhatCase what) {
+        const RequestKind *kind = request_kind(what);
         size_t i = (size_t) what;
 
+        if (kind && kind->by == REQUEST_BY_NODES)
+                return calls_can_ask(what) ? &asks_nodes : NULL;
         return i < ELEMENTSOF(handlers) && is_handled(&handlers[i]) && handlers[i].level <= FEATURE_LEVEL
                        ? &handlers[i]
                        : NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Verbs that agents answer: status, journal and top. A request becomes one call for each node that has a
+// Verbs that agents answer, one row of `questions` for each. A request becomes one call for each node that has a
 // unit; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
 // them.
 //
@@ -15,6 +15,7 @@
 #include "homes.h"
 #include "host-link.h"
 #include "losses.h"
+#include "macro.h"
 #include "message.h"
 #include "ordering.h"
 #include "placer.h"
@@ -419,7 +420,9 @@ void calls_on_sessions_begun(Leader *l) {
 }
 
 // Hosts call their nodes as they like; here they have the names that everybody sees.
-static void complete_usage(Argosy__Response *r, const Node *n) {
+static void complete_usage(Leader *l, Argosy__Response *r, Call *c) {
+        const Node *n = c->node;
+
         if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE)
                 (void) field_set(&r->usage->node, n->name);
         else if (r->status != 0) {
@@ -429,10 +432,10 @@ static void complete_usage(Argosy__Response *r, const Node *n) {
         }
 }
 
-static Argosy__Response *usage_gone(const Node *n) {
+static Argosy__Response *usage_gone(Leader *l, const Call *c) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_USAGE);
 
-        if (r && field_set(&r->usage->node, n->name) < 0) {
+        if (r && field_set(&r->usage->node, c->node->name) < 0) {
                 message_free(r);
                 return NULL;
         }
@@ -493,24 +496,57 @@ static void end_without_calls(Ticket *t) {
                 ticket_end(t);
 }
 
-static int start(Leader *l, Ticket *t, int (*ask)(Leader *l, Ticket *t)) {
-        int r = ask(l, t);
+// ------------------------------------------------------------------------------------------------ questions
+
+static void complete_status_reply(Leader *l, Argosy__Response *r, Call *c) {
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
+                (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
+}
+
+static void complete_journal(Leader *l, Argosy__Response *r, Call *c) {
+        if (r->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL)
+                pass_mark_on(c->ticket, c, r->journal);
+}
+
+static Argosy__Response *status_lost(Leader *l, const Call *c) {
+        Argosy__Response *r = status_new(l, c->unit, c->node, "the connection to the node was lost");
+
+        if (r)
+                (void) site_fill_row(NULL, r->status_reply->row);
+        return r;
+}
+
+static Argosy__Response *question_lost(Leader *l, const Call *c) {
+        return response_error(EHOSTUNREACH, "the connection to node %s was lost", c->node->name);
+}
+
+// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
+// compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
+static const struct Question {
+        int (*ask)(Leader *l, Ticket *t); // call() for each node, or say() why there is none
+        // May be NULL. To an answer comes what only the leader knows.
+        void (*complete)(Leader *l, Argosy__Response *r, Call *c);
+        Argosy__Response *(*lost)(Leader *l, const Call *c); // instead of an answer that will not come
+} questions[] = {
+        [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, complete_status_reply, status_lost},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, complete_journal, question_lost},
+        [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, complete_usage, usage_gone},
+};
+
+static const struct Question *question_of(const Ticket *t) {
+        return &questions[t->request->what_case]; // who has none was not taken on
+}
+
+bool calls_can_ask(Argosy__Request__WhatCase what) {
+        return (size_t) what < ELEMENTSOF(questions) && questions[what].ask;
+}
+
+int calls_start(Leader *l, Ticket *t) {
+        int r = question_of(t)->ask(l, t);
 
         if (r >= 0)
                 end_without_calls(t);
         return r;
-}
-
-int calls_start_status(Leader *l, Ticket *t) {
-        return start(l, t, ask_for_status);
-}
-
-int calls_start_journal(Leader *l, Ticket *t) {
-        return start(l, t, ask_for_journal);
-}
-
-int calls_start_top(Leader *l, Ticket *t) {
-        return start(l, t, ask_for_usage);
 }
 
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
@@ -524,12 +560,8 @@ void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply)
                 return;
         t = c->ticket;
         r = message_copy(reply->response);
-        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
-                (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
-        if (r && t->request->what_case == ARGOSY__REQUEST__WHAT_TOP)
-                complete_usage(r, c->node);
-        if (r && r->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL)
-                pass_mark_on(t, c, r->journal);
+        if (r && question_of(t)->complete)
+                question_of(t)->complete(l, r, c);
         if (reply->response->final)
                 call_free(l, c);
         ticket_say(t, r);
@@ -545,14 +577,7 @@ void calls_on_node_lost(Leader *l, Node *n) {
 
                 if (c->node != n)
                         continue;
-                if (t->request->what_case == ARGOSY__REQUEST__WHAT_STATUS) {
-                        r = status_new(l, c->unit, n, "the connection to the node was lost");
-                        if (r)
-                                (void) site_fill_row(NULL, r->status_reply->row);
-                } else if (t->request->what_case == ARGOSY__REQUEST__WHAT_TOP)
-                        r = usage_gone(n);
-                else
-                        r = response_error(EHOSTUNREACH, "the connection to node %s was lost", n->name);
+                r = question_of(t)->lost(l, c);
                 call_free(l, c);
                 ticket_say(t, r);
                 end_without_calls(t);

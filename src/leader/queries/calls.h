@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Verbs that an agent answers (status, journal, top).
+// Verbs that agents answer (REQUEST_BY_NODES).
 
 #include "leader-core.h"
 
@@ -14,9 +14,8 @@ typedef struct Call {
         unsigned n_marks; // of its lines, that were not taken yet
 } Call;
 
-int calls_start_status(Leader *l, Ticket *t);
-int calls_start_journal(Leader *l, Ticket *t);
-int calls_start_top(Leader *l, Ticket *t);
+bool calls_can_ask(Argosy__Request__WhatCase what);
+int calls_start(Leader *l, Ticket *t);
 void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply);
 void calls_on_taken(Leader *l, Ticket *t, uint64_t mark);
 void calls_on_node_lost(Leader *l, Node *n);

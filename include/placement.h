@@ -33,6 +33,10 @@
 // role the highest priority, then first come, first served. A unit that nothing takes blocks only units of
 // its own kind, and is looked at again when something changed that may matter to it.
 //
+// So small units may pass by a large one. When PLACEMENT_PASSES_MAX were placed while a unit found no room, it
+// gets a reservation: on the host that lacks the least for it, nobody of its priority or a lower one is given
+// what it needs. There is one reservation at a time: for the highest priority, then for who waits longest.
+//
 // Cost: placing and taking away are O(1) in nodes, units and classes but for the masks (one bit per distinct
 // set of terms). A round looks at what is dirty. New sets of terms, labels and globs look at everything
 // once.
@@ -56,6 +60,7 @@ enum {
         PLACEMENT_SIZE_ONE = 16,        // size of a host that counts as one
         PLACEMENT_SHARE = 1024,         // load of a host that is reserved altogether
         PLACEMENT_UNIT_LOAD = 2,        // load of a unit on a host of size one
+        PLACEMENT_PASSES_MAX = 8,       // so many that demand something are placed before one is waited for
 };
 #define PLACEMENT_POOL "pool"     // key of the label that hosts of a pool have
 #define PLACEMENT_NONE UINT32_MAX // no node, no unit

@@ -101,7 +101,7 @@ bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uin
                                 if (__builtin_add_overflow(sum.of[d], demand->of[d], &sum.of[d]))
                                         return false;
         }
-        return host_has_room(p, h, &sum);
+        return host_has_room(p, h, &sum) && !reservation_bars(p, to->host, units, n, &sum);
 }
 
 // ------------------------------------------------------------------------------------------------ walking
@@ -117,7 +117,8 @@ static bool suits(const Placement *p, const Query *q, uint32_t node) {
         }
         if (q->n > 1)
                 return node_may_hold(p, node, q->units, q->n);
-        return !unit_excluded(p, q->units[0], node);
+        return !unit_excluded(p, q->units[0], node) &&
+               !reservation_bars(p, p->nodes[node].host, q->units, 1, q->demand);
 }
 
 static uint32_t best_of_bitmap(const Placement *p, const Query *q, const IndexKey *k, bool *ret_any) {

@@ -11,6 +11,7 @@
 //   placement-spread.c   counts of groups in domains
 //   placement-queue.c    who waits, for what, and whose turn it is
 //   placement-choose.c   the node for a unit
+//   placement-reservation.c   what is kept free for the one who waits longest
 //   placement-round.c    decisions
 //   placement-why.c      reasons, when asked
 //   placement-tables.c   arrays, lists and counts that the others are made of
@@ -137,6 +138,12 @@ typedef struct Link { // `unit` follows `target`
         uint32_t unit, target, next_of_unit, next_of_target;
 } Link;
 
+typedef struct Reservation {    // on one host, for one unit at a time
+        uint32_t unit, host;    // PLACEMENT_NONE: none
+        PlacementVector demand; // of the unit and those who go with it
+        uint64_t looked_at;     // Placement.n_grants when it was chosen last
+} Reservation;
+
 typedef struct Excluded {
         uint32_t unit, node;
 } Excluded;
@@ -191,6 +198,8 @@ struct Placement {
         Numbers penalised;                 // hosts
         uint32_t first_blocked[N_BLOCKED]; // queues, for reasons that have one list
         uint64_t now_us, seq;
+        uint64_t n_grants; // of units that demand anything
+        Reservation reservation;
 
         PlacementDecision *decisions;
         uint32_t n_decisions, decisions_allocated;
@@ -243,6 +252,18 @@ uint32_t choose(Placement *p, const uint32_t *units, uint32_t n);
 bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uint32_t n);
 bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVector *demand);
 bool spread_allows(const Placement *p, const Class *c, uint32_t node);
+
+// placement-reservation.c
+// Whether the host's room is kept from these, whose demand is that, for somebody who waits longer.
+bool reservation_bars(const Placement *p, uint32_t host, const uint32_t *units, uint32_t n,
+                      const PlacementVector *demand);
+// Whether it is kept for somebody to whom this unit does not go before.
+bool reservation_is_for_another(const Placement *p, uint32_t host, uint32_t unit);
+void reservation_settle(Placement *p);                // chosen anew, if enough has happened
+void reservation_let_go(Placement *p, uint32_t unit); // it waits no more: others may have the room
+void reservation_end(Placement *p);
+// placement-round.c
+PlacementVector bundle_demand(const Placement *p, uint32_t unit); // of the unit and those who go with it
 
 // placement-units.c
 void unit_leave(Placement *p, uint32_t unit); // its node, which counts it no more

@@ -209,6 +209,8 @@ void queue_block(Placement *p, uint32_t queue, Blocked why) {
         *first = queue;
         if (why == BLOCKED_SPREAD)
                 spread_list(p, queue);
+        if (q->passed_from == 0 && (why == BLOCKED_NODES || why == BLOCKED_SPREAD || why == BLOCKED_BUDGET))
+                q->passed_from = p->n_grants + 1;
         if (why == BLOCKED_NODES || why == BLOCKED_SPREAD)
                 bit_set(p->blocked, p->shapes[q->shape].selector);
 }
@@ -345,10 +347,15 @@ static void queue_drop(Placement *p, uint32_t queue) {
 }
 
 void wait_again(Placement *p, uint32_t unit) {
+        uint64_t passed_from;
+
         if (p->units[unit].queue == PLACEMENT_NONE)
                 return;
+        passed_from = p->queues[p->units[unit].queue].passed_from;
         wait_take(p, unit);
         wait_add(p, unit);
+        if (p->queues[p->units[unit].queue].first == unit)
+                p->queues[p->units[unit].queue].passed_from = passed_from;
 }
 
 // Who was wanted before those that wait goes before them, so that what was taken back has its turn again.
@@ -405,6 +412,9 @@ void wait_take(Placement *p, uint32_t unit) {
         else
                 q->last = u->queue_prev;
         u->queue = PLACEMENT_NONE;
+        if (u->queue_prev == PLACEMENT_NONE)
+                q->passed_from = 0;
+        reservation_let_go(p, unit);
         if (q->n == 0)
                 queue_drop(p, queue);
         else if (u->queue_prev == PLACEMENT_NONE && !q->blocked)

@@ -25,6 +25,7 @@ typedef struct Queue { // waiting units of one role, shape and priority
         uint32_t prev_blocked, next_blocked; // of the same reason and place
         uint32_t prev_spread, next_spread;   // BLOCKED_SPREAD: of the same group
         uint32_t heap;                       // place in its role's heap
+        uint64_t passed_from; // Placement.n_grants when its first unit was refused first, + 1; 0: it was not
 } Queue;
 
 typedef struct Role {

@@ -73,6 +73,10 @@ static void gather(const Placement *p, uint32_t unit, Bundle *b) {
 
 // ------------------------------------------------------------------------------------------------ granting
 
+static bool has_to_stay(const PlacedUnit *u) {
+        return u->node != PLACEMENT_NONE && !(u->flags & UNIT_RELEASED);
+}
+
 static Blocked role_refuses(const Placement *p, const Bundle *b) {
         for (uint32_t i = 0; i < b->n; i++) {
                 const PlacedUnit *u = &p->units[b->units[i]];
@@ -88,6 +92,30 @@ static Blocked role_refuses(const Placement *p, const Bundle *b) {
         return NOT_BLOCKED;
 }
 
+PlacementVector bundle_demand(const Placement *p, uint32_t unit) {
+        PlacementVector sum = {0};
+        Bundle b;
+
+        gather(p, unit, &b);
+        for (uint32_t i = 0; i < b.n; i++) {
+                const PlacementVector *demand = &unit_class(p, &p->units[b.units[i]])->spec.demand;
+
+                for (unsigned k = 0; k < p->n_resources && !has_to_stay(&p->units[b.units[i]]); k++)
+                        if (__builtin_add_overflow(sum.of[k], demand->of[k], &sum.of[k]))
+                                sum.of[k] = INT32_MAX;
+        }
+        return sum;
+}
+
+static bool demands_anything(const Placement *p, uint32_t unit) {
+        const PlacementVector *demand = &unit_class(p, &p->units[unit])->spec.demand;
+
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (demand->of[i] > 0)
+                        return true;
+        return false;
+}
+
 static void move_bundle(Placement *p, const Bundle *b, uint32_t to) {
         for (uint32_t i = 0; i < b->n; i++) {
                 uint32_t unit = b->units[i], from = p->units[unit].node;
@@ -97,14 +125,11 @@ static void move_bundle(Placement *p, const Bundle *b, uint32_t to) {
                 wait_take(p, unit);
                 unit_leave(p, unit);
                 unit_enter(p, unit, to);
+                p->n_grants += demands_anything(p, unit);
                 decide(p, PLACEMENT_PLACE, unit, from, to, PLACEMENT_NONE);
         }
         for (uint32_t i = 0; i < b->n; i++)
                 unit_call_followers(p, b->units[i]);
-}
-
-static bool has_to_stay(const PlacedUnit *u) {
-        return u->node != PLACEMENT_NONE && !(u->flags & UNIT_RELEASED);
 }
 
 static void leave_out_who_stays(const Placement *p, Bundle *b) {
@@ -301,7 +326,8 @@ static void preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, 
                         uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits);
 
                         if (p->nodes[node].state > PLACEMENT_SECOND || unit_excluded(p, unit, node) ||
-                            !spread_allows(p, c, node))
+                            !spread_allows(p, c, node) ||
+                            reservation_is_for_another(p, p->nodes[node].host, unit))
                                 continue;
                         find_victims(p, p->nodes[node].host, unit, budget, own, &v);
                         *ret_limited |= v.limited;
@@ -333,6 +359,7 @@ static void begin(Placement *p, uint64_t now_us) {
         fade_penalties(p);
         queues_unblock(p, p->first_blocked[BLOCKED_BUDGET]);
         roles_settle(p);
+        reservation_settle(p);
         queues_look_at_freed(p);
 }
 

@@ -143,6 +143,8 @@ void placement_unit_remove(Placement *p, uint32_t unit) {
         placement_unit_unfollow(p, unit);
         while (u->followed != PLACEMENT_NONE)
                 placement_unit_unfollow(p, p->links[u->followed].unit);
+        if (p->reservation.unit == unit)
+                reservation_end(p);
         p->roles[u->role].n_units--;
         *u = (PlacedUnit){0};
         slots_give(&p->unit_slots, unit);

@@ -223,6 +223,13 @@ static char *spread_text(const Placement *p, const Class *c, uint32_t node) {
                           group_at(g, node_domain(p, node, g->key)), s->min);
 }
 
+static char *kept_for_it(char *lack) {
+        char *text = lack ? str_printf("%s; what becomes free is kept for it", lack) : NULL;
+
+        free(lack);
+        return text;
+}
+
 // *ret_is: whether there is a reason at all.
 static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_is,
                     PlacementReason *ret_kind) {
@@ -252,8 +259,17 @@ static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_
                 return text;
         *ret_kind = PLACEMENT_REASON_ROOM;
         text = room_text(p, &p->hosts[p->nodes[node].host], &c->spec.demand, ret_is);
-        if (*ret_is || spread_allows(p, c, node))
+        if (*ret_is && p->reservation.unit == unit && p->reservation.host == p->nodes[node].host)
+                return kept_for_it(text);
+        if (*ret_is)
                 return text;
+        if (reservation_bars(p, p->nodes[node].host, &unit, 1, &c->spec.demand)) {
+                *ret_is = true;
+                return str_printf("its room is kept for %s, which waits longer",
+                                  p->units[p->reservation.unit].name);
+        }
+        if (spread_allows(p, c, node))
+                return NULL;
         *ret_is = true;
         *ret_kind = PLACEMENT_REASON_SPREAD;
         return spread_text(p, c, node);

@@ -63,6 +63,8 @@ void placement_host_remove(Placement *p, uint32_t host) {
         while (p->hosts[host].first_node != PLACEMENT_NONE)
                 placement_node_remove(p, p->hosts[host].first_node);
         numbers_drop(&p->penalised, host);
+        if (p->reservation.host == host)
+                p->reservation.unit = p->reservation.host = PLACEMENT_NONE;
         p->hosts[host] = (PlacedHost){0};
         slots_give(&p->host_slots, host);
 }
@@ -241,6 +243,7 @@ Placement *placement_new(void) {
         for (int i = 0; i < N_BLOCKED; i++)
                 p->first_blocked[i] = PLACEMENT_NONE;
         p->lowest_priority = INT16_MAX;
+        p->reservation.unit = p->reservation.host = PLACEMENT_NONE;
         if (placement_resource(p, "cpu", NULL) != PLACEMENT_CPU ||
             placement_resource(p, "memory", NULL) != PLACEMENT_MEMORY)
                 abort(); // these are the first

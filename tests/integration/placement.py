@@ -101,6 +101,25 @@ def test_what_is_reserved_is_not_given_twice(c: Cluster):
     c.ctl("label n1 offers/gpu-")
 
 
+def test_who_waits_longest_is_not_passed_by_for_ever(c: Cluster):
+    c.ctl("label n2 offers/card=2")
+    c.start("small@{1..2}", options("ReserveResource=card"))
+    c.submit("large.service", options("ReserveResource=card:2"))
+    c.ctl_fails("start large", saying=("n2: needs 2 card, 0 of 2 are free",))
+    c.start("other@{1..8}", options("ReserveMemory=1M"))  # so many are given room meanwhile
+    c.ctl("stop small@1")
+    c.ctl("unload small@1")
+    c.submit("late.service", options("ReserveResource=card"))
+    c.ctl_fails("start late", saying=("n2: its room is kept for large.service, which waits longer",))
+    c.ctl_fails("why large", status=3, saying="n2: needs 2 card, 1 of 2 is free; what becomes free is kept for it")
+    c.ctl("stop small@2")
+    c.ctl("unload small@2")
+    eventually(lambda: at(c, "large") == "n2")
+    c.ctl("destroy large")
+    eventually(lambda: at(c, "late") == "n2")
+    c.ctl("label n2 offers/card-")
+
+
 def test_what_cannot_be_is_refused_with_its_line(c: Cluster):
     bad = {
         "bad": (["RequireLabel=disk=ssd", "RequireLabel=!disk"], "both required and forbidden"),

@@ -202,11 +202,39 @@ static bool has_room(const Brute *b, const PlacementSpec *spec, uint32_t node) {
         return true;
 }
 
+static bool waits(const Brute *b, uint32_t unit) {
+        const BruteUnit *u = &b->units[unit];
+
+        return u->present && u->wanted && (u->node == PLACEMENT_NONE || brute_must_go(b, unit));
+}
+
+// Whether the room that it would take is kept for another one.
+static bool is_kept(const Brute *b, uint32_t unit, uint32_t node) {
+        const BruteHost *h = &b->hosts[b->nodes[node].host];
+
+        if (!b->keeps || b->kept_host != b->nodes[node].host || unit == b->kept_unit || !waits(b, b->kept_unit))
+                return false;
+        for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++) {
+                int32_t demand = b->units[unit].spec->demand.of[i];
+
+                if (demand > 0 && b->kept.of[i] > 0 && h->used.of[i] + demand + b->kept.of[i] > h->offers.of[i])
+                        return true;
+        }
+        return false;
+}
+
+bool brute_must_go(const Brute *b, uint32_t unit) {
+        const BruteUnit *u = &b->units[unit];
+        PlacementState state = b->nodes[u->node].state;
+
+        return state == PLACEMENT_LOST || !brute_admits(b, u->spec, u->node) || brute_conflict(b, unit, u->node);
+}
+
 bool brute_eligible(const Brute *b, uint32_t unit, uint32_t node) {
         const PlacementSpec *spec = b->units[unit].spec;
 
         return is_open(&b->nodes[node]) && brute_admits(b, spec, node) && !brute_conflict(b, unit, node) &&
-               has_room(b, spec, node);
+               has_room(b, spec, node) && !is_kept(b, unit, node);
 }
 
 static uint32_t share(const BruteHost *h, int resource, int64_t whole) {

@@ -34,6 +34,10 @@ typedef struct Brute {
         BruteNode *nodes;
         BruteUnit *units;
         uint32_t n_hosts, n_nodes, n_units;
+        // Told, not chosen: all have one priority, and the host keeps this much for that unit as long as it waits.
+        bool keeps;
+        uint32_t kept_host, kept_unit;
+        PlacementVector kept;
 } Brute;
 
 void brute_done(Brute *b);
@@ -45,6 +49,7 @@ void brute_drop(Brute *b, uint32_t unit);
 bool brute_eligible(const Brute *b, uint32_t unit, uint32_t node);
 bool brute_admits(const Brute *b, const PlacementSpec *spec, uint32_t node); // by its labels
 bool brute_conflict(const Brute *b, uint32_t unit, uint32_t node);           // with another one there
+bool brute_must_go(const Brute *b, uint32_t unit); // from the node where it is
 // The node that it is to get, or PLACEMENT_NONE.
 uint32_t brute_choose(const Brute *b, uint32_t unit);
 // How many of the spec's group are in the domain that the node is in.

@@ -23,6 +23,7 @@ typedef struct World {
         char names[UNITS_MAX][NAME_MAX_];
         uint32_t handles[UNITS_MAX]; // PLACEMENT_NONE: free
         uint64_t now_us, trace;
+        uint32_t n_kept; // rounds in which there was a reservation
 } World;
 
 static uint64_t next(World *w) { // xorshift64
@@ -192,21 +193,13 @@ static void happen(World *w) {
 
 // ------------------------------------------------------------------------------------------------ rules
 
-static bool must_go(const Brute *b, uint32_t unit) {
-        const BruteUnit *u = &b->units[unit];
-        const BruteNode *n = &b->nodes[u->node];
-
-        return n->state == PLACEMENT_LOST || !brute_admits(b, u->spec, u->node) ||
-               brute_conflict(b, unit, u->node);
-}
-
 static void check_decision(World *w, const PlacementDecision *d) {
         const BruteUnit *u = &w->brute.units[d->unit];
         uint32_t expected = brute_choose(&w->brute, d->unit);
 
         assert_true(u->wanted);
         assert_int_equal(d->from, u->node);
-        assert_true(u->node == PLACEMENT_NONE || must_go(&w->brute, d->unit));
+        assert_true(u->node == PLACEMENT_NONE || brute_must_go(&w->brute, d->unit));
         if (d->to != expected)
                 fail_msg("%s goes to %u, brute force says %u", u->name, d->to, expected);
         brute_put(&w->brute, d->unit, d->to);
@@ -221,7 +214,7 @@ static void check_who_is_left(const World *w) {
                 size_t n;
 
                 if (unit == PLACEMENT_NONE || !u->wanted ||
-                    (u->node != PLACEMENT_NONE && !must_go(&w->brute, unit)))
+                    (u->node != PLACEMENT_NONE && !brute_must_go(&w->brute, unit)))
                         continue;
                 if (brute_choose(&w->brute, unit) != PLACEMENT_NONE)
                         fail_msg("%s could go to %u", u->name, brute_choose(&w->brute, unit));
@@ -238,8 +231,28 @@ static void release(World *w) {
                 uint32_t unit = w->handles[i];
 
                 if (unit != PLACEMENT_NONE && w->brute.units[unit].node != PLACEMENT_NONE)
-                        placement_unit_release(w->p, unit, must_go(&w->brute, unit));
+                        placement_unit_release(w->p, unit, brute_must_go(&w->brute, unit));
         }
+}
+
+// Who has the reservation is taken over; that it may be his is checked.
+static void check_reservation(World *w) {
+        const Reservation *r = &w->p->reservation;
+        const BruteUnit *u;
+
+        w->brute.keeps = r->unit != PLACEMENT_NONE;
+        if (!w->brute.keeps)
+                return;
+        w->brute.kept_unit = r->unit;
+        w->brute.kept_host = r->host;
+        w->brute.kept = r->demand;
+        u = &w->brute.units[r->unit];
+        assert_true(u->present && u->wanted);
+        for (int i = 0; i < PLACEMENT_RESOURCES_MAX; i++) {
+                assert_int_equal(r->demand.of[i], u->spec->demand.of[i]);
+                assert_true(r->demand.of[i] <= w->brute.hosts[r->host].offers.of[i]);
+        }
+        w->n_kept++;
 }
 
 static void settle(World *w) {
@@ -249,10 +262,13 @@ static void settle(World *w) {
 
         release(w);
         placement_round(w->p, w->now_us, &plenty, &decisions, &n);
+        check_reservation(w);
         for (size_t i = 0; i < n; i++)
                 check_decision(w, &decisions[i]);
         check_who_is_left(w);
 }
+
+static uint32_t n_kept; // reservations that were compared, in all worlds
 
 static uint64_t live(uint64_t seed) {
         World w;
@@ -267,6 +283,7 @@ static uint64_t live(uint64_t seed) {
                 settle(&w);
         }
         trace = w.trace;
+        n_kept += w.n_kept;
         world_done(&w);
         return trace;
 }
@@ -274,6 +291,7 @@ static uint64_t live(uint64_t seed) {
 static void each_decision_is_that_of_brute_force_and_nobody_is_left_who_could_run(void **state) {
         for (uint64_t seed = 1; seed <= 25; seed++)
                 live(seed);
+        assert_true(n_kept > 0);
 }
 
 static void the_same_events_give_the_same_decisions(void **state) {
@@ -343,7 +361,7 @@ static void what_grew_step_by_step_decides_like_what_was_told_all_at_once(void *
                 for (int i = 0; i < UNITS_MAX; i++) // who waits would go first, in another order
                         if (w.handles[i] != PLACEMENT_NONE && w.brute.units[w.handles[i]].wanted &&
                             (w.brute.units[w.handles[i]].node == PLACEMENT_NONE ||
-                             must_go(&w.brute, w.handles[i])))
+                             brute_must_go(&w.brute, w.handles[i])))
                                 remove_unit(&w, i);
                 settle(&w);
                 world_again(&w, &again);

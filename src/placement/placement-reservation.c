@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is kept free for the one who waits longest, so that small units that come and go cannot keep a large one
+// waiting for ever. A unit that found no room while PLACEMENT_PASSES_MAX others were given some gets a host: the
+// one that lacks the least for it. Whatever becomes free there is its own until it fits; who does not go before
+// it by his priority gets only what is left besides.
+//
+// There is one reservation at a time, for the highest priority and then for who waits longest; it is chosen again
+// after as many grants, so that it follows a host that is closed, or gives way to a higher priority. It ends
+// when the unit waits no more. What no host could ever hold has none.
+#include "placement-private.h"
+
+static bool waits(const Placement *p, uint32_t unit) {
+        return unit != PLACEMENT_NONE && p->units[unit].queue != PLACEMENT_NONE;
+}
+
+bool reservation_is_for_another(const Placement *p, uint32_t host, uint32_t unit) {
+        const Reservation *r = &p->reservation;
+
+        return r->host == host && unit != r->unit && waits(p, r->unit) &&
+               p->units[unit].priority <= p->units[r->unit].priority;
+}
+
+bool reservation_bars(const Placement *p, uint32_t host, const uint32_t *units, uint32_t n,
+                      const PlacementVector *demand) {
+        const PlacementVector *room = &p->hosts[host].free, *kept = &p->reservation.demand;
+
+        if (p->reservation.host != host)
+                return false;
+        for (uint32_t i = 0; i < n; i++) // together with the one that it is for
+                if (!reservation_is_for_another(p, host, units[i]))
+                        return false;
+        for (unsigned i = 0; i < p->n_resources; i++)
+                if (demand->of[i] > 0 && kept->of[i] > 0 &&
+                    (int64_t) demand->of[i] + kept->of[i] > room->of[i])
+                        return true;
+        return false;
+}
+
+static void free_host(Placement *p, uint32_t host) {
+        for (uint32_t n = p->hosts[host].first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
+                node_freed(p, n);
+}
+
+void reservation_let_go(Placement *p, uint32_t unit) {
+        if (p->reservation.unit == unit)
+                free_host(p, p->reservation.host);
+}
+
+void reservation_end(Placement *p) {
+        if (p->reservation.unit == PLACEMENT_NONE)
+                return;
+        free_host(p, p->reservation.host);
+        p->reservation.unit = p->reservation.host = PLACEMENT_NONE;
+}
+
+// ------------------------------------------------------------------------------------------------ the choice
+
+static bool is_held_back(const Placement *p, const PlacedUnit *u) {
+        const PlacementVector *demand = &unit_class(p, u)->spec.demand;
+
+        return u->node == PLACEMENT_NONE && (role_over_limit(&p->roles[u->role], demand) >= 0 ||
+                                             breaks_promises(p, &p->roles[u->role], demand) >= 0);
+}
+
+// For whom, of those of whom enough have passed by; PLACEMENT_NONE: nobody. It looks at the kinds of units that wait.
+static uint32_t choose_unit(const Placement *p) {
+        uint32_t best = PLACEMENT_NONE;
+
+        for (uint32_t i = 0; i < p->queue_slots.n; i++) {
+                const Queue *q = &p->queues[i];
+                const PlacedUnit *u;
+
+                if (!p->queue_slots.used[i] || q->passed_from == 0 ||
+                    p->n_grants + 1 - q->passed_from < PLACEMENT_PASSES_MAX)
+                        continue;
+                u = &p->units[q->first];
+                if (is_held_back(p, u)) // it would not be given the room
+                        continue;
+                if (best == PLACEMENT_NONE || u->priority > p->units[best].priority ||
+                    (u->priority == p->units[best].priority && u->seq < p->units[best].seq))
+                        best = q->first;
+        }
+        return best;
+}
+
+// How much of what the host offers it lacks, in PLACEMENT_SHARE; UINT32_MAX: it could never hold that.
+static uint32_t lack(const Placement *p, const PlacedHost *h, const PlacementVector *demand) {
+        int64_t most = 0;
+
+        for (unsigned i = 0; i < p->n_resources; i++) {
+                if (demand->of[i] <= 0)
+                        continue;
+                if (demand->of[i] > h->offers.of[i])
+                        return UINT32_MAX;
+                most = MAX_OF(most,
+                              ((int64_t) demand->of[i] - h->free.of[i]) * PLACEMENT_SHARE / h->offers.of[i]);
+        }
+        return (uint32_t) most;
+}
+
+static uint32_t choose_host(const Placement *p, uint32_t unit, const PlacementVector *demand) {
+        const PlacedUnit *u = &p->units[unit];
+        const Selector *s = &p->selectors[p->shapes[u->shape].selector];
+        uint32_t best = PLACEMENT_NONE, least = UINT32_MAX;
+
+        for (uint32_t w = 0; w < p->node_words; w++)
+                for (Word bits = s->nodes[w]; bits; bits &= bits - 1) {
+                        uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits), missing;
+
+                        if (p->nodes[node].state > PLACEMENT_SECOND || unit_excluded(p, unit, node) ||
+                            !spread_allows(p, unit_class(p, u), node))
+                                continue;
+                        missing = lack(p, &p->hosts[p->nodes[node].host], demand);
+                        if (missing < least) {
+                                best = p->nodes[node].host;
+                                least = missing;
+                        }
+                }
+        return best;
+}
+
+void reservation_settle(Placement *p) {
+        Reservation *r = &p->reservation;
+        uint32_t unit, host = PLACEMENT_NONE;
+        PlacementVector demand = {0};
+
+        if (r->unit != PLACEMENT_NONE && !waits(p, r->unit))
+                reservation_end(p);
+        if (p->n_grants - r->looked_at < PLACEMENT_PASSES_MAX)
+                return;
+        r->looked_at = p->n_grants;
+        unit = choose_unit(p);
+        if (unit != PLACEMENT_NONE) {
+                demand = bundle_demand(p, unit);
+                host = choose_host(p, unit, &demand);
+        }
+        if (r->unit != unit || r->host != host)
+                reservation_end(p);
+        if (host != PLACEMENT_NONE) {
+                r->unit = unit;
+                r->host = host;
+                r->demand = demand;
+        }
+}

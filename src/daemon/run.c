@@ -19,18 +19,14 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "buf.h"
 #include "clock.h"
 #include "cluster-state.h"
-#include "counters.h"
 #include "daemon-listen.h"
 #include "daemon-log.h"
 #include "daemon-mesh.h"
 #include "daemon.h"
 #include "feature-level.h"
-#include "fileio.h"
 #include "join-server.h"
-#include "join.h"
 #include "last-words.h"
 #include "leader.h"
 #include "local-api.h"
@@ -41,46 +37,19 @@
 #include "paths.h"
 #include "port.h"
 #include "recovery.h"
-#include "renew.h"
 #include "router.h"
+#include "run-private.h"
 #include "run.h"
 #include "state-dir.h"
 #include "str.h"
 #include "stream.h"
 #include "tls-context.h"
 
-enum {
-        END_DEADLINE_MS = 4000,      // an orderly end takes no longer; the kernel closes the rest
-        TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
-        DAY_MS = 24 * 3600 * 1000,
-        STATUS_DELAY_MS = 2000,      // how long numbers in our status may be behind
-        SLOW_TURN_US = 10000, // a turn of the loop is never to be longer
-};
-
 // Application id of the host id: sd_id128_get_machine_app_specific() makes of it and the machine id
 // something that does not give the machine id away. Random, fixed for ever. A user's argosyd is a host of
 // its own: it mixes the uid in, inverted, so that root's differs from the machine's, too.
 static const sd_id128_t application_id =
         SD_ID128_MAKE(5c, 8e, 1f, 0b, 3a, 94, 4d, 6b, 9d, 2e, 71, c0, 45, af, 18, 63);
-
-static void on_status_due(uv_timer_t *timer) {
-        Daemon *d = timer->data;
-
-        if (d->agent && d->end == DAEMON_RUNNING)
-                daemon_status(d);
-}
-
-// The numbers follow a little later: thousands of units may be on their way.
-static void note_status(Daemon *d) {
-        size_t n_hosts = 0;
-
-        if (!d->agent || uv_is_active((uv_handle_t *) &d->status))
-                return;
-        if (d->state)
-                (void) cluster_state_hosts(d->state, &n_hosts);
-        if (agent_n_units(d->agent) != d->told_units || n_hosts != d->told_hosts)
-                uv_timer_start(&d->status, on_status_due, STATUS_DELAY_MS, 0);
-}
 
 // ---- requests of local clients
 
@@ -134,15 +103,12 @@ static void on_agent_fatal(const char *why, void *userdata) {
         daemon_fail(userdata, why);
 }
 
-static void shut_down_on(Daemon *d);
-static bool hand_over(Daemon *d);
-
 static void on_agent_attached(bool attached, void *userdata) {
         Daemon *d = userdata;
 
         d->attached = attached;
         daemon_status(d);
-        shut_down_on(d);
+        run_shut_down_on(d);
 }
 
 static void on_agent_attaching(AgentSelf *ret, void *userdata) {
@@ -162,7 +128,7 @@ static void on_agent_stopping(void *userdata) {
         Daemon *d = userdata;
 
         log_info("%s is shutting down.", d->paths->user ? "This user's systemd" : "The machine");
-        (void) hand_over(d);
+        (void) run_hand_over(d);
 }
 
 static void on_agent_resumed(void *userdata) {
@@ -183,289 +149,6 @@ static const AgentOps agent_ops = {
         .resumed = on_agent_resumed,
         .rested = on_agent_rested,
 };
-
-// ---- end
-
-static void close_handles(Daemon *d);
-
-static void on_deadline(uv_timer_t *timer);
-
-static void on_closed(void *userdata) {
-        ((Daemon *) userdata)->closing--;
-}
-
-static void on_agent_closed(void *userdata) {
-        Daemon *d = userdata;
-
-        d->closing--;
-        d->agent = NULL;
-}
-
-static void on_mesh_closed(void *userdata) {
-        Daemon *d = userdata;
-
-        d->closing--;
-        d->mesh = NULL;
-}
-
-static void on_log_closed(Daemon *d) {
-        d->closing--;
-        mesh_close(d->mesh, on_mesh_closed, d);
-        d->closing++;
-        close_handles(d);
-}
-
-static void close_all(Daemon *d) {
-        join_close(d);
-        address_close(d);
-        if (d->join_server) {
-                join_server_close(TAKE_PTR(d->join_server));
-                router_close(TAKE_PTR(d->router));
-                d->closing++;
-                local_api_close(TAKE_PTR(d->api), on_closed, d);
-                if (d->listener) { // Port=0, and nobody had a reason to come
-                        d->closing++;
-                        listener_close(d->listener);
-                }
-        }
-        d->closing++;
-        agent_close(d->agent, on_agent_closed, d);
-        d->closing++;
-        daemon_log_close(d, on_log_closed);
-}
-
-// The end with the machine:
-//
-//   [lead] -> hand over, if that was not done when the shutdown began -> attached to the successor
-//   -> systemd has said what still runs -> Goodbye -> close everything
-//
-// What takes too long is left out at the deadline; the others then wait for our lease.
-static void on_handed_over(int error, void *userdata) {
-        Daemon *d = userdata;
-
-        d->handing_over = false;
-        d->handed_over = error == 0;
-        if (error < 0 && error != -ECANCELED)
-                log_info("No other voter took over leadership: %s", strerror(-error));
-        shut_down_on(d);
-}
-
-// False: there is nothing to hand over, or nobody to take it.
-static bool hand_over(Daemon *d) {
-        uint32_t successor = d->leading ? leader_successor(d->leader) : 0;
-
-        if (d->handing_over)
-                return true;
-        d->handing_over = successor && store_transfer(d->store, successor, on_handed_over, d) >= 0;
-        return d->handing_over;
-}
-
-static void say_goodbye(Daemon *d) {
-        agent_goodbye(d->agent, true, mesh_leader_level(d->mesh));
-        d->shutting_down = SHUT_DOWN_NOT;
-        close_all(d);
-        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
-}
-
-static void on_looked(void *userdata) {
-        Daemon *d = userdata;
-
-        if (d->shutting_down == SHUT_DOWN_LOOKING)
-                say_goodbye(d);
-}
-
-static void shut_down_on(Daemon *d) {
-        if (d->shutting_down != SHUT_DOWN_LEAVING || d->handing_over)
-                return;
-        if (d->leading && !d->handed_over && hand_over(d))
-                return;
-        // Who has nobody to hand over to is its own leader until the end.
-        if (d->leading ? d->handed_over : !d->attached || d->known_leader == d->peers->host)
-                return; // goes on when the agent is attached
-        d->shutting_down = SHUT_DOWN_LOOKING;
-        agent_look_before_goodbye(d->agent, on_looked, d);
-}
-
-static void on_deadline(uv_timer_t *timer) {
-        Daemon *d = timer->data;
-
-        if (d->shutting_down) {
-                say_goodbye(d);
-                return;
-        }
-        if (d->transferring) { // nobody took over in time
-                d->transferring = false;
-                close_all(d);
-                uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
-                return;
-        }
-        log_warning("The orderly end takes too long; ending at once.");
-        uv_stop(d->loop);
-}
-
-static void on_transferred(int error, void *userdata) {
-        Daemon *d = userdata;
-
-        if (!d->transferring)
-                return;
-        d->transferring = false;
-        close_all(d);
-        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
-}
-
-static void end(Daemon *d, DaemonEnd how) {
-        if (d->end != DAEMON_RUNNING)
-                return;
-        d->end = how;
-        (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
-        uv_timer_start(&d->deadline, on_deadline, TRANSFER_DEADLINE_MS, 0);
-        if (agent_is_stopping(d->agent)) {
-                d->shutting_down = SHUT_DOWN_LEAVING;
-                d->handed_over = false; // by now this host may lead again
-                shut_down_on(d);
-                return;
-        }
-        agent_goodbye(d->agent, false, mesh_leader_level(d->mesh));
-        d->transferring = true;
-        if (!d->leading || d->peers->n_voters < 2 || store_transfer(d->store, 0, on_transferred, d) < 0)
-                on_transferred(0, d);
-}
-
-// The join, or the reset, that was under way has put a new identity in place.
-static void on_identity_replaced(Daemon *d) {
-        end(d, DAEMON_RESTART);
-}
-
-// ---- signals, watchdog, the loop's own health
-
-static void on_terminate(uv_signal_t *signal, int number) {
-        end(signal->data, DAEMON_EXIT);
-}
-
-static int load_config(const Daemon *d, Config *ret) {
-        return config_load(&(ConfigSource){d->paths->config_dirs, d->user_name}, ret);
-}
-
-static void on_hangup(uv_signal_t *signal, int number) {
-        Daemon *d = signal->data;
-        Config next, before;
-        int r;
-
-        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) clock_monotonic_us());
-        r = load_config(d, &next);
-        if (r < 0)
-                log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
-        else {
-                if (next.port != d->config.port || next.election_us != d->config.election_us)
-                        log_notice("Port= and ElectionTimeoutSec= change with the next restart of argosyd.");
-                before = d->config;
-                d->config = next;
-                managers_on_config(d, before.managers, before.n_managers);
-                config_done(&before);
-                log_set_level((int) d->config.log_level);
-                agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
-                                 d->config.n_labels);
-                address_check(d);
-                log_info("The configuration was read again.");
-        }
-        (void) sd_notify(0, "READY=1");
-        daemon_status(d);
-}
-
-// For people who wonder, and for the benchmarks: one line of counters in the journal.
-static void on_usr1(uv_signal_t *signal, int number) {
-        Daemon *d = signal->data;
-        _cleanup_buf_ Buf line = {};
-        Counter counters[COUNTERS_MAX];
-        size_t n = daemon_counters(d, counters);
-
-        for (size_t i = 0; i < n; i++)
-                if (buf_printf(&line, " %s=%llu", counters[i].name, (unsigned long long) counters[i].value) <
-                    0)
-                        return;
-        log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
-        d->turn_max_us = d->turn_cpu_max_us = 0;
-        d->turn_uncounted = true; // to write that line takes longer than most turns
-}
-
-static void on_daily(uv_timer_t *timer) {
-        renew_if_due(timer->data);
-}
-
-static void on_watchdog(uv_timer_t *timer) {
-        (void) sd_notify(0, "WATCHDOG=1");
-}
-
-// Just before the loop sleeps: what it did since the last time, without what it slept.
-static void on_turn_end(uv_prepare_t *prepare) {
-        Daemon *d = prepare->data;
-        uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(d->loop), cpu_ns = clock_thread_ns();
-        uint64_t cpu_us = (cpu_ns - d->turn_cpu_ns) / 1000;
-        uint64_t took_us = (now_ns - d->turn_end_ns - (idle_ns - d->idle_ns)) / 1000;
-        bool first = d->turn_end_ns == 0;
-
-        note_status(d);
-        d->turn_end_ns = now_ns;
-        d->turn_cpu_ns = cpu_ns;
-        d->idle_ns = idle_ns;
-        if (first)
-                return;
-        if (d->turn_uncounted)
-                took_us = cpu_us = 0;
-        d->turn_uncounted = false;
-        d->turn_max_us = MAX_OF(d->turn_max_us, took_us);
-        d->turn_cpu_max_us = MAX_OF(d->turn_cpu_max_us, cpu_us);
-        if (took_us > SLOW_TURN_US) {
-                d->turns_over_10ms++;
-                log_debug("One turn of the loop took %llu ms.",
-                          (unsigned long long) (took_us / USEC_PER_MSEC));
-        }
-}
-
-static void watch_signal(Daemon *d, uv_signal_t *signal, uv_signal_cb cb, int number) {
-        uv_signal_init(d->loop, signal);
-        signal->data = d;
-        uv_signal_start(signal, cb, number);
-        uv_unref((uv_handle_t *) signal);
-}
-
-static void open_handles(Daemon *d) {
-        uint64_t watchdog_us = 0;
-
-        watch_signal(d, &d->sigterm, on_terminate, SIGTERM);
-        watch_signal(d, &d->sigint, on_terminate, SIGINT);
-        watch_signal(d, &d->sighup, on_hangup, SIGHUP);
-        watch_signal(d, &d->sigusr1, on_usr1, SIGUSR1);
-        uv_timer_init(d->loop, &d->watchdog);
-        uv_timer_init(d->loop, &d->deadline);
-        uv_timer_init(d->loop, &d->daily);
-        uv_timer_init(d->loop, &d->status);
-        (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
-        uv_prepare_init(d->loop, &d->turn_end);
-        heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
-        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d->status.data = d;
-        uv_unref((uv_handle_t *) &d->watchdog);
-        uv_unref((uv_handle_t *) &d->deadline);
-        uv_unref((uv_handle_t *) &d->daily);
-        uv_unref((uv_handle_t *) &d->status);
-        uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
-        uv_unref((uv_handle_t *) &d->turn_end);
-        uv_prepare_start(&d->turn_end, on_turn_end);
-        if (sd_watchdog_enabled(0, &watchdog_us) > 0)
-                uv_timer_start(&d->watchdog, on_watchdog, 0, watchdog_us / USEC_PER_MSEC / 3);
-}
-
-static void close_handles(Daemon *d) {
-        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,
-                                  (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
-                                  (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
-                                  (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle,
-                                  (uv_handle_t *) &d->status};
-
-        for (size_t i = 0; i < ELEMENTSOF(handles); i++)
-                uv_close(handles[i], NULL);
-        heap_keeper_close(&d->heap);
-}
 
 // ---- start
 
@@ -698,13 +381,13 @@ int daemon_run(const RunOptions *options, char **argv) {
         d->port_fd = -1;
         d->socket_fd = -1;
         list_init(&d->detaching);
-        d->identity_replaced = on_identity_replaced;
+        d->identity_replaced = run_on_identity_replaced;
         d->log_dir = str_printf("%s/log", d->paths->state_dir);
         d->leader_seen_us = clock_boot_us();
-        r = d->log_dir ? load_config(d, &d->config) : -ENOMEM;
+        r = d->log_dir ? run_load_config(d, &d->config) : -ENOMEM;
         if (r >= 0) {
                 log_set_level(options->debug ? LOG_DEBUG : (int) d->config.log_level);
-                open_handles(d);
+                run_open_handles(d);
                 r = start(d, &why);
         }
         if (r < 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What every part of the daemon may have to do, hence at the bottom: tell systemd how things are, name a host,
-// and end the process when it cannot go on. An orderly end begins elsewhere (run.c).
+// and end the process when it cannot go on. An orderly end begins elsewhere (run-end.c).
 
 #include "daemon.h"
 

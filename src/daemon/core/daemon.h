@@ -21,7 +21,7 @@
 //                    daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh
-//                    run.c            start, signals, orderly end
+//                    run*.c           start, signals, orderly end
 
 #include <stdbool.h>
 #include <uv.h>

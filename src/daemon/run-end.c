@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The end: SIGTERM, the machine, or a new identity -> hand leadership on -> Goodbye -> close everything -> the
+// loop runs out. What takes too long is left out at a deadline, and the kernel closes the rest.
+
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+
+#include "agent.h"
+#include "daemon-log.h"
+#include "daemon.h"
+#include "join-server.h"
+#include "join.h"
+#include "leader.h"
+#include "local-api.h"
+#include "log.h"
+#include "mesh.h"
+#include "router.h"
+#include "run-private.h"
+
+enum {
+        END_DEADLINE_MS = 4000,      // an orderly end takes no longer; the kernel closes the rest
+        TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
+};
+
+static void on_deadline(uv_timer_t *timer);
+
+static void on_closed(void *userdata) {
+        ((Daemon *) userdata)->closing--;
+}
+
+static void on_agent_closed(void *userdata) {
+        Daemon *d = userdata;
+
+        d->closing--;
+        d->agent = NULL;
+}
+
+static void on_mesh_closed(void *userdata) {
+        Daemon *d = userdata;
+
+        d->closing--;
+        d->mesh = NULL;
+}
+
+static void on_log_closed(Daemon *d) {
+        d->closing--;
+        mesh_close(d->mesh, on_mesh_closed, d);
+        d->closing++;
+        run_close_handles(d);
+}
+
+static void close_all(Daemon *d) {
+        join_close(d);
+        address_close(d);
+        if (d->join_server) {
+                join_server_close(TAKE_PTR(d->join_server));
+                router_close(TAKE_PTR(d->router));
+                d->closing++;
+                local_api_close(TAKE_PTR(d->api), on_closed, d);
+                if (d->listener) { // Port=0, and nobody had a reason to come
+                        d->closing++;
+                        listener_close(d->listener);
+                }
+        }
+        d->closing++;
+        agent_close(d->agent, on_agent_closed, d);
+        d->closing++;
+        daemon_log_close(d, on_log_closed);
+}
+
+// The end with the machine:
+//
+//   [lead] -> hand over, if that was not done when the shutdown began -> attached to the successor
+//   -> systemd has said what still runs -> Goodbye -> close everything
+//
+// What takes too long is left out at the deadline; the others then wait for our lease.
+static void on_handed_over(int error, void *userdata) {
+        Daemon *d = userdata;
+
+        d->handing_over = false;
+        d->handed_over = error == 0;
+        if (error < 0 && error != -ECANCELED)
+                log_info("No other voter took over leadership: %s", strerror(-error));
+        run_shut_down_on(d);
+}
+
+// False: there is nothing to hand over, or nobody to take it.
+bool run_hand_over(Daemon *d) {
+        uint32_t successor = d->leading ? leader_successor(d->leader) : 0;
+
+        if (d->handing_over)
+                return true;
+        d->handing_over = successor && store_transfer(d->store, successor, on_handed_over, d) >= 0;
+        return d->handing_over;
+}
+
+static void say_goodbye(Daemon *d) {
+        agent_goodbye(d->agent, true, mesh_leader_level(d->mesh));
+        d->shutting_down = SHUT_DOWN_NOT;
+        close_all(d);
+        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+}
+
+static void on_looked(void *userdata) {
+        Daemon *d = userdata;
+
+        if (d->shutting_down == SHUT_DOWN_LOOKING)
+                say_goodbye(d);
+}
+
+void run_shut_down_on(Daemon *d) {
+        if (d->shutting_down != SHUT_DOWN_LEAVING || d->handing_over)
+                return;
+        if (d->leading && !d->handed_over && run_hand_over(d))
+                return;
+        // Who has nobody to hand over to is its own leader until the end.
+        if (d->leading ? d->handed_over : !d->attached || d->known_leader == d->peers->host)
+                return; // goes on when the agent is attached
+        d->shutting_down = SHUT_DOWN_LOOKING;
+        agent_look_before_goodbye(d->agent, on_looked, d);
+}
+
+static void on_deadline(uv_timer_t *timer) {
+        Daemon *d = timer->data;
+
+        if (d->shutting_down) {
+                say_goodbye(d);
+                return;
+        }
+        if (d->transferring) { // nobody took over in time
+                d->transferring = false;
+                close_all(d);
+                uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+                return;
+        }
+        log_warning("The orderly end takes too long; ending at once.");
+        uv_stop(d->loop);
+}
+
+static void on_transferred(int error, void *userdata) {
+        Daemon *d = userdata;
+
+        if (!d->transferring)
+                return;
+        d->transferring = false;
+        close_all(d);
+        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+}
+
+void run_end(Daemon *d, DaemonEnd how) {
+        if (d->end != DAEMON_RUNNING)
+                return;
+        d->end = how;
+        (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
+        uv_timer_start(&d->deadline, on_deadline, TRANSFER_DEADLINE_MS, 0);
+        if (agent_is_stopping(d->agent)) {
+                d->shutting_down = SHUT_DOWN_LEAVING;
+                d->handed_over = false; // by now this host may lead again
+                run_shut_down_on(d);
+                return;
+        }
+        agent_goodbye(d->agent, false, mesh_leader_level(d->mesh));
+        d->transferring = true;
+        if (!d->leading || d->peers->n_voters < 2 || store_transfer(d->store, 0, on_transferred, d) < 0)
+                on_transferred(0, d);
+}
+
+// The join, or the reset, that was under way has put a new identity in place.
+void run_on_identity_replaced(Daemon *d) {
+        run_end(d, DAEMON_RESTART);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the loop itself asks for: signals, the watchdog, the daily look at our certificate, how long a turn
+// took, and the numbers in our status, which may be a little behind. None of them keeps the loop running.
+
+#include <errno.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+
+#include "agent.h"
+#include "buf.h"
+#include "clock.h"
+#include "cluster-state.h"
+#include "counters.h"
+#include "daemon-log.h"
+#include "daemon.h"
+#include "log.h"
+#include "managers.h"
+#include "paths.h"
+#include "renew.h"
+#include "run-private.h"
+
+enum {
+        DAY_MS = 24 * 3600 * 1000,
+        STATUS_DELAY_MS = 2000, // how long numbers in our status may be behind
+        SLOW_TURN_US = 10000,   // a turn of the loop is never to be longer
+};
+
+static void on_status_due(uv_timer_t *timer) {
+        Daemon *d = timer->data;
+
+        if (d->agent && d->end == DAEMON_RUNNING)
+                daemon_status(d);
+}
+
+// The numbers follow a little later: thousands of units may be on their way.
+static void note_status(Daemon *d) {
+        size_t n_hosts = 0;
+
+        if (!d->agent || uv_is_active((uv_handle_t *) &d->status))
+                return;
+        if (d->state)
+                (void) cluster_state_hosts(d->state, &n_hosts);
+        if (agent_n_units(d->agent) != d->told_units || n_hosts != d->told_hosts)
+                uv_timer_start(&d->status, on_status_due, STATUS_DELAY_MS, 0);
+}
+
+static void on_terminate(uv_signal_t *signal, int number) {
+        run_end(signal->data, DAEMON_EXIT);
+}
+
+int run_load_config(const Daemon *d, Config *ret) {
+        return config_load(&(ConfigSource){d->paths->config_dirs, d->user_name}, ret);
+}
+
+static void on_hangup(uv_signal_t *signal, int number) {
+        Daemon *d = signal->data;
+        Config next, before;
+        int r;
+
+        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) clock_monotonic_us());
+        r = run_load_config(d, &next);
+        if (r < 0)
+                log_error("Cannot read the configuration: %s; the old one stays.", strerror(-r));
+        else {
+                if (next.port != d->config.port || next.election_us != d->config.election_us)
+                        log_notice("Port= and ElectionTimeoutSec= change with the next restart of argosyd.");
+                before = d->config;
+                d->config = next;
+                managers_on_config(d, before.managers, before.n_managers);
+                config_done(&before);
+                log_set_level((int) d->config.log_level);
+                agent_set_labels(d->agent, (const Argosy__Label *const *) d->config.labels,
+                                 d->config.n_labels);
+                address_check(d);
+                log_info("The configuration was read again.");
+        }
+        (void) sd_notify(0, "READY=1");
+        daemon_status(d);
+}
+
+// For people who wonder, and for the benchmarks: one line of counters in the journal.
+static void on_usr1(uv_signal_t *signal, int number) {
+        Daemon *d = signal->data;
+        _cleanup_buf_ Buf line = {};
+        Counter counters[COUNTERS_MAX];
+        size_t n = daemon_counters(d, counters);
+
+        for (size_t i = 0; i < n; i++)
+                if (buf_printf(&line, " %s=%llu", counters[i].name, (unsigned long long) counters[i].value) <
+                    0)
+                        return;
+        log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
+        d->turn_max_us = d->turn_cpu_max_us = 0;
+        d->turn_uncounted = true; // to write that line takes longer than most turns
+}
+
+static void on_daily(uv_timer_t *timer) {
+        renew_if_due(timer->data);
+}
+
+static void on_watchdog(uv_timer_t *timer) {
+        (void) sd_notify(0, "WATCHDOG=1");
+}
+
+// Just before the loop sleeps: what it did since the last time, without what it slept.
+static void on_turn_end(uv_prepare_t *prepare) {
+        Daemon *d = prepare->data;
+        uint64_t now_ns = uv_hrtime(), idle_ns = uv_metrics_idle_time(d->loop), cpu_ns = clock_thread_ns();
+        uint64_t cpu_us = (cpu_ns - d->turn_cpu_ns) / 1000;
+        uint64_t took_us = (now_ns - d->turn_end_ns - (idle_ns - d->idle_ns)) / 1000;
+        bool first = d->turn_end_ns == 0;
+
+        note_status(d);
+        d->turn_end_ns = now_ns;
+        d->turn_cpu_ns = cpu_ns;
+        d->idle_ns = idle_ns;
+        if (first)
+                return;
+        if (d->turn_uncounted)
+                took_us = cpu_us = 0;
+        d->turn_uncounted = false;
+        d->turn_max_us = MAX_OF(d->turn_max_us, took_us);
+        d->turn_cpu_max_us = MAX_OF(d->turn_cpu_max_us, cpu_us);
+        if (took_us > SLOW_TURN_US) {
+                d->turns_over_10ms++;
+                log_debug("One turn of the loop took %llu ms.",
+                          (unsigned long long) (took_us / USEC_PER_MSEC));
+        }
+}
+
+static void watch_signal(Daemon *d, uv_signal_t *signal, uv_signal_cb cb, int number) {
+        uv_signal_init(d->loop, signal);
+        signal->data = d;
+        uv_signal_start(signal, cb, number);
+        uv_unref((uv_handle_t *) signal);
+}
+
+void run_open_handles(Daemon *d) {
+        uint64_t watchdog_us = 0;
+
+        watch_signal(d, &d->sigterm, on_terminate, SIGTERM);
+        watch_signal(d, &d->sigint, on_terminate, SIGINT);
+        watch_signal(d, &d->sighup, on_hangup, SIGHUP);
+        watch_signal(d, &d->sigusr1, on_usr1, SIGUSR1);
+        uv_timer_init(d->loop, &d->watchdog);
+        uv_timer_init(d->loop, &d->deadline);
+        uv_timer_init(d->loop, &d->daily);
+        uv_timer_init(d->loop, &d->status);
+        (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
+        uv_prepare_init(d->loop, &d->turn_end);
+        heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
+        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d->status.data = d;
+        uv_unref((uv_handle_t *) &d->watchdog);
+        uv_unref((uv_handle_t *) &d->deadline);
+        uv_unref((uv_handle_t *) &d->daily);
+        uv_unref((uv_handle_t *) &d->status);
+        uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);
+        uv_unref((uv_handle_t *) &d->turn_end);
+        uv_prepare_start(&d->turn_end, on_turn_end);
+        if (sd_watchdog_enabled(0, &watchdog_us) > 0)
+                uv_timer_start(&d->watchdog, on_watchdog, 0, watchdog_us / USEC_PER_MSEC / 3);
+}
+
+void run_close_handles(Daemon *d) {
+        uv_handle_t *handles[] = {(uv_handle_t *) &d->sigterm,  (uv_handle_t *) &d->sigint,
+                                  (uv_handle_t *) &d->sighup,   (uv_handle_t *) &d->sigusr1,
+                                  (uv_handle_t *) &d->watchdog, (uv_handle_t *) &d->turn_end,
+                                  (uv_handle_t *) &d->daily,    (uv_handle_t *) &d->hosts_drain.idle,
+                                  (uv_handle_t *) &d->status};
+
+        for (size_t i = 0; i < ELEMENTSOF(handles); i++)
+                uv_close(handles[i], NULL);
+        heap_keeper_close(&d->heap);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The daemon's life in three files: run.c begins it, run-handles.c has what the loop asks for meanwhile,
+// run-end.c ends it.
+
+#include "config.h"
+#include "daemon.h"
+
+// run-handles.c
+void run_open_handles(Daemon *d);
+void run_close_handles(Daemon *d);
+int run_load_config(const Daemon *d, Config *ret); // as config_load()
+
+// run-end.c
+void run_end(Daemon *d, DaemonEnd how); // once; later calls do nothing
+void run_on_identity_replaced(Daemon *d); // the join, or the reset, that was under way has put it in place
+// The machine shuts down: goes on with what can be done by now.
+void run_shut_down_on(Daemon *d);
+// False: there is nothing to hand over, or nobody to take it.
+bool run_hand_over(Daemon *d);

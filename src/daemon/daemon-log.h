@@ -4,6 +4,8 @@
 // The replicated log on this host: batches are applied, leadership comes and goes, and this host becomes or
 // ceases to be a voter.
 
+#include <stdbool.h>
+
 #include "argosy.pb-c.h"
 
 typedef struct Daemon Daemon;

@@ -1144,7 +1144,7 @@ FAULTS = [
           "if (stats.applied_index < stats.commit_index)",
           "if (false)",
           "daemon/daemon-log: hosts_are_told_when_all_that_is_committed_is_applied"),
-    Fault("older-close-obeyed", "src/daemon/daemon-log.c",
+    Fault("older-close-obeyed", "src/daemon/daemon-log-voter.c",
           "if (!d->store || d->store_closing || d->peers->raft_id != raft_id)",
           "if (!d->store || d->store_closing)",
           "daemon/daemon-log: who_is_no_voter_any_more_keeps_neither_log_nor_key"),

@@ -34,6 +34,7 @@ FACETS = {
     "leader/scheduler": ["placer"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
-    "daemon": ["run"],            # the life of the daemon: beginning, loop, end
+    "daemon": ["run",             # the life of the daemon: beginning, loop, end
+               "daemon-log"],     # the log of this host, and how it gets one
     "leader": ["decide"],             # what goes into the next batch
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Becoming a voter, and no longer being one, as the leader says:
+//
+//   StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open -> StoreOpened
+//   StoreClose      -> close, empty the log, forget the CA key
+//
+// One after the other: a log that is still being closed is opened again when it is. A voter whose log cannot be
+// opened says so to the leader, and the daemon ends.
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "daemon-log.h"
+#include "daemon.h"
+#include "fileio.h"
+#include "log.h"
+#include "mesh.h"
+#include "message.h"
+#include "paths.h"
+#include "state-dir.h"
+
+static void answer_store_open(Daemon *d, uint32_t raft_id, const char *error) {
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+        Argosy__ToVoter__StoreOpened opened = ARGOSY__TO_VOTER__STORE_OPENED__INIT;
+
+        opened.raft_id = raft_id;
+        opened.error = (char *) error;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_STORE_OPENED;
+        message.store_opened = &opened;
+        (void) mesh_to_leader(d->mesh, &message); // lost with the link: the leader asks again
+}
+
+// Makes the disk ready for a log of this raft id: the CA key, no older log, the number in the peers file. In
+// this order: a raft id in the peers file promises that the rest is there.
+static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        Argosy__PeersFile peers = *d->peers;
+        int r;
+
+        r = identity_install_ca_key(&d->identity, message->ca_key.data, message->ca_key.len);
+        if (r >= 0)
+                r = identity_save(d->paths->state_dir, &d->identity);
+        if (r >= 0)
+                r = dir_empty(AT_FDCWD, d->log_dir);
+        if (r >= 0) {
+                peers.raft_id = message->raft_id;
+                peers.generation = MAX_OF(peers.generation, message->generation);
+                r = state_dir_save_peers(d->paths->state_dir, &peers);
+        }
+        if (r >= 0) {
+                d->peers->raft_id = peers.raft_id;
+                d->peers->generation = peers.generation;
+                mesh_set_generation(d->mesh, peers.generation);
+        }
+        return r;
+}
+
+static void open_for(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        r = prepare_log(d, message);
+        if (r >= 0)
+                r = daemon_log_open(d, false, &why);
+        if (r < 0) {
+                log_error("Cannot become a voter: %s", why ?: strerror(-r));
+                answer_store_open(d, message->raft_id, why ?: strerror(-r));
+                daemon_fail(d, "the log of a new voter could not be opened");
+                return;
+        }
+        log_notice("This host is becoming a voter (raft id %u).", message->raft_id);
+        answer_store_open(d, message->raft_id, "");
+}
+
+static void on_closed_for_reopen(Daemon *d) {
+        Argosy__ToHost *waiting = TAKE_PTR(d->store_open_waiting);
+
+        if (!waiting)
+                return;
+        open_for(d, waiting->store_open);
+        argosy__to_host__free_unpacked(waiting, NULL);
+}
+
+void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        Argosy__ToHost whole = ARGOSY__TO_HOST__INIT;
+
+        if (d->store && d->peers->raft_id == message->raft_id) {
+                answer_store_open(d, message->raft_id, ""); // asked again: the first answer was lost
+                return;
+        }
+        if (!d->store && !d->store_closing) {
+                open_for(d, message);
+                return;
+        }
+        if (d->store_open_waiting)
+                argosy__to_host__free_unpacked(d->store_open_waiting, NULL);
+        whole.msg_case = ARGOSY__TO_HOST__MSG_STORE_OPEN;
+        whole.store_open = (Argosy__ToHost__StoreOpen *) message;
+        d->store_open_waiting = message_copy(&whole);
+        if (!d->store_closing)
+                daemon_log_close(d, on_closed_for_reopen);
+}
+
+// Hosts talk to voters only, and who is no voter any more is not told who was removed since.
+static bool is_nobody(uint32_t host, const Hash *pin, void *userdata) {
+        return false;
+}
+
+static void on_closed_for_good(Daemon *d) {
+        Argosy__PeersFile peers = *d->peers;
+        int r;
+
+        if (d->store_open_waiting) { // asked back meanwhile
+                on_closed_for_reopen(d);
+                return;
+        }
+        peers.raft_id = peers.feature_level = 0;
+        r = state_dir_save_peers(d->paths->state_dir, &peers);
+        if (r >= 0) {
+                d->peers->raft_id = d->peers->feature_level = 0;
+                r = dir_empty(AT_FDCWD, d->log_dir);
+        }
+        buf_done(&d->identity.ca_key);
+        if (r >= 0)
+                r = identity_save(d->paths->state_dir, &d->identity);
+        if (r < 0)
+                log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-r));
+        mesh_set_raft_id(d->mesh, 0);
+        mesh_recheck(d->mesh, is_nobody, d);
+        log_notice("This host is no longer a voter.");
+        daemon_status(d);
+}
+
+void daemon_log_on_store_close(Daemon *d, uint32_t raft_id) {
+        if (!d->store || d->store_closing || d->peers->raft_id != raft_id)
+                return; // an older order, or obeyed already
+        daemon_log_close(d, on_closed_for_good);
+}

@@ -74,6 +74,16 @@ int ctl_oom(Ctl *ctl) {
         return ctl_fail(ctl, "out of memory");
 }
 
+int ctl_print_table(Ctl *ctl, const Table *table) {
+        _cleanup_buf_ Buf text = {};
+
+        if (table_format(table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
+                return ctl_oom(ctl);
+        if (text.len > 0)
+                fwrite(text.data, 1, text.len, ctl->term.out);
+        return EXIT_OK;
+}
+
 void ctl_warn(Ctl *ctl, const char *format, ...) {
         va_list ap;
 

@@ -9,6 +9,7 @@
 #include "client.h"
 #include "exit-code.h"
 #include "options.h"
+#include "table.h"
 #include "terminal.h"
 
 enum {
@@ -41,6 +42,8 @@ int ctl_usage(Ctl *ctl, const char *format, ...) _printf_(2, 3);
 // What unit_args_add() says is wrong with a word. Returns an exit code.
 int ctl_bad_word(Ctl *ctl, int error, const Buf *why);
 int ctl_oom(Ctl *ctl);
+// With its headers, unless there is --no-legend. EXIT_OK, or the code after a complaint.
+int ctl_print_table(Ctl *ctl, const Table *table);
 // A warning on err, unless --quiet.
 void ctl_warn(Ctl *ctl, const char *format, ...) _printf_(2, 3);
 

@@ -40,15 +40,6 @@ static int on_counters(Ctl *ctl, const Argosy__Response *response, void *userdat
         return r;
 }
 
-static int print_table(Ctl *ctl, const Table *table) {
-        _cleanup_buf_ Buf text = {};
-
-        if (table_format(table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
-                return ctl_oom(ctl);
-        fwrite(text.data, 1, text.len, ctl->term.out);
-        return EXIT_OK;
-}
-
 static int ask(Ctl *ctl, Counters *c) {
         Argosy__Request__Counters counters = ARGOSY__REQUEST__COUNTERS__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
@@ -75,7 +66,7 @@ int verb_counters(Ctl *ctl, char **args, size_t n) {
         table_add_column(&c.table, "WHAT", true, false);
         code = ask(ctl, &c);
         if (code == EXIT_OK)
-                code = print_table(ctl, &c.table);
+                code = ctl_print_table(ctl, &c.table);
         table_done(&c.table);
         return code;
 }

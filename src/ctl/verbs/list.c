@@ -126,17 +126,13 @@ static void print_legend(Ctl *ctl, const List *l, const char *noun) {
 }
 
 static int print_table(Ctl *ctl, const List *l, const char *noun) {
-        bool legend = !(ctl->opt.given & OPT_NO_LEGEND);
-        _cleanup_buf_ Buf text = {};
+        int code;
 
-        if (table_format(&l->table, &ctl->term.style, legend, &text) < 0)
-                return ctl_oom(ctl);
         pager_open(&ctl->term);
-        if (text.len > 0)
-                fwrite(text.data, 1, text.len, ctl->term.out);
-        if (legend)
+        code = ctl_print_table(ctl, &l->table);
+        if (code == EXIT_OK && !(ctl->opt.given & OPT_NO_LEGEND))
                 print_legend(ctl, l, noun);
-        return EXIT_OK;
+        return code;
 }
 
 static int run_list(Ctl *ctl, const FieldList *kind, const char *noun, Argosy__Request *request) {

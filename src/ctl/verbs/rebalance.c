@@ -155,14 +155,7 @@ static void print_end(Ctl *ctl, const Rebalance *o, int code) {
 }
 
 static int print_table(Ctl *ctl, const Rebalance *o) {
-        _cleanup_buf_ Buf text = {};
-
-        if (table_rows(&o->table) == 0)
-                return EXIT_OK;
-        if (table_format(&o->table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
-                return ctl_oom(ctl);
-        fwrite(text.data, 1, text.len, ctl->term.out);
-        return EXIT_OK;
+        return table_rows(&o->table) == 0 ? EXIT_OK : ctl_print_table(ctl, &o->table);
 }
 
 static int run(Ctl *ctl, Argosy__Request *request, Rebalance *o) {

@@ -318,16 +318,6 @@ static int on_rows(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         return e;
 }
 
-static int print_table(Ctl *ctl, const Table *table) {
-        _cleanup_buf_ Buf text = {};
-
-        if (table_format(table, &ctl->term.style, !(ctl->opt.given & OPT_NO_LEGEND), &text) < 0)
-                return ctl_oom(ctl);
-        if (text.len > 0)
-                fwrite(text.data, 1, text.len, ctl->term.out);
-        return EXIT_OK;
-}
-
 static int show(Ctl *ctl, Argosy__Request *request, const char *const *headers, size_t n_headers) {
         Show s = {.json = {.f = ctl->term.out, .pretty = ctl->opt.json == JSON_PRETTY}};
         int code;
@@ -343,7 +333,7 @@ static int show(Ctl *ctl, Argosy__Request *request, const char *const *headers, 
                 table_add_column(&s.table, headers[i], false, false);
         code = ctl_ask(ctl, request, 0, on_rows, &s);
         if (code == EXIT_OK)
-                code = print_table(ctl, &s.table);
+                code = ctl_print_table(ctl, &s.table);
         table_done(&s.table);
         return code;
 }

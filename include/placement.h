@@ -55,7 +55,7 @@ enum {
         PLACEMENT_TERMS_MAX = 64,
         PLACEMENT_PREFERENCES_MAX = 3,
         PLACEMENT_CONFLICTS_MAX = 1024, // distinct globs in the cluster
-        PLACEMENT_FOLLOWS_MAX = 16,     // units that are to be on one node because they follow each other
+        PLACEMENT_FOLLOWS_MAX = 64,     // units that are to be on one node because they follow each other
         PLACEMENT_VICTIMS_MAX = 64,     // units that are preempted for one
         PLACEMENT_SIZE_ONE = 16,        // size of a host that counts as one
         PLACEMENT_SHARE = 1024,         // load of a host that is reserved altogether

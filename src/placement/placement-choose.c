@@ -80,6 +80,14 @@ static bool may_go_there(const Placement *p, uint32_t unit, uint32_t node) {
                spread_allows(p, unit_class(p, u), node);
 }
 
+bool units_get_on(const Placement *p, const uint32_t *units, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++)
+                for (uint32_t k = 0; k < i; k++)
+                        if (hate_each_other(p, units[i], units[k]))
+                                return false;
+        return true;
+}
+
 bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uint32_t n) {
         const PlacedNode *to = &p->nodes[node];
         const PlacedHost *h = &p->hosts[to->host];
@@ -93,9 +101,6 @@ bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uin
 
                 if (!may_go_there(p, units[i], node))
                         return false;
-                for (uint32_t k = 0; k < i; k++)
-                        if (hate_each_other(p, units[i], units[k]))
-                                return false;
                 if (u->node == PLACEMENT_NONE || p->nodes[u->node].host != to->host)
                         for (unsigned d = 0; d < p->n_resources; d++)
                                 if (__builtin_add_overflow(sum.of[d], demand->of[d], &sum.of[d]))
@@ -262,6 +267,8 @@ uint32_t choose(Placement *p, const uint32_t *units, uint32_t n) {
         const Class *c = &p->classes[shape->class];
         Query q = {.units = units, .n = n, .demand = &c->spec.demand};
 
+        if (!units_get_on(p, units, n))
+                return PLACEMENT_NONE;
         q.index = &p->indexes[c->spec.policy == PLACEMENT_BEST_FIT ? INDEX_FIT : INDEX_LOAD];
         for (uint32_t i = 0; i < n; i++) {
                 uint32_t spread = unit_class(p, &p->units[units[i]])->spread;

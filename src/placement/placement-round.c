@@ -20,10 +20,12 @@ static bool is_running(const Placement *p, const PlacedUnit *u) {
 
 typedef struct Bundle {
         uint32_t units[PLACEMENT_FOLLOWS_MAX], n;
-        uint32_t pin;    // the node where those are that they follow and that stay; PLACEMENT_NONE: none do
-        bool impossible; // these are on different nodes, or nowhere
-        bool later;      // one of them waits itself: it takes the unit with it
 } Bundle;
+
+typedef struct Held {    // what a unit's targets leave it
+        uint32_t pin;    // the node where those are that stay; PLACEMENT_NONE: none do
+        bool impossible; // these are on different nodes, or nowhere
+} Held;
 
 static bool bundle_has(const Bundle *b, uint32_t unit) {
         for (uint32_t i = 0; i < b->n; i++)
@@ -37,8 +39,8 @@ static bool stays(const PlacedUnit *u) {
 }
 
 // Where a unit's targets hold it. `b` are those that move with it.
-static void look_at_targets(const Placement *p, const Bundle *b, uint32_t unit, Bundle *ret) {
-        *ret = (Bundle){.pin = PLACEMENT_NONE};
+static void look_at_targets(const Placement *p, const Bundle *b, uint32_t unit, Held *ret) {
+        *ret = (Held){.pin = PLACEMENT_NONE};
         for (uint32_t l = p->units[unit].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit) {
                 uint32_t target = p->links[l].target;
                 const PlacedUnit *t = &p->units[target];
@@ -49,18 +51,18 @@ static void look_at_targets(const Placement *p, const Bundle *b, uint32_t unit, 
                         ret->pin = t->node;
                 else
                         ret->impossible = true;
-                ret->later |= t->queue != PLACEMENT_NONE;
         }
 }
 
 // The unit and those who follow it, directly or not, as far as nothing else holds them.
 static void gather(const Placement *p, uint32_t unit, Bundle *b) {
-        *b = (Bundle){.units = {unit}, .n = 1, .pin = PLACEMENT_NONE};
+        b->units[0] = unit;
+        b->n = 1;
         for (uint32_t i = 0; i < b->n; i++)
                 for (uint32_t l = p->units[b->units[i]].followed; l != PLACEMENT_NONE;
                      l = p->links[l].next_of_target) {
                         uint32_t f = p->links[l].unit;
-                        Bundle held;
+                        Held held;
 
                         if (bundle_has(b, f) || !(p->units[f].flags & UNIT_WANTED))
                                 continue;
@@ -77,9 +79,9 @@ static bool has_to_stay(const PlacedUnit *u) {
         return u->node != PLACEMENT_NONE && !(u->flags & UNIT_RELEASED);
 }
 
-static Blocked role_refuses(const Placement *p, const Bundle *b) {
-        for (uint32_t i = 0; i < b->n; i++) {
-                const PlacedUnit *u = &p->units[b->units[i]];
+static Blocked role_refuses(const Placement *p, const uint32_t *units, uint32_t n) {
+        for (uint32_t i = 0; i < n; i++) {
+                const PlacedUnit *u = &p->units[units[i]];
                 const PlacementVector *demand = &unit_class(p, u)->spec.demand;
 
                 if (u->node != PLACEMENT_NONE)
@@ -150,14 +152,14 @@ static Blocked refusal_of(const Placement *p, uint32_t unit) {
 
 static Blocked find_node(Placement *p, Bundle *b, uint32_t *ret) {
         uint32_t unit = b->units[0];
-        Bundle held;
+        Held held;
 
         *ret = PLACEMENT_NONE;
         look_at_targets(p, b, unit, &held);
         if (held.impossible)
                 return BLOCKED_FOLLOW;
         if (held.pin != PLACEMENT_NONE) {
-                if (node_may_hold(p, held.pin, b->units, b->n))
+                if (units_get_on(p, b->units, b->n) && node_may_hold(p, held.pin, b->units, b->n))
                         *ret = held.pin;
                 else if (b->n > 1 && node_may_hold(p, held.pin, b->units, 1)) {
                         b->n = 1;
@@ -180,14 +182,14 @@ static Blocked grant(Placement *p, uint32_t unit, uint32_t *ret_node) {
         Bundle b;
 
         if (u->follows == PLACEMENT_NONE && u->followed == PLACEMENT_NONE)
-                b = (Bundle){.units = {unit}, .n = 1};
+                b.units[0] = unit, b.n = 1;
         else
                 gather(p, unit, &b);
         leave_out_who_stays(p, &b);
-        why = role_refuses(p, &b);
+        why = role_refuses(p, b.units, b.n);
         if (why && b.n > 1) {
                 b.n = 1;
-                why = role_refuses(p, &b);
+                why = role_refuses(p, b.units, b.n);
         }
         why = why ?: find_node(p, &b, ret_node);
         if (!why)
@@ -401,7 +403,7 @@ uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) {
         if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE && p->queues[u->queue].blocked)
                 return PLACEMENT_NONE; // nothing has changed for it
         gather(p, unit, &b);
-        why = role_refuses(p, &(Bundle){.units = {unit}, .n = 1});
+        why = role_refuses(p, &unit, 1);
         why = why ?: find_node(p, &b, &node);
         if (why) {
                 if (u->node == PLACEMENT_NONE && u->queue != PLACEMENT_NONE)

@@ -248,38 +248,47 @@ bool placement_unit_must_go(const Placement *p, uint32_t unit) {
 
 // ------------------------------------------------------------------------------------------------ followers
 
-// All that are tied to it, itself first. 0: more than there may be.
-static uint32_t tied(const Placement *p, uint32_t unit, uint32_t found[PLACEMENT_FOLLOWS_MAX]) {
+// Itself first, then all whom it follows, directly or not; `tied`: and those who follow any of them. 0: more than
+// there may be.
+static uint32_t walk(Placement *p, uint32_t unit, bool tied, uint32_t found[PLACEMENT_FOLLOWS_MAX]) {
         uint32_t n = 1;
+        bool fits = true;
 
         found[0] = unit;
-        for (uint32_t i = 0; i < n; i++)
-                for (int way = 0; way < 2; way++) {
+        p->units[unit].flags |= UNIT_MARKED;
+        for (uint32_t i = 0; i < n && fits; i++)
+                for (int way = tied ? 0 : 1; way < 2; way++) {
                         const PlacedUnit *u = &p->units[found[i]];
 
-                        for (uint32_t l = way ? u->follows : u->followed, other; l != PLACEMENT_NONE;
+                        for (uint32_t l = way ? u->follows : u->followed; l != PLACEMENT_NONE && fits;
                              l = way ? p->links[l].next_of_unit : p->links[l].next_of_target) {
-                                uint32_t k = 0;
+                                uint32_t other = way ? p->links[l].target : p->links[l].unit;
 
-                                other = way ? p->links[l].target : p->links[l].unit;
-                                while (k < n && found[k] != other)
-                                        k++;
-                                if (k == PLACEMENT_FOLLOWS_MAX)
-                                        return 0;
-                                if (k == n)
-                                        found[n++] = other;
+                                if (p->units[other].flags & UNIT_MARKED)
+                                        continue;
+                                fits = n < PLACEMENT_FOLLOWS_MAX;
+                                if (!fits)
+                                        break;
+                                p->units[other].flags |= UNIT_MARKED;
+                                found[n++] = other;
                         }
                 }
-        return n;
+        for (uint32_t i = 0; i < n; i++)
+                p->units[found[i]].flags &= (uint8_t) ~UNIT_MARKED;
+        return fits ? n : 0;
 }
 
-static bool leads_to(const Placement *p, uint32_t from, uint32_t to) {
-        if (from == to)
-                return true;
-        for (uint32_t l = p->units[from].follows; l != PLACEMENT_NONE; l = p->links[l].next_of_unit)
-                if (leads_to(p, p->links[l].target, to))
+static bool is_among(const uint32_t *units, uint32_t n, uint32_t unit) {
+        for (uint32_t i = 0; i < n; i++)
+                if (units[i] == unit)
                         return true;
         return false;
+}
+
+static bool leads_to(Placement *p, uint32_t from, uint32_t to) {
+        uint32_t found[PLACEMENT_FOLLOWS_MAX], n = walk(p, from, false, found);
+
+        return is_among(found, n, to);
 }
 
 int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
@@ -287,9 +296,9 @@ int placement_unit_follow(Placement *p, uint32_t unit, uint32_t target) {
 
         if (leads_to(p, target, unit))
                 return -ELOOP;
-        n_a = tied(p, unit, a);
-        n_b = tied(p, target, b);
-        if (n_a + n_b > PLACEMENT_FOLLOWS_MAX)
+        n_a = walk(p, unit, true, a);
+        n_b = walk(p, target, true, b);
+        if (!is_among(a, n_a, target) && n_a + n_b > PLACEMENT_FOLLOWS_MAX)
                 return -E2BIG;
         slots_take(&p->link_slots, &link);
         grow(&p->links, &p->links_allocated, link + 1, sizeof *p->links);

@@ -166,6 +166,43 @@ static void who_was_not_released_stays_when_whom_it_follows_goes(void **state) {
         done(f);
 }
 
+// As many as instances of a template that are to be where their database is.
+static void many_who_follow_one_are_held_together(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t db = add(f, "db", f->class), webs[PLACEMENT_FOLLOWS_MAX];
+        static char names[PLACEMENT_FOLLOWS_MAX][16];
+
+        for (unsigned i = 0; i < PLACEMENT_FOLLOWS_MAX; i++) {
+                snprintf(names[i], sizeof names[i], "web%u", i);
+                webs[i] = add(f, names[i], f->class);
+                assert_int_equal(placement_unit_follow(f->p, webs[i], db),
+                                 i < PLACEMENT_FOLLOWS_MAX - 1 ? 0 : -E2BIG);
+        }
+        round_at(f, 0, 0);
+        for (unsigned i = 0; i < PLACEMENT_FOLLOWS_MAX - 1; i++)
+                assert_int_equal(at(f, webs[i]), at(f, db));
+        done(f);
+}
+
+// Two layers after each other, each unit of one after both of the next: so many ways that nobody walks them all.
+static void ways_that_part_and_meet_again_are_walked_once(void **state) {
+        enum { LAYERS = 20 };
+        Fixture *f = hosts(1);
+        uint32_t units[LAYERS][2];
+        static char names[LAYERS][2][16];
+
+        for (unsigned i = 0; i < LAYERS; i++)
+                for (unsigned k = 0; k < 2; k++) {
+                        snprintf(names[i][k], sizeof names[i][k], "u%u-%u", i, k);
+                        units[i][k] = add(f, names[i][k], f->class);
+                        for (unsigned t = 0; i > 0 && t < 2; t++)
+                                assert_int_equal(placement_unit_follow(f->p, units[i][k], units[i - 1][t]),
+                                                 0);
+                }
+        assert_int_equal(placement_unit_follow(f->p, units[0][0], units[LAYERS - 1][1]), -ELOOP);
+        done(f);
+}
+
 // ------------------------------------------------------------------------------------------------ losing
 
 static void what_is_on_a_lost_node_stays_until_it_is_released(void **state) {
@@ -496,6 +533,8 @@ int main(void) {
                 cmocka_unit_test(a_pair_that_conflicts_goes_nowhere_together),
                 cmocka_unit_test(circles_of_followers_are_refused),
                 cmocka_unit_test(who_was_not_released_stays_when_whom_it_follows_goes),
+                cmocka_unit_test(many_who_follow_one_are_held_together),
+                cmocka_unit_test(ways_that_part_and_meet_again_are_walked_once),
                 cmocka_unit_test(what_is_on_a_lost_node_stays_until_it_is_released),
                 cmocka_unit_test(a_penalty_fades),
                 cmocka_unit_test(a_unit_stays_away_from_where_it_failed_until_it_is_readmitted),

@@ -90,8 +90,10 @@ static void a_member_that_was_away_gets_a_snapshot(void **state) {
 static void a_big_state_goes_to_new_members(void **state) {
         StoreCluster *c = store_cluster_new();
 
-        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++)
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
                 c->servers[i].node.filler = 20 * 1024 * 1024;
+                c->servers[i].node.election_ms = 5000; // all share one loop, which taking in the state holds up
+        }
         store_cluster_bootstrap(c);
         store_cluster_write(c, 40, 1000 * 1000);
         store_run_until(&c->loop, has_compacted, &c->servers[0].node, STORE_PATIENCE_MS, "a snapshot");

@@ -48,6 +48,7 @@ struct FakeSystemd {
         uv_idle_t again;
         int n_handles;
         bool lose, only_jobs, job_first, early, stall, refuse, reloading, stopping, cut, drop, busy, mute;
+        size_t complaint_bytes;
         uint64_t serial; // of the last message of this connection
         ListNode waiting;
         uint64_t fate_seed; // 0: signals simply leave
@@ -614,8 +615,11 @@ static void do_job(FakeSystemd *f, sd_bus_message *call, const char *type) {
                 return;
         }
         if (u->behaviour == FAKE_REFUSES && !streq(type, "stop")) {
+                _cleanup_free_ char *long_name = calloc(1, strlen(name) + f->complaint_bytes + 1);
+
+                memset(strcpy(long_name, name) + strlen(name), 'x', f->complaint_bytes);
                 reply_error(f, call, NAME ".OnlyByDependency",
-                            "Operation refused, unit %s may be requested by dependency only.", name);
+                            "Operation refused, unit %s may be requested by dependency only.", long_name);
                 collect(f, u);
                 return;
         }
@@ -965,6 +969,10 @@ void fake_systemd_say_long(FakeSystemd *f, size_t bytes) {
 
 void fake_systemd_cut_after(FakeSystemd *f, int n_messages) {
         f->cut_after = n_messages;
+}
+
+void fake_systemd_complain_long(FakeSystemd *f, size_t bytes) {
+        f->complaint_bytes = bytes;
 }
 
 void fake_systemd_refuse(FakeSystemd *f, bool refuse) {

@@ -5,6 +5,7 @@
 #include "agent-rig.h"
 
 #include <dirent.h>
+#include <malloc.h>
 
 #include "agent-private.h"
 #include "fake-systemd.h"
@@ -444,6 +445,91 @@ static void a_manager_that_talks_without_end_delays_nobody(void **state) {
         }
 }
 
+// ---- everything at once
+
+enum {
+        FLOOD = 3000,                   // units that are not ours, each with words of its own
+        FLOOD_AT_A_TIME = 60,           // more than are read in a turn
+        FLOOD_MAX = 60000,              // what waits in the other's queue has an end, too
+        FLOOD_MESSAGE = 1024 * 1024,    // bytes
+        FLOOD_GROWTH = 256 * 1024,      // bytes that the first flood may leave behind: words, buffers
+        FLOOD_GROWTH_AGAIN = 32 * 1024, // and each other one
+};
+
+static void noise_name(unsigned i, char ret[static 64]) {
+        snprintf(ret, 64, "noise-%u.service", i % FLOOD);
+}
+
+// Units, words, jobs that are refused with long reasons, long messages, files: all that it can say.
+static void flood_on(Other *loud, unsigned round, unsigned *i) {
+        char name[64], word[24];
+
+        for (unsigned end = MIN_OF(*i + FLOOD_AT_A_TIME, (unsigned) FLOOD_MAX); *i < end; ++*i) {
+                noise_name(*i, name);
+                snprintf(word, sizeof(word), "%u-%u", round, *i);
+                fake_systemd_set(loud->systemd, name, "active", word, word);
+                fake_systemd_set(loud->systemd, "mine-0.service", *i % 2 ? "active" : "failed", word, word);
+                fake_systemd_set(loud->systemd, name, "inactive", "dead", "success");
+                if (*i % 100 == 0)
+                        fake_systemd_files_changed(loud->systemd);
+                if (*i % FLOOD == 0)
+                        fake_systemd_say_long(loud->systemd, FLOOD_MESSAGE);
+        }
+}
+
+static size_t bytes_in_use(void) {
+        return mallinfo2().uordblks;
+}
+
+// What is left when it has been read to its end, and others' units were started meanwhile.
+static size_t after_flood(Other *loud, unsigned round) {
+        uint64_t revision = 10 * (round + 1);
+        unsigned i = 0;
+        const Argosy__UnitReport *refused;
+
+        while (i < FLOOD)
+                flood_on(loud, round, &i);
+        order_everywhere("plain-%d.service", revision, web);
+        send_order((Order){.name = "plain.service", .content = web, .revision = revision, .start = revision});
+        while (!answered("plain.service", revision) || !answered("plain-1.service", revision)) {
+                flood_on(loud, round, &i); // it is never read to its end meanwhile
+                uv_run(&test_loop, UV_RUN_ONCE);
+        }
+        order_everywhere("refused-%d.service", revision + 1, web);
+        loop_until(answered("plain-0.service", revision));
+        loop_until((refused = report_of("refused-0.service")) && refused->revision == revision + 1);
+        assert_in_range(strlen(refused->error), 1, AGENT_ERROR_MAX);
+        assert_true(all_online());
+        return bytes_in_use();
+}
+
+static void a_manager_that_does_everything_at_once_leaves_nothing_behind(void **state) {
+        Other *loud = add_other(0), *quiet = add_other(1);
+        size_t before, first, again;
+        char name[64];
+
+        fake_systemd_behave(loud->systemd, "refused-0.service", FAKE_REFUSES);
+        fake_systemd_complain_long(loud->systemd, FLOOD_MESSAGE);
+        for (unsigned i = 0; i < FLOOD; i++) { // its own memory is not what is measured
+                noise_name(i, name);
+                (void) fake_systemd_active(loud->systemd, name);
+        }
+        attach(loud);
+        attach(quiet);
+        loop_until(all_online());
+        meet();
+        order_everywhere("mine-%d.service", 5, web);
+        loop_until(answered("mine-0.service", 5) && answered("mine-1.service", 5));
+        before = bytes_in_use();
+        first = after_flood(loud, 1);
+        assert_in_range(first, 0, before + FLOOD_GROWTH);
+        (void) after_flood(loud, 2);
+        again = after_flood(loud, 3);
+        assert_in_range(again, 0, first + 2 * FLOOD_GROWTH_AGAIN);
+        assert_true(runs_on(quiet, "mine-1.service"));
+        assert_int_equal(fake_systemd_calls(quiet->systemd, "ListUnits"), 1);
+}
+
 static void a_name_of_the_user_s_own_is_refused(void **state) {
         Other *o = add_other(0);
         char dir[512];
@@ -686,6 +772,7 @@ int main(int argc, char **argv) {
                 T(a_manager_that_is_away_hinders_nobody_and_says_why),
                 T(a_manager_that_comes_back_gets_its_units),
                 T(a_manager_that_talks_without_end_delays_nobody),
+                T(a_manager_that_does_everything_at_once_leaves_nothing_behind),
                 T(a_name_of_the_user_s_own_is_refused),
                 T(a_directory_that_is_a_link_is_not_followed),
                 T(a_drop_in_directory_that_is_a_link_is_not_followed),

@@ -58,6 +58,7 @@ typedef struct UnitRuntime {
         uint8_t active; // Argosy__ActiveState; UNKNOWN: just watched, the answer is under way
         bool loaded;    // in systemd's memory (else load=STUB or what was known last, active=inactive)
         bool was_reset; // inactive, and not since its run has ended: it had failed, and that was reset
+        uint32_t changed_ms; // boot time at which that change of `active` was seen, modulo 49 days; 0: never
 } UnitRuntime;
 
 // All that the manager keeps of a unit at rest. It is a part of what its owner keeps of it, so that there is

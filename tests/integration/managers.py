@@ -262,11 +262,13 @@ def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothin
         assert STARTED in c.ctl("status speaker", on=other)
     assert STARTED not in node.run("journalctl --unit=speaker --quiet; true")
     # Whoever follows sees what comes, read by a process that waits inside.
-    follower = c.begin("journal -f -n 0 speaker", on=c.node("n2"))
+    follower = c.begin("journal -f -n 1 speaker", on=c.node("n2"))
+    assert STARTED in follower.line()
     confined = ["0" * 16] * 3 + node.run(f"readlink /proc/{pid}/ns/mnt /proc/1/ns/pid").split()  # it cannot be seen from inside
     eventually(lambda: readers(node) == [confined])
     node.run(f"{inside} touch /run/go")
-    assert FAILED in follower.line()
+    while FAILED not in follower.line():
+        pass
     follower.kill()
     eventually(lambda: not readers(node))
     # What is no journal breaks nothing but the answer, and one that keeps its reader waiting only its own.

@@ -33,7 +33,7 @@ typedef struct World {
         Map seen;
         Argosy__ToVoter *attach, *goodbye; // the newest ones
         unsigned n_attaches, n_beats, n_report_messages, n_node_reports;
-        uint64_t last_beat;
+        uint64_t last_beat, told_ms; // told_ms: of the last beat
         Argosy__ToVoter *call_reply;
         // what the next orders carry
         uint64_t generation, term, index;
@@ -93,6 +93,7 @@ static inline int on_send(const Argosy__ToVoter *m, void *userdata) {
         case ARGOSY__TO_VOTER__MSG_BEAT:
                 w.n_beats++;
                 w.last_beat = m->beat->seq;
+                w.told_ms = m->beat->told_ms;
                 break;
         case ARGOSY__TO_VOTER__MSG_REPORTS:
                 w.n_report_messages++;

@@ -244,6 +244,10 @@ static void say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
         leader_on_message(h->rig->leader, h->number, &m);
 }
 
+static uint64_t clock_of(const RigHost *h, uint64_t now_us) {
+        return h->rig->timed ? now_us / USEC_PER_MSEC + h->number * UINT64_C(1000000) : 0;
+}
+
 static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *r) {
         argosy__unit_report__init(r);
         r->node = u->order->node;
@@ -255,6 +259,7 @@ static void fill_report(const RigHost *h, const RigUnit *u, Argosy__UnitReport *
         r->active = u->active;
         r->sub = u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE ? "running" : "dead";
         r->since_us = u->since_us;
+        r->changed_ms = clock_of(h, u->changed_us);
 }
 
 static void report(RigHost *h, Argosy__UnitReport *r) {
@@ -270,8 +275,10 @@ void rig_host_report(Rig *g, RigHost *h, RigUnit *u, Argosy__ActiveState active,
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
         Argosy__UnitReport r;
 
-        if (u->active != active)
+        if (u->active != active) {
                 u->since_us = g->wall_us + ++g->n_states;
+                u->changed_us = g->now_us;
+        }
         u->active = active;
         fill_report(h, u, &r);
         if (kind != ARGOSY__OUTCOME__KIND__NONE) {
@@ -375,6 +382,7 @@ static void end_start(RigHost *h, RigUnit *u) {
 
         u->ready_us = 0;
         u->since_us = h->rig->wall_us + ++h->rig->n_states;
+        u->changed_us = h->rig->now_us;
         u->answered = u->order->revision;
         u->stays = u->order->stay;
         u->dirty = true;
@@ -833,6 +841,7 @@ void rig_pass_ms(Rig *g, unsigned ms) {
                         if (h->up)
                                 end_starts(h);
                         beat.seq = ++h->beat_seq;
+                        beat.told_ms = h->deaf ? 0 : clock_of(h, g->now_us);
                         if (h->up && h->attached && h->linked)
                                 say(h, ARGOSY__TO_VOTER__MSG_BEAT, &beat);
                 }

@@ -29,6 +29,7 @@ typedef struct RigUnit { // what a fake host does with one unit
         Argosy__ActiveState active;
         Argosy__Outcome__Kind outcome; // told with the next Attach
         uint64_t since_us;             // when its state changed last, no two alike in one rig
+        uint64_t changed_us;           // likewise, by the rig's clock
         bool dirty;                    // to be reported
         bool given_up; // its host was lost or its record removed: it may be started elsewhere
         bool named;    // by the Welcome, or a part of it
@@ -94,6 +95,7 @@ struct Rig {
         Leader *leader;
         bool led; // the store's view
         uint64_t now_us, wall_us;
+        bool timed; // hosts say when their units changed, and until when they have told it; each on a clock of its own
         size_t batch_max;  // bytes that the log takes; 0: as many as it does
         size_t frame_max;  // bytes of a message to a host; 0: any number
         Hash bad;          // units with this content fail

@@ -24,6 +24,12 @@ void agent_report_wake(Agent *a, uint64_t now_us) {
         }
 }
 
+uint64_t agent_report_told_us(const Agent *a, uint64_t now_us) {
+        if (!list_is_empty(&a->report))
+                return 0; // the link takes no more
+        return list_is_empty(&a->paced) ? now_us : now_us - MIN_OF(now_us, (uint64_t) REPORT_INTERVAL_US + REPORT_TICK_US);
+}
+
 // Boot time, 0: nobody waits. At most so many looks a second as a second has ticks.
 uint64_t agent_report_next_wake(Agent *a) {
         if (list_is_empty(&a->paced))
@@ -63,6 +69,11 @@ static void fill_runtime(const UnitRuntime *rt, Argosy__UnitReport *r) {
         r->sub = (char *) rt->sub;
         r->result = (char *) rt->result;
         r->since_us = rt->since_us;
+        if (rt->changed_ms) { // an age is never longer than it is
+                uint64_t now_ms = clock_boot_us() / USEC_PER_MSEC;
+
+                r->changed_ms = now_ms - ((uint32_t) now_ms - rt->changed_ms);
+        }
         if (rt->loaded && memcmp(rt->invocation_id, none, sizeof(none)) != 0)
                 r->invocation_id =
                         (ProtobufCBinaryData){sizeof(rt->invocation_id), (uint8_t *) rt->invocation_id};

@@ -178,6 +178,8 @@ static void send_beat(Agent *a, uint64_t now_us) {
         Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
 
         beat.seq = ++a->beat_seq;
+        if (a->attached)
+                beat.told_ms = agent_report_told_us(a, now_us) / USEC_PER_MSEC;
         message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
         message.beat = &beat;
         a->beat_sent_us[beat.seq % AGENT_BEATS_KEPT] = now_us;

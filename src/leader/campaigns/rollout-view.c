@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "draft.h"
 #include "groups.h"
 #include "registry.h"
@@ -53,6 +54,9 @@ static void look_at_site(const Leader *l, const Site *s, const UnitEntry *e, Rol
                 return;
         item->up = s->up;
         item->since_us = s->up_flip_us;
+        item->timed = item->up && s->changed_ms > 0;
+        if (item->timed && s->node->host->told_ms > s->changed_ms)
+                item->known_up_us = (s->node->host->told_ms - s->changed_ms) * USEC_PER_MSEC;
         item->failure = item->up ? NULL : site_failure(l, s, e);
 }
 
@@ -150,6 +154,7 @@ int view_look(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, c
                 .max = max_of(l, r, v),
                 .health_us = r->health_us,
                 .now_us = leader_now(l),
+                .beat_us = l->config.beat_ms * USEC_PER_MSEC,
                 .items = v->items,
                 .n_items = v->n,
         };

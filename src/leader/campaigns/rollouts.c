@@ -10,8 +10,8 @@
 // the end.
 //
 // What is next is rollout.c's to say, looked at whenever something about the units was seen or changed, and
-// when a health gate ends. How long a unit is up is seen by this leader's clock alone: after a change of
-// leader, or of the host's session, the gate begins anew.
+// when a health gate ends. How long a unit is up is said by its host, on its own clock: so the gate goes on
+// after a change of leader. Of a host that does not say it the gate is by this leader's clock, and begins anew.
 #include <errno.h>
 
 #include "draft.h"

@@ -65,7 +65,7 @@ static void end_session(Leader *l, Host *h) {
         h->attached = h->welcoming = h->welcomed = false;
         h->barrier_due = h->barrier_flying = false;
         h->opened_id = 0;
-        h->beat_seq = 0;
+        h->beat_seq = h->told_ms = 0;
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
         h->nodes_due = false;
@@ -150,6 +150,7 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         if (!h->attached || h->down)
                 return;
         hear(l, h);
+        h->told_ms = MAX_OF(h->told_ms, beat->told_ms);
         if (leader_has_authority(l)) {
                 acknowledge(l, h, beat->seq);
                 return;

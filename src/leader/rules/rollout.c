@@ -26,6 +26,10 @@ static uint64_t well_us(const RolloutView *v, const RolloutItem *i) {
         return i->since_us + (v->returning ? 0 : v->health_us);
 }
 
+static bool is_healthy(const RolloutView *v, const RolloutItem *i) {
+        return i->timed ? v->returning || i->known_up_us >= v->health_us : v->now_us >= well_us(v, i);
+}
+
 static bool is_well(const RolloutView *v, const RolloutItem *i) {
         if (!i->wanted_up)
                 return true;
@@ -33,7 +37,12 @@ static bool is_well(const RolloutView *v, const RolloutItem *i) {
                 return false;
         if (!i->up) // on the way back: it failed before us, too
                 return v->returning && !i->changed && i->failure;
-        return !had_its_turn(v, i) || v->now_us >= well_us(v, i);
+        return !had_its_turn(v, i) || is_healthy(v, i);
+}
+
+// Of one that is up and not well yet. More is known with a beat, not before.
+static uint64_t may_be_well_us(const RolloutView *v, const RolloutItem *i) {
+        return i->timed ? v->now_us + MAX_OF(v->health_us - i->known_up_us, v->beat_us) : well_us(v, i);
 }
 
 static uint64_t patience_us(const RolloutItem *i) {
@@ -59,7 +68,7 @@ static void note_time(const RolloutView *v, const RolloutItem *i, RolloutStep *s
         if (!had_its_turn(v, i) || !i->wanted_up || i->busy || is_well(v, i))
                 return;
         if (i->up)
-                look_again(step, well_us(v, i));
+                look_again(step, may_be_well_us(v, i));
         else if (!i->dark && !v->returning)
                 look_again(step, patience_us(i));
 }

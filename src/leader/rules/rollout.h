@@ -14,6 +14,10 @@
 // On the way back the same holds, but being up is enough, and what fails with the old content as well holds
 // up nobody: it did so before us.
 //
+// How long one has been up is counted from the event, not from its report, and on one clock, that of its host:
+// a report may be late, and clocks of hosts differ. Up to now, too, is what the host has told: one that has
+// failed by the end of its health_us is not well because the report of it is still on its way.
+//
 // One that nobody can see counts as down. It is taken only when there is room for all that count, since it
 // may well be up.
 
@@ -33,12 +37,15 @@ typedef struct RolloutItem {
         bool busy;           // a change of it is on its way already
         const char *failure; // NULL: none
         uint64_t since_us;   // it is up, or it has been changed and is not up
+        bool timed;          // its host says when that was seen: `known_up_us` counts instead, while it is up
+        uint64_t known_up_us; // for so long it has been up, by its host's clock and as far as was told
 } RolloutItem;
 
 typedef struct RolloutView {
         bool returning;
         size_t max; // at least 1
         uint64_t health_us, now_us;
+        uint64_t beat_us; // how often hosts say until when they have told everything
         const RolloutItem *items;
         size_t n_items;
 } RolloutView;

@@ -436,6 +436,7 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
         s->stays = report->stays || report->revision == UNIT_REVISION_STAY;
         s->revision = s->stays ? 0 : report->revision;
         s->since_us = report->since_us;
+        s->changed_ms = report->changed_ms;
         if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
                 s->seen = (Hash){};
         s->load = report->load;

@@ -48,6 +48,7 @@ struct Host {
         bool barrier_flying;
         uint64_t attach_seq, barrier_seq;
         uint32_t welcome_parts; // sent of the Welcome so far
+        uint64_t told_ms;       // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority; 0: none
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
@@ -180,6 +181,7 @@ struct Site {
         bool reported;
         bool stays; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         uint64_t revision, since_us;
+        uint64_t changed_ms; // on its host's clock, as Host.told_ms; 0: not said
         Hash seen; // spec
         Argosy__LoadState load;
         Argosy__ActiveState active;

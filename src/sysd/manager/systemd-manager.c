@@ -172,8 +172,15 @@ void manager_note_change(SystemdManager *m, SystemdUnit *w, bool changed) {
         manager_jobs_transition(m, w);
 }
 
+// The time of the event, as far as anybody can tell who may have been held up himself.
+static void note_time(UnitRuntime *rt, uint8_t active_before) {
+        if (rt->active != active_before)
+                rt->changed_ms = (uint32_t) (clock_boot_us() / USEC_PER_MSEC) ?: 1;
+}
+
 bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
         UnitFacts kept = *facts;
+        uint8_t before = w->runtime.active;
         bool changed;
 
         if (kept.has & UNIT_FACT_SUB)
@@ -181,6 +188,7 @@ bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
         if (kept.has & UNIT_FACT_RESULT)
                 kept.result = words_get(&m->words, facts->result);
         changed = unit_runtime_apply(&w->runtime, &kept, clock_wall_us());
+        note_time(&w->runtime, before);
         manager_note_change(m, w, changed);
         return changed;
 }

@@ -5,6 +5,8 @@
 // states that are not known yet, lost connections in the middle of jobs, reloads by others.
 #include "agent-rig.h"
 
+#include "clock.h"
+
 #include "fake-systemd.h"
 
 static FakeSystemd *systemd;
@@ -93,6 +95,22 @@ static void the_end_of_a_job_may_come_before_the_change(void **state) {
         all_run();
         for (int i = 0; i < N; i++)
                 assert_false(report_of(names[i])->drift);
+}
+
+// On one clock, so that a leader can say for how long it has been up and was told so.
+static void a_report_says_when_it_happened_and_a_beat_until_when_all_was_told(void **state) {
+        uint64_t before_ms = clock_boot_us() / USEC_PER_MSEC, changed_ms;
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        changed_ms = report_of("web.service")->changed_ms;
+        assert_in_range(changed_ms, before_ms, clock_boot_us() / USEC_PER_MSEC);
+        loop_until(w.told_ms > changed_ms);
+        assert_in_range(w.told_ms, changed_ms, clock_boot_us() / USEC_PER_MSEC);
+        fake_systemd_set(systemd, "web.service", "failed", "failed", "exit-code");
+        loop_until(report_of("web.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+        assert_true(report_of("web.service")->changed_ms > changed_ms);
 }
 
 static void a_oneshot_ends_and_is_told_as_done(void **state) {
@@ -371,6 +389,7 @@ int main(void) {
                 WORLD_TEST(a_hundred_units_start_and_survive_argosyd),
                 WORLD_TEST(the_connection_may_break_anywhere),
                 WORLD_TEST(the_end_of_a_job_may_come_before_the_change),
+                WORLD_TEST(a_report_says_when_it_happened_and_a_beat_until_when_all_was_told),
                 WORLD_TEST(a_oneshot_ends_and_is_told_as_done),
                 WORLD_TEST(a_failed_start_says_why),
                 WORLD_TEST(new_content_is_taken_up_with_and_without_a_pin),

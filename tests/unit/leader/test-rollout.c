@@ -55,6 +55,23 @@ static void and_until_it_was_up_long_enough(void **state) {
         assert_int_equal(chosen[0], 1);
 }
 
+// The report came late, or what came after it does: what counts is for how long its host knows that it is up.
+static void its_host_s_clock_counts_if_it_says_it(void **state) {
+        has_changed(0, true, 2 * HEALTH_US);
+        items[0].timed = true;
+        items[0].known_up_us = HEALTH_US - 1;
+        view.beat_us = 1000;
+        assert_int_equal(step().n_chosen, 0);
+        assert_int_equal(step().next_us, view.now_us + 1000);
+        items[0].since_us = view.now_us;
+        items[0].known_up_us = HEALTH_US;
+        assert_int_equal(step().n_chosen, 1);
+        items[0].known_up_us = 0;
+        view.returning = true; // being up is enough
+        items[0].changed = false;
+        assert_int_equal(step().action, ROLLOUT_OVER);
+}
+
 static void as_many_as_may_be_down_go_together(void **state) {
         view.max = 3;
         assert_int_equal(step().n_chosen, 3);
@@ -265,6 +282,7 @@ int main(void) {
                 TEST(the_first_of_those_that_are_up_has_its_turn),
                 TEST(the_next_waits_until_the_one_before_is_up),
                 TEST(and_until_it_was_up_long_enough),
+                TEST(its_host_s_clock_counts_if_it_says_it),
                 TEST(as_many_as_may_be_down_go_together),
                 TEST(what_is_down_for_another_reason_takes_up_room),
                 TEST(what_is_down_anyway_has_its_turn_first),

@@ -178,6 +178,38 @@ static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
         assert_int_equal(count_running(OLD), N_UNITS - 2);
 }
 
+// It may have failed long ago: what says so is still on its way.
+static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
+        g.timed = true;
+        start_instances(N_UNITS, OLD);
+        begin((Wish){UPDATE, "web@.service", NEW});
+        rig_pass_ms(&g, START_MS + HEALTH_MS / 2);
+        assert_int_equal(count_running(NEW), 1);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = true;
+        rig_pass_ms(&g, 3 * HEALTH_MS);
+        for (uint32_t h = 1; h <= 3; h++)
+                rig_host(&g, h)->deaf = false;
+        rig_settle(&g);
+        assert_int_equal(count_running(OLD), N_UNITS - 1);
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_int_equal(count_running(OLD), N_UNITS - 2);
+}
+
+static void a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader(void **state) {
+        g.timed = true;
+        start_instances(N_UNITS, OLD);
+        begin((Wish){UPDATE, "web@.service", NEW});
+        rig_pass_ms(&g, START_MS + HEALTH_MS - 1000);
+        assert_int_equal(count_running(NEW), 1);
+        rig_depose(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(count_running(OLD), N_UNITS - 1);
+        rig_pass_ms(&g, 1000 + 2 * RIG_BEAT_MS);
+        assert_int_equal(count_running(OLD), N_UNITS - 2);
+}
+
 static void so_many_as_the_command_says_go_together(void **state) {
         RigAnswer *a;
 
@@ -562,6 +594,8 @@ int main(void) {
                 RIG_TEST(an_update_to_what_was_there_before_is_not_taken_back),
                 RIG_TEST(what_is_destroyed_on_the_way_holds_up_nothing),
                 RIG_TEST(a_new_leader_goes_on),
+                RIG_TEST(a_host_that_has_not_told_everything_proves_nothing),
+                RIG_TEST(a_gate_that_hosts_tell_the_time_of_goes_on_under_a_new_leader),
                 RIG_TEST(a_host_that_is_lost_uses_up_the_budget_until_its_units_run_elsewhere),
                 RIG_TEST(what_is_no_template_of_ours_is_refused),
                 RIG_TEST(a_unit_that_stands_alone_can_be_updated_too),

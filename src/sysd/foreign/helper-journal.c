@@ -21,7 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NICE = 10 };
+enum {
+        NICE = 10,
+        LOOK_MS = 500, // how often a follower looks
+};
 
 int helper_journal_prepare(void) {
         static const char *const decompress[] = {"libzstd.so.1", "liblz4.so.1", "liblzma.so.5"};
@@ -50,11 +53,13 @@ static int begin(HelperJournal *j, const Argosy__HelperJournal *asked) {
         return journal_source_open(&q, &j->source);
 }
 
+// sd-journal asks for its watches by way of /proc/self, and the container's /proc does not have a process that is
+// not to be seen there: so nothing wakes it, and what was added to a file is only seen by looking.
 static int wait_for_more(const HelperJournal *j, int link) {
         struct pollfd p[] = {{.fd = link, .events = POLLIN},
                              {.fd = journal_source_fd(j->source), .events = POLLIN}};
 
-        if (poll(p, ELEMENTSOF(p), -1) < 0 && errno != EINTR)
+        if (poll(p, ELEMENTSOF(p), LOOK_MS) < 0 && errno != EINTR)
                 return -errno;
         return p[0].revents ? -ECONNRESET : 0; // nobody asks twice
 }

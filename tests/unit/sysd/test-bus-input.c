@@ -78,12 +78,12 @@ static void put_field(Buf *b, bool little, uint8_t code, char type, const char *
         put(b, text, strlen(text) + 1);
 }
 
-// A signal "/a", "b.c", named by its letter, with that many bytes that nobody reads.
+// A signal "/a", "a.face", named by its letter, with that many bytes that nobody reads.
 static void put_signal(Buf *b, bool little, uint32_t serial, char letter, uint32_t body) {
         _cleanup_buf_ Buf fields = {};
 
         put_field(&fields, little, 1, 'o', "/a");
-        put_field(&fields, little, 2, 's', "b.c");
+        put_field(&fields, little, 2, 's', "a.face");
         put_field(&fields, little, 3, 's', (char[2]){letter, 0});
         put_head(b, little, BUS_TYPE_SIGNAL, serial, (uint32_t) fields.len, body);
         while (fields.len % 8 > 0)
@@ -104,7 +104,7 @@ static int read_all(void) {
 
                 if (r == BUS_INPUT_SIGNAL) {
                         assert_string_equal(signal.path, "/a");
-                        assert_string_equal(signal.interface, "b.c");
+                        assert_string_equal(signal.interface, "a.face");
                         put_text(&order, signal.member);
                         continue;
                 }

@@ -28,13 +28,13 @@
 #include "map.h"
 #include "name-table.h"
 #include "property-format.h"
+#include "string-interner.h"
 #include "systemd-manager.h"
 #include "systemd-message.h"
 #include "systemd-signal.h"
 #include "unit-cgroups.h"
 #include "unit-runtime.h"
 #include "uvx.h"
-#include "words.h"
 
 // Questions about one unit that are not answered yet, in the order in which they are asked.
 typedef enum Want {
@@ -160,7 +160,7 @@ struct SystemdManager {
         void *closed_userdata;
 
         NameTable units;
-        Words words;                     // sub-states and results
+        StringInterner words;            // sub-states and results
         ListNode dirty, fetch, suspects; // of SystemdUnitWork
         size_t n_later, later_at;        // units that have `later`, and how far in `units`
         bool untold;                     // something changed and there was no memory to note what

@@ -184,9 +184,9 @@ bool manager_apply(SystemdManager *m, SystemdUnit *w, const UnitFacts *facts) {
         bool changed;
 
         if (kept.has & UNIT_FACT_SUB)
-                kept.sub = words_get(&m->words, facts->sub);
+                kept.sub = string_interner_get(&m->words, facts->sub);
         if (kept.has & UNIT_FACT_RESULT)
-                kept.result = words_get(&m->words, facts->result);
+                kept.result = string_interner_get(&m->words, facts->result);
         changed = unit_runtime_apply(&w->runtime, &kept, clock_wall_us());
         note_time(&w->runtime, before);
         manager_note_change(m, w, changed);
@@ -506,7 +506,7 @@ static void manager_free(SystemdManager *m) {
                 w->name = NULL;
         }
         name_table_done(&m->units);
-        words_done(&m->words);
+        string_interner_done(&m->words);
         map_done(&m->jobs_queued);
         fair_queue_done(&m->starts);
         fair_queue_done(&m->stops);

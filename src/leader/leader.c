@@ -7,7 +7,7 @@
 
 #include "calls.h"
 #include "clock.h"
-#include "due.h"
+#include "deadline-heap.h"
 #include "failing.h"
 #include "feature-level.h"
 #include "followers.h"
@@ -57,8 +57,8 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->voters_look_us);
         due = earlier(due, l->drain_due_us);
-        due = earlier(due, due_next(&l->dues));
-        due = earlier(due, due_next(&l->retry_dues));
+        due = earlier(due, deadline_heap_next(&l->deadlines));
+        due = earlier(due, deadline_heap_next(&l->retry_deadlines));
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
         due = earlier(due, l->tombstones_due_us);
@@ -336,8 +336,8 @@ static void finish_close(Leader *l) {
         map_done(&l->groups);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
-        due_heap_done(&l->dues);
-        due_heap_done(&l->retry_dues);
+        deadline_heap_done(&l->deadlines);
+        deadline_heap_done(&l->retry_deadlines);
         l->closed(l->closed_data);
         free(l);
 }

@@ -11,7 +11,7 @@
 // Each step lowers what rebalance.h says (4: or leaves it and lowers the number of moves), so this ends.
 #include "rebalance.h"
 
-#include "due.h"
+#include "deadline-heap.h"
 #include "placement-private.h"
 #include "str.h"
 
@@ -24,7 +24,7 @@ typedef struct Badness { // less is better; the first counts more
 } Badness;
 
 typedef struct HostDue { // in the heaps: the highest load first that may be lowered; the lowest first
-        Due high, low;
+        Deadline high, low;
         uint32_t host;
 } HostDue;
 
@@ -36,7 +36,7 @@ typedef struct Search {
         RebalanceMove *moves;
         uint32_t n_moves, moves_allocated; // a unit has one entry, the latest at the end
         HostDue *dues;                     // by host
-        DueHeap high, low;
+        DeadlineHeap high, low;
         size_t n_tries;
         bool full; // max_moves reached, or enough tries for now
 } Search;
@@ -307,12 +307,12 @@ static void enter_heaps(Search *s, uint32_t host) {
         uint64_t load = (uint64_t) host_load(s->p, host);
 
         d->host = host;
-        oom_check(due_set(&s->high, &d->high, (uint64_t) INT64_MAX - load));
-        oom_check(due_set(&s->low, &d->low, load + 1)); // 0 is no time
+        oom_check(deadline_heap_set(&s->high, &d->high, (uint64_t) INT64_MAX - load));
+        oom_check(deadline_heap_set(&s->low, &d->low, load + 1)); // 0 is no time
 }
 
 static int64_t least_load(const Search *s) {
-        return (int64_t) due_next(&s->low) - 1;
+        return (int64_t) deadline_heap_next(&s->low) - 1;
 }
 
 static bool is_open(const Placement *p, const PlacedHost *h) {
@@ -399,10 +399,10 @@ static void best_of_node(Search *s, uint32_t node, Trial *best) {
 
 static void even_out(Search *s, bool *ret_changed) {
         Placement *p = s->p;
-        Due *d;
+        Deadline *d;
 
         fill_heaps(s);
-        while (!s->full && (d = due_pop(&s->high, UINT64_MAX))) {
+        while (!s->full && (d = deadline_heap_pop(&s->high, UINT64_MAX))) {
                 uint32_t host = CONTAINER_OF(d, HostDue, high)->host;
                 Trial best = {.move.to = PLACEMENT_NONE};
 
@@ -419,7 +419,7 @@ static void even_out(Search *s, bool *ret_changed) {
                 enter_heaps(s, host);
                 enter_heaps(s, p->nodes[best.move.to].host);
         }
-        while (due_pop(&s->high, UINT64_MAX) || due_pop(&s->low, UINT64_MAX)) // for the next time
+        while (deadline_heap_pop(&s->high, UINT64_MAX) || deadline_heap_pop(&s->low, UINT64_MAX)) // for the next time
                 ;
 }
 
@@ -507,8 +507,8 @@ void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **r
         take_back(&s);
         free(s.may);
         free(s.origin);
-        due_heap_done(&s.high);
-        due_heap_done(&s.low);
+        deadline_heap_done(&s.high);
+        deadline_heap_done(&s.low);
         free(s.dues);
         *ret = s.moves;
         *ret_n = s.n_moves;

@@ -5,8 +5,8 @@
 // his own.
 
 #include "cluster-state.h"
+#include "deadline-heap.h"
 #include "dependencies.h"
-#include "due.h"
 #include "leader.h"
 #include "lease.h"
 #include "list.h"
@@ -85,8 +85,8 @@ struct Leader {
         ListNode tombstones_due;                       // Host.tombstones_due
         uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
         ListNode parting;                              // Unit.parting
-        DueHeap dues;                                  // Unit.due
-        DueHeap retry_dues;                            // Retry.due
+        DeadlineHeap deadlines;                        // Unit.deadline
+        DeadlineHeap retry_deadlines;                  // Retry.deadline
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_homeless;                           // a node came or changed: somebody may take them now

@@ -6,7 +6,7 @@
 //
 // Such a unit stays placed on the lost node, so the next leader finds it there, and counts anew from when
 // it finds the host lost: later than this one would have, never sooner. Until its time comes it waits in
-// Leader.dues and costs nothing; then it is moved like any other, if it still has to be.
+// Leader.deadlines and costs nothing; then it is moved like any other, if it still has to be.
 //
 // One that was already placed elsewhere when its old node was cut off is held back by homes.c instead, as
 // long.
@@ -16,7 +16,7 @@
 #include <errno.h>
 
 #include "clock.h"
-#include "due.h"
+#include "deadline-heap.h"
 #include "failing-rules.h"
 #include "failing.h"
 #include "follow.h"
@@ -69,16 +69,16 @@ int failing_delay(Leader *l, Unit *u, uint64_t at_us) {
         unit_set_homeless(l, u, false);
         unit_touch(l, u);
         if (at_us != FAILING_NEVER)
-                return due_set(&l->dues, &u->due, at_us);
-        due_clear(&l->dues, &u->due);
+                return deadline_heap_set(&l->deadlines, &u->deadline, at_us);
+        deadline_heap_clear(&l->deadlines, &u->deadline);
         return 0;
 }
 
 void failing_on_time(Leader *l) {
-        Due *d;
+        Deadline *d;
 
-        while ((d = due_pop(&l->dues, leader_now(l)))) {
-                Unit *u = CONTAINER_OF(d, Unit, due);
+        while ((d = deadline_heap_pop(&l->deadlines, leader_now(l)))) {
+                Unit *u = CONTAINER_OF(d, Unit, deadline);
 
                 if (!list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);

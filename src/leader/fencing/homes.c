@@ -10,13 +10,13 @@
 // nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
-// old home's site or that site goes (unit_release()), when its time has come (Unit.due), and when a host
+// old home's site or that site goes (unit_release()), when its time has come (Unit.deadline), and when a host
 // was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
 #include "clock.h"
+#include "deadline-heap.h"
 #include "draft.h"
-#include "due.h"
 #include "failing-rules.h"
 #include "feature-level.h"
 #include "homes.h"
@@ -139,7 +139,7 @@ void home_on_lost(Leader *l, Site *s) {
         uint64_t until = e ? home_runs_until(l, s->unit, e, s->node) : 0;
 
         if (until && s->unit->node != s->node)
-                oom_check(due_set(&l->dues, &s->unit->due, until));
+                oom_check(deadline_heap_set(&l->deadlines, &s->unit->deadline, until));
         site_count(s);
         unit_touch(l, s->unit);
         unit_release(l, s->unit);

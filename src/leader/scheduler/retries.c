@@ -24,8 +24,8 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "deadline-heap.h"
 #include "draft.h"
-#include "due.h"
 #include "follow.h"
 #include "groups.h"
 #include "homeless.h"
@@ -75,7 +75,7 @@ void retries_forget(Leader *l, Unit *u) {
         if (!t)
                 return;
         retry_bars_set(l, u, RETRY_BAR_NONE);
-        due_clear(&l->retry_dues, &t->due);
+        deadline_heap_clear(&l->retry_deadlines, &t->deadline);
         list_unlink(&t->queue);
         u->retry = NULL;
         free(t);
@@ -94,11 +94,11 @@ void retries_on_report(Leader *l, Unit *u, const Site *s) {
                 return;
         t = retry_get(l, u, e);
         if (!retry_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev, retry_half_us(e), now) &&
-            (t->due.place || list_is_linked(&t->queue) || t->flying))
+            (t->deadline.place || list_is_linked(&t->queue) || t->flying))
                 return; // it waits for its time already
         t->stuck = false;
         list_unlink(&t->queue);
-        oom_check(due_set(&l->retry_dues, &t->due,
+        oom_check(deadline_heap_set(&l->retry_deadlines, &t->deadline,
                           now + retry_delay_us(retry_total(&t->log, retry_half_us(e), now))));
 }
 
@@ -118,10 +118,10 @@ void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
 }
 
 void retries_on_time(Leader *l) {
-        Due *d;
+        Deadline *d;
 
-        while ((d = due_pop(&l->retry_dues, leader_now(l)))) {
-                Retry *t = CONTAINER_OF(d, Retry, due);
+        while ((d = deadline_heap_pop(&l->retry_deadlines, leader_now(l)))) {
+                Retry *t = CONTAINER_OF(d, Retry, deadline);
 
                 list_unlink(&t->queue);
                 list_append(&l->retries, &t->queue);
@@ -144,7 +144,7 @@ void retries_take_back(Leader *l) {
                 if (!t || !t->flying)
                         continue;
                 t->flying = false;
-                oom_check(due_set(&l->retry_dues, &t->due, l->pause_us));
+                oom_check(deadline_heap_set(&l->retry_deadlines, &t->deadline, l->pause_us));
         }
 }
 
@@ -166,7 +166,7 @@ static void stay(Leader *l, Retry *t, const UnitEntry *e) {
         t->stuck = true;
         list_append(&l->retries_stuck, &t->queue);
         if (at != RETRY_NEVER)
-                oom_check(due_set(&l->retry_dues, &t->due,
+                oom_check(deadline_heap_set(&l->retry_deadlines, &t->deadline,
                                   MAX_OF(at, now + RETRY_DELAY_MIN_SEC * USEC_PER_SEC)));
 }
 
@@ -278,7 +278,7 @@ bool retries_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
                 return false;
         n = retry_failures_on(l, u, e, u->node->number);
         limit = failing_options_of(e)->restart_elsewhere;
-        due = u->retry->due.place ? u->retry->due.at_us : now;
+        due = u->retry->deadline.place ? u->retry->deadline.at_us : now;
         if (due > now) {
                 in_how_long(due - now, span);
                 snprintf(when, sizeof(when), " in %s", span);

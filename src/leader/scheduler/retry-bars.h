@@ -3,7 +3,7 @@
 
 // Where a unit has failed, and where it is not placed for that.
 
-#include "due.h"
+#include "deadline-heap.h"
 #include "leader-core.h"
 #include "list.h"
 #include "retry.h"
@@ -12,7 +12,7 @@
 struct Retry {
         Leader *leader;
         Unit *unit;
-        Due due;        // in Leader.retry_dues: it is looked at then
+        Deadline deadline;        // in Leader.retry_deadlines: it is looked at then
         ListNode queue; // in Leader.retries, to be decided about; .retries_held, until a rollout has ended;
                         // or .retries_stuck, for which a node may come
         RetryLog log;

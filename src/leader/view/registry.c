@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "clock.h"
-#include "due.h"
+#include "deadline-heap.h"
 #include "feature-level.h"
 #include "lease.h"
 #include "log-format.h"
@@ -299,7 +299,7 @@ void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->waited);
         list_unlink(&u->order_due);
         list_unlink(&u->parting);
-        due_clear(&l->dues, &u->due);
+        deadline_heap_clear(&l->deadlines, &u->deadline);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
         free(u->name);
@@ -481,7 +481,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
         u->recorded = !e->removed;
         unit_unplace(u);
         list_unlink(&u->global);
-        due_clear(&l->dues, &u->due);
+        deadline_heap_clear(&l->deadlines, &u->deadline);
         u->leaves = !e->removed && record_has_to_leave(record);
         if (unit_has_place(e) && record->node)
                 u->node = node_find(l, record->node);

@@ -141,7 +141,7 @@ struct Unit {
         ListNode
                 untried; // in Leader.untried, too: no round has looked for a node since it lost its last one
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
-        Due due;          // in Leader.dues: it is put into Leader.moving when its time comes
+        Deadline deadline;          // in Leader.deadlines: it is put into Leader.moving when its time comes
         Retry *retry;     // NULL: it has not failed, or is not started again for it
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any

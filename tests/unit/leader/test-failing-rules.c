@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "due.h"
+#include "deadline-heap.h"
 #include "failing-rules.h"
 #include "macro.h"
 #include "test.h"
@@ -86,35 +86,35 @@ static void the_lease_is_over_there_before_it_is_here(void **state) {
 
 static void the_earliest_comes_first_whatever_happens_in_between(void **state) {
         enum { N = 200, ROUNDS = 20000 };
-        DueHeap h = {};
-        Due items[N] = {};
+        DeadlineHeap h = {};
+        Deadline items[N] = {};
         uint64_t now = 1;
 
         srand(7);
         for (unsigned i = 0; i < ROUNDS; i++) {
-                Due *d = &items[rand() % N], *popped;
+                Deadline *d = &items[rand() % N], *popped;
                 uint64_t least = 0;
 
                 switch (rand() % 4) {
                 case 0:
                 case 1:
-                        assert_int_equal(due_set(&h, d, now + (uint64_t) (rand() % 1000)), 0);
+                        assert_int_equal(deadline_heap_set(&h, d, now + (uint64_t) (rand() % 1000)), 0);
                         break;
                 case 2:
-                        due_clear(&h, d);
+                        deadline_heap_clear(&h, d);
                         assert_int_equal(d->place, 0);
                         break;
                 default:
                         now += (uint64_t) (rand() % 20);
-                        while ((popped = due_pop(&h, now)))
+                        while ((popped = deadline_heap_pop(&h, now)))
                                 assert_true(popped->at_us <= now && !popped->place);
                 }
                 for (size_t k = 0; k < N; k++)
                         if (items[k].place && (!least || items[k].at_us < least))
                                 least = items[k].at_us;
-                assert_int_equal(due_next(&h), least);
+                assert_int_equal(deadline_heap_next(&h), least);
         }
-        due_heap_done(&h);
+        deadline_heap_done(&h);
 }
 
 int main(void) {

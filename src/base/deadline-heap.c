@@ -2,25 +2,25 @@
 //
 // A binary heap of things that have a time, for whoever sets one timer for the earliest of them. Each thing
 // knows its place in the heap, counted from 1, so that setting it anew and taking it out cost no search.
-// Only due_set() of a thing that is not in yet can fail, for lack of memory.
+// Only deadline_heap_set() of a thing that is not in yet can fail, for lack of memory.
 
-#include "due.h"
+#include "deadline-heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "macro.h"
 
-static void put(DueHeap *h, size_t place, Due *d) {
+static void put(DeadlineHeap *h, size_t place, Deadline *d) {
         h->heap[place - 1] = d;
         d->place = place;
 }
 
-static Due *at(const DueHeap *h, size_t place) {
+static Deadline *at(const DeadlineHeap *h, size_t place) {
         return h->heap[place - 1];
 }
 
-static void rise(DueHeap *h, Due *d) {
+static void rise(DeadlineHeap *h, Deadline *d) {
         size_t place = d->place;
 
         for (; place > 1 && d->at_us < at(h, place / 2)->at_us; place /= 2)
@@ -28,7 +28,7 @@ static void rise(DueHeap *h, Due *d) {
         put(h, place, d);
 }
 
-static void sink(DueHeap *h, Due *d) {
+static void sink(DeadlineHeap *h, Deadline *d) {
         size_t place = d->place;
 
         for (;;) {
@@ -44,14 +44,14 @@ static void sink(DueHeap *h, Due *d) {
         put(h, place, d);
 }
 
-void due_heap_done(DueHeap *h) {
+void deadline_heap_done(DeadlineHeap *h) {
         free(h->heap);
-        *h = (DueHeap){};
+        *h = (DeadlineHeap){};
 }
 
-static int grow(DueHeap *h) {
+static int grow(DeadlineHeap *h) {
         size_t more = h->allocated ? 2 * h->allocated : 64;
-        Due **heap;
+        Deadline **heap;
 
         if (h->n < h->allocated)
                 return 0;
@@ -63,7 +63,7 @@ static int grow(DueHeap *h) {
         return 0;
 }
 
-int due_set(DueHeap *h, Due *d, uint64_t at_us) {
+int deadline_heap_set(DeadlineHeap *h, Deadline *d, uint64_t at_us) {
         if (!d->place) {
                 if (grow(h) < 0)
                         return -ENOMEM;
@@ -75,9 +75,9 @@ int due_set(DueHeap *h, Due *d, uint64_t at_us) {
         return 0;
 }
 
-void due_clear(DueHeap *h, Due *d) {
+void deadline_heap_clear(DeadlineHeap *h, Deadline *d) {
         size_t place = d->place;
-        Due *last;
+        Deadline *last;
 
         if (!place)
                 return;
@@ -90,14 +90,14 @@ void due_clear(DueHeap *h, Due *d) {
         sink(h, last);
 }
 
-uint64_t due_next(const DueHeap *h) {
+uint64_t deadline_heap_next(const DeadlineHeap *h) {
         return h->n ? h->heap[0]->at_us : 0;
 }
 
-Due *due_pop(DueHeap *h, uint64_t now_us) {
-        Due *d = h->n && h->heap[0]->at_us <= now_us ? h->heap[0] : NULL;
+Deadline *deadline_heap_pop(DeadlineHeap *h, uint64_t now_us) {
+        Deadline *d = h->n && h->heap[0]->at_us <= now_us ? h->heap[0] : NULL;
 
         if (d)
-                due_clear(h, d);
+                deadline_heap_clear(h, d);
         return d;
 }

@@ -8,21 +8,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct Due { // zero-initialised: not waiting
+typedef struct Deadline { // zero-initialised: not waiting
         uint64_t at_us;
-        size_t place; // in DueHeap.heap, counted from 1; 0: not waiting
-} Due;
+        size_t place; // in DeadlineHeap.heap, counted from 1; 0: not waiting
+} Deadline;
 
-typedef struct DueHeap {
-        Due **heap; // heap[0] is place 1
+typedef struct DeadlineHeap {
+        Deadline **heap; // heap[0] is place 1
         size_t n, allocated;
-} DueHeap;
+} DeadlineHeap;
 
 // Frees the heap, not what waits in it, which must not be used with it any more.
-void due_heap_done(DueHeap *h);
+void deadline_heap_done(DeadlineHeap *h);
 // Also moves one that waits already. 0 or -ENOMEM (then it does not wait).
-int due_set(DueHeap *h, Due *d, uint64_t at_us);
-void due_clear(DueHeap *h, Due *d);  // not waiting is fine
-uint64_t due_next(const DueHeap *h); // 0: nothing waits
+int deadline_heap_set(DeadlineHeap *h, Deadline *d, uint64_t at_us);
+void deadline_heap_clear(DeadlineHeap *h, Deadline *d); // not waiting is fine
+uint64_t deadline_heap_next(const DeadlineHeap *h);     // 0: nothing waits
 // The next one whose time has come, taken out; NULL: none.
-Due *due_pop(DueHeap *h, uint64_t now_us);
+Deadline *deadline_heap_pop(DeadlineHeap *h, uint64_t now_us);

@@ -197,7 +197,7 @@ void followers_on_applied(Leader *l) {
 // ------------------------------------------------------------------------------------------------ the turn
 
 bool followers_turn(Leader *l) {
-        followers_pull(l);
+        followers_pull(l); // before anybody decides by what they keep
         if (l->globals_changed)
                 orders_globals(l);
         if (l->brake_due)

@@ -256,9 +256,14 @@ bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVecto
 bool spread_allows(const Placement *p, const Class *c, uint32_t node);
 
 // placement-reservation.c
-// Whether the host's room is kept from these, whose demand is that, for somebody who waits longer.
-bool reservation_bars(const Placement *p, uint32_t host, const uint32_t *units, uint32_t n,
-                      const PlacementVector *demand);
+bool reservation_bars_there(const Placement *p, const uint32_t *units, uint32_t n,
+                            const PlacementVector *demand);
+// Whether the host's room is kept from these, whose demand is that, for somebody who waits longer. Asked of every
+// node that is looked at, and true of one host at most.
+static inline bool reservation_bars(const Placement *p, uint32_t host, const uint32_t *units, uint32_t n,
+                                    const PlacementVector *demand) {
+        return p->reservation.host == host && reservation_bars_there(p, units, n, demand);
+}
 // Whether it is kept for somebody to whom this unit does not go before.
 bool reservation_is_for_another(const Placement *p, uint32_t host, uint32_t unit);
 void reservation_settle(Placement *p);                // chosen anew, if enough has happened

@@ -21,12 +21,11 @@ bool reservation_is_for_another(const Placement *p, uint32_t host, uint32_t unit
                p->units[unit].priority <= p->units[r->unit].priority;
 }
 
-bool reservation_bars(const Placement *p, uint32_t host, const uint32_t *units, uint32_t n,
-                      const PlacementVector *demand) {
+bool reservation_bars_there(const Placement *p, const uint32_t *units, uint32_t n,
+                            const PlacementVector *demand) {
+        uint32_t host = p->reservation.host;
         const PlacementVector *room = &p->hosts[host].free, *kept = &p->reservation.demand;
 
-        if (p->reservation.host != host)
-                return false;
         for (uint32_t i = 0; i < n; i++) // together with the one that it is for
                 if (!reservation_is_for_another(p, host, units[i]))
                         return false;

@@ -58,7 +58,7 @@ typedef struct StoreOps {
         int (*restore)(const uint8_t *data, size_t len, void *userdata);
         // Something of role, term or leader changed. The first call comes in the first turn of the loop.
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);
-        // store_authority_until() says better than when it was asked last, which was in vain. May be NULL.
+        // store_authority_until() was asked in vain and says better now, whoever else has asked meanwhile. May be NULL.
         void (*authority)(void *userdata);
         // The log cannot go on (disk failure, corruption met at run time): say so. When this returns, the store ends the process with
         // _exit(EXIT_FAILURE).

@@ -80,11 +80,16 @@ static bool on_resolve(uint32_t raft_id, char *ret_address, size_t size, uint16_
         return n->resolve && n->resolve(raft_id, ret_address, size, ret_port, ret_pin, n->cluster);
 }
 
+static void on_authority(void *userdata) {
+        ((StoreNode *) userdata)->n_authorities++;
+}
+
 static const StoreOps ops = {
         .apply = on_apply,
         .snapshot = on_snapshot,
         .restore = on_restore,
         .role = on_role,
+        .authority = on_authority,
         .fatal = on_fatal,
         .resolve = on_resolve,
         .retired = on_retired,

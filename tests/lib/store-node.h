@@ -29,6 +29,7 @@ struct StoreNode {
         StoreRole role;
         StoreLeader leader;
         unsigned n_roles; // calls of role()
+        unsigned n_authorities; // of authority()
         bool calling;     // inside store_submit(), from which nothing may be called back
         size_t filler;    // bytes added to each snapshot
         unsigned n_snapshots, n_restores;

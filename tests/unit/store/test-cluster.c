@@ -360,6 +360,23 @@ static void a_leader_is_sure_as_long_as_the_others_answer(void **state) {
         store_cluster_free(c);
 }
 
+static bool was_told(void *userdata) {
+        return ((StoreNode *) userdata)->n_authorities > 0;
+}
+
+// A turn that found none left everything undone; somebody else asks before that turn is told.
+static void who_asked_in_vain_is_told_though_another_asks_with_success(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader = store_cluster_leader(c);
+
+        store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
+        leader->n_authorities = 0;
+        raft_store(leader->store)->asked_in_vain = true;
+        assert_true(is_sure(leader));
+        store_run_until(&c->loop, was_told, leader, STORE_PATIENCE_MS, "the word that there is authority");
+        store_cluster_free(c);
+}
+
 static void a_member_is_removed(void **state) {
         StoreCluster *c = store_cluster_of(3);
         StoreNode *leader = store_cluster_leader(c);
@@ -593,6 +610,7 @@ int main(void) {
                 cmocka_unit_test(a_leader_whose_disk_hangs_leads_on_with_the_others),
                 cmocka_unit_test(a_voter_whose_disk_hangs_votes_when_it_can_write_that),
                 cmocka_unit_test(a_leader_is_sure_as_long_as_the_others_answer),
+                cmocka_unit_test(who_asked_in_vain_is_told_though_another_asks_with_success),
                 cmocka_unit_test(a_member_is_removed),
                 cmocka_unit_test(a_retired_member_has_no_connection_and_gets_none),
                 cmocka_unit_test(a_leader_may_remove_itself),

@@ -53,17 +53,21 @@ BusInput *bus_input_free(BusInput *i) {
         return NULL;
 }
 
-// 1: bytes came; 0: none at present.
+// 1: bytes came; 0: none at present. No more is kept than one piece, or the one message that is longer.
 static int read_more(BusInput *i) {
+        size_t room;
         uint8_t *p;
         ssize_t n;
 
         buf_consume(&i->in, i->at); // a part of one message at most
         i->at = 0;
-        p = buf_reserve(&i->in, BUS_INPUT_READ_BYTES);
+        if (i->in.len == 0 && i->in.allocated > BUS_INPUT_READ_BYTES)
+                buf_done(&i->in);
+        room = i->in.len < BUS_INPUT_READ_BYTES ? BUS_INPUT_READ_BYTES - i->in.len : BUS_INPUT_READ_BYTES;
+        p = buf_reserve(&i->in, room);
         if (!p)
                 return -ENOMEM;
-        n = recv(i->from, p, BUS_INPUT_READ_BYTES, MSG_DONTWAIT);
+        n = recv(i->from, p, room, MSG_DONTWAIT);
         if (n < 0)
                 return errno == EAGAIN || errno == EINTR ? 0 : -errno;
         if (n == 0)

@@ -499,6 +499,8 @@ static size_t after_flood(Other *loud, unsigned round) {
         loop_until(answered("plain-0.service", revision));
         loop_until((refused = report_of("refused-0.service")) && refused->revision == revision + 1);
         assert_in_range(strlen(refused->error), 1, AGENT_ERROR_MAX);
+        fake_systemd_set(loud->systemd, "plain-0.service", "failed", "failed", "signal"); // the last that it says
+        loop_until(report_of("plain-0.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_true(all_online());
         return bytes_in_use();
 }

@@ -7,8 +7,11 @@
 //
 // There is one reservation at a time, for the highest priority and then for who waits longest; it is chosen again
 // after as many grants, so that it follows a host that is closed, or gives way to a higher priority. It ends
-// when the unit waits no more. What no host could ever hold has none.
+// when the unit waits no more. What no host could ever hold has none. The choice looks at every node that may be
+// chosen, so in a large cluster it comes once in so many grants that each pays for NODES_PER_GRANT.
 #include "placement-private.h"
+
+enum { NODES_PER_GRANT = 64 };
 
 static bool waits(const Placement *p, uint32_t unit) {
         return unit != PLACEMENT_NONE && p->units[unit].queue != PLACEMENT_NONE;
@@ -126,7 +129,8 @@ void reservation_settle(Placement *p) {
 
         if (r->unit != PLACEMENT_NONE && !waits(p, r->unit))
                 reservation_end(p);
-        if (p->n_grants - r->looked_at < PLACEMENT_PASSES_MAX)
+        if (p->n_grants - r->looked_at <
+            MAX_OF((uint64_t) PLACEMENT_PASSES_MAX, p->node_slots.n / NODES_PER_GRANT))
                 return;
         r->looked_at = p->n_grants;
         unit = choose_unit(p);

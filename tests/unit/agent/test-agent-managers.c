@@ -448,9 +448,9 @@ static void a_manager_that_talks_without_end_delays_nobody(void **state) {
 // ---- everything at once
 
 enum {
-        FLOOD = 3000,                   // units that are not ours, each with words of its own
+        FLOOD = 1000,                   // units that are not ours, each with words of its own
         FLOOD_AT_A_TIME = 60,           // more than are read in a turn
-        FLOOD_MAX = 4000,               // what waits in the other's queue has an end, too
+        FLOOD_MAX = 1500,               // what waits in the other's queue has an end, too
         FLOOD_MESSAGE = 1024 * 1024,    // bytes
         FLOOD_GROWTH = 1024 * 1024,    // bytes that the first flood may leave behind on both sides: words, buffers
         FLOOD_GROWTH_AGAIN = 32 * 1024, // and each other one

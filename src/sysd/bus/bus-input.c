@@ -154,10 +154,6 @@ int bus_input_next(BusInput *i, BusSignal *ret) {
         return r;
 }
 
-bool bus_input_holds(const BusInput *i) {
-        return i->at < i->in.len;
-}
-
 uint64_t bus_input_reads(const BusInput *i) {
         return i->n_reads;
 }

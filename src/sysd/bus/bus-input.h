@@ -34,8 +34,6 @@ BusInput *bus_input_free(BusInput *i);
 // -EMSGSIZE: a message longer than `max`, or a line longer than BUS_INPUT_LINE_MAX; -EBADMSG: what is no D-Bus;
 // -ENOMEM; or of recv(2) and send(2).
 int bus_input_next(BusInput *i, BusSignal *ret);
-// Whether bytes wait here that the socket does not show.
-bool bus_input_holds(const BusInput *i);
 // How often the socket was read.
 uint64_t bus_input_reads(const BusInput *i);
 // The manager numbers what it sends, also what it then drops because too much waits to be read: a number that is

@@ -452,7 +452,7 @@ enum {
         FLOOD_AT_A_TIME = 60,           // more than are read in a turn
         FLOOD_MAX = 1500,               // what waits in the other's queue has an end, too
         FLOOD_MESSAGE = 1024 * 1024,    // bytes
-        FLOOD_GROWTH = 1024 * 1024,    // bytes that the first flood may leave behind on both sides: words, buffers
+        FLOOD_GROWTH = 1024 * 1024,     // bytes that the first leaves: interned words, buffers, the other's tables
         FLOOD_GROWTH_AGAIN = 32 * 1024, // and each other one
 };
 

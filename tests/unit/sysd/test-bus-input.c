@@ -229,7 +229,6 @@ static void the_end_is_told_behind_what_came_before(void **state) {
         put_signal(&b, true, 1, 'a', 100);
         b.len -= HALF_A_SIGNAL;
         assert_int_equal(say(&b, b.len), 0);
-        assert_true(bus_input_holds(input));
         bus_input_trim(input); // what waits is kept
         b.len += HALF_A_SIGNAL;
         assert_int_equal(write(manager, b.data + b.len - HALF_A_SIGNAL, HALF_A_SIGNAL), HALF_A_SIGNAL);
@@ -237,7 +236,6 @@ static void the_end_is_told_behind_what_came_before(void **state) {
         manager = -1;
         assert_int_equal(read_all(), -ECONNRESET);
         assert_memory_equal(order.data, ".a", 2);
-        assert_false(bus_input_holds(input));
 }
 
 // A reply is longer than what the socketpair takes: sd-bus reads in between.

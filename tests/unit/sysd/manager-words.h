@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A manager against a fake systemd, and what it tells: one line per callback. Shared by the tests of its facets.
+
+#include "loop.h"
+
+#include "buf.h"
+#include "fake-systemd.h"
+#include "systemd-manager.h"
+#include "unit-state.h"
+#include "watch-unit.h"
+
+static FakeSystemd *fake;
+static SystemdManager *manager;
+static Buf told;
+static bool closed;
+static char disconnected_why[128];
+static unsigned n_jobs_done, n_synced, n_disconnected, n_loaded, n_files_changed;
+
+static void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline void tell(const char *format, ...) {
+        char line[512];
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(line, sizeof(line), format, ap);
+        va_end(ap);
+        assert_int_equal(buf_printf(&told, "%s\n", line), 0);
+}
+
+static inline void on_changed(const char *name, const UnitRuntime *now, void *userdata) {
+        assert_ptr_equal(now, watched_unit(manager, name));
+        tell("%s: %s %s %s%s%s%s", name, load_state_to_string(now->load),
+             active_state_to_string(now->active), now->sub, now->loaded ? "" : " (not loaded)",
+             *now->result && !streq(now->result, "success") ? " " : "",
+             streq(now->result, "success") ? "" : now->result);
+}
+
+static inline void on_unloaded(const char *name, void *userdata) {
+        tell("%s: unloaded", name);
+}
+
+static inline void on_reloaded(uint64_t since_us, void *userdata) {
+        assert_true(since_us > 0);
+        tell("reloaded");
+}
+
+static inline void on_synced(void *userdata) {
+        n_synced++;
+        assert_true(systemd_manager_is_synced(manager));
+        tell("synced");
+}
+
+static inline void on_files_changed(void *userdata) {
+        n_files_changed++;
+        assert_true(systemd_manager_is_synced(manager));
+}
+
+static inline void on_disconnected(const char *why, void *userdata) {
+        n_disconnected++;
+        snprintf(disconnected_why, sizeof(disconnected_why), "%s", why);
+        assert_false(systemd_manager_is_synced(manager));
+        tell("disconnected");
+}
+
+static inline void on_resumed(void *userdata) {
+        tell("resumed");
+}
+
+static inline void on_stopping(void *userdata) {
+        tell("stopping");
+}
+
+static const SystemdOps ops = {
+        .unit_changed = on_changed,
+        .unit_unloaded = on_unloaded,
+        .reloaded = on_reloaded,
+        .synced = on_synced,
+        .files_changed = on_files_changed,
+        .disconnected = on_disconnected,
+        .stopping = on_stopping,
+        .resumed = on_resumed,
+};
+
+static const char *const kinds[] = {"start", "stop", "restart", "reset-failed"};
+static const char *const results[] = {"done",    "canceled", "timeout", "failed", "dependency",
+                                      "skipped", "refused",  "no unit", "lost"};
+
+static inline void on_job(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
+                   void *userdata) {
+        n_jobs_done++;
+        tell("%s %s: %s%s%s", kinds[kind], name, results[result], *error ? ", " : "", error);
+}
+
+static inline void on_reload_done(int error, void *userdata) {
+        tell("reload: %d", error);
+}
+
+static inline void on_closed(void *userdata) {
+        closed = true;
+}
+
+// What was told since the last call.
+static inline void expect(const char *text) {
+        assert_int_equal(buf_append(&told, "", 1), 0);
+        assert_string_equal((char *) told.data, text);
+        told.len = 0;
+}
+
+static inline void forget_told(void) {
+        told.len = 0;
+}
+
+// All of this once more with a manager that is not trusted.
+#ifdef NOT_TRUSTED
+enum { MESSAGE_MAX = SYSTEMD_MESSAGE_MAX };
+#else
+enum { MESSAGE_MAX = 0 };
+#endif
+
+static inline void open_manager(uint64_t check_period_us) {
+        SystemdConfig config = {
+                .loop = &test_loop,
+                .open_socket = fake_systemd_open,
+                .open_userdata = fake,
+                .check_period_us = check_period_us,
+                .message_max = MESSAGE_MAX,
+        };
+
+        assert_int_equal(systemd_manager_new(&config, &ops, NULL, &manager), 0);
+}
+
+static inline void open_synced(void) {
+        open_manager(0);
+        loop_until(n_synced == 1);
+        forget_told();
+}
+
+static inline int set_up(void **state) {
+        int r = loop_setup(state);
+
+        fake = fake_systemd_new(&test_loop, NULL);
+        manager = NULL;
+        closed = false;
+        n_jobs_done = n_synced = n_disconnected = n_loaded = n_files_changed = 0;
+        return r;
+}
+
+static inline int tear_down(void **state) {
+        if (manager) {
+                unwatch_all_units(manager);
+                systemd_manager_close(manager, on_closed, NULL);
+                loop_until(closed);
+        }
+        fake_systemd_free(fake);
+        buf_done(&told);
+        return loop_teardown(state);
+}
+
+static inline void job(SystemdJobKind kind, const char *name) {
+        assert_int_equal(systemd_manager_job(manager, kind, name, on_job, NULL), 0);
+}
+
+static inline void settle_down(void) {
+        SystemdStats before, after;
+
+        do {
+                systemd_manager_stats(manager, &before);
+                for (int i = 0; i < 20; i++)
+                        uv_run(&test_loop, UV_RUN_NOWAIT);
+                systemd_manager_stats(manager, &after);
+        } while (before.signals != after.signals || before.calls != after.calls);
+}
+
+static inline Argosy__ActiveState active(const char *name) {
+        return watched_unit(manager, name)->active;
+}

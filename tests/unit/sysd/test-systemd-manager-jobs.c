@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Jobs of a manager against a fake systemd: when they begin, how many at a time, and what their end is worth.
+
+#include "manager-words.h"
+
+static void run_job(SystemdJobKind kind, const char *name) {
+        unsigned before = n_jobs_done;
+
+        job(kind, name);
+        loop_until(n_jobs_done == before + 1);
+}
+
+static void a_start_ends_when_the_unit_is_up(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        settle_down();
+        expect("a.service: stub inactive dead (not loaded)\n");
+        run_job(SYSTEMD_START, "a.service");
+        expect("a.service: loaded active running\n"
+               "start a.service: done\n");
+        run_job(SYSTEMD_STOP, "a.service");
+        expect("a.service: loaded inactive dead (not loaded)\n"
+               "a.service: unloaded\n"
+               "stop a.service: done\n");
+}
+
+static void a_failed_start_tells_the_state_first(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_FAILS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        settle_down();
+        forget_told();
+        run_job(SYSTEMD_START, "a.service");
+        expect("a.service: loaded failed failed exit-code\n"
+               "start a.service: failed\n");
+        run_job(SYSTEMD_RESET_FAILED, "a.service");
+        settle_down();
+        assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+}
+
+// systemd answers first and tells of the change when it has time: a unit that stays in memory is not taken
+// for failed meanwhile.
+static void after_a_reset_the_unit_is_not_failed(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        fake_systemd_pin(fake, "a.service", true);
+        fake_systemd_set(fake, "a.service", "failed", "failed", "exit-code");
+        open_synced();
+        watch_unit(manager, "a.service");
+        settle_down();
+        forget_told();
+        fake_systemd_busy(fake, true);
+        run_job(SYSTEMD_RESET_FAILED, "a.service");
+        expect("a.service: loaded inactive dead\n"
+               "reset-failed a.service: done\n");
+        fake_systemd_busy(fake, false);
+        settle_down();
+        expect("");
+        // It fails anew before the answer is read: the newer state counts.
+        fake_systemd_set(fake, "a.service", "failed", "failed", "exit-code");
+        settle_down();
+        forget_told();
+        job(SYSTEMD_RESET_FAILED, "a.service");
+        loop_until(fake_systemd_calls(fake, "ResetFailedUnit") == 2);
+        fake_systemd_set(fake, "a.service", "failed", "failed", "signal");
+        loop_until(n_jobs_done == 2);
+        settle_down();
+        assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
+static void a_oneshot_has_run_when_its_start_ends(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_ENDS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        run_job(SYSTEMD_START, "a.service");
+        assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+        assert_true(watched_unit(manager, "a.service")->invocation_id[0] > 0);
+}
+
+// JobRemoved may overtake the unit's change: nobody hears "done" before the change.
+static void the_end_of_a_job_waits_for_the_change_of_its_unit(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        settle_down();
+        fake_systemd_job_first(fake, true);
+        forget_told();
+        run_job(SYSTEMD_START, "a.service");
+        expect("a.service: loaded active running\n"
+               "start a.service: done\n");
+        run_job(SYSTEMD_RESTART, "a.service");
+        expect("a.service: loaded active running\n"
+               "restart a.service: done\n");
+        run_job(SYSTEMD_STOP, "a.service");
+        expect("a.service: loaded inactive dead (not loaded)\n"
+               "a.service: unloaded\n"
+               "stop a.service: done\n");
+}
+
+static void a_job_may_end_before_its_reply(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        fake_systemd_end_before_reply(fake, true);
+        run_job(SYSTEMD_START, "a.service");
+        run_job(SYSTEMD_STOP, "a.service");
+        assert_int_equal(active("a.service"), ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE);
+}
+
+// The unit's change was lost: it is asked for before the end is told.
+static void a_job_whose_change_was_lost_asks(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_HANGS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        job(SYSTEMD_START, "a.service");
+        loop_until(active("a.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
+        fake_systemd_job_first(fake, true);
+        fake_systemd_cut_after(fake, -1);
+        forget_told();
+        fake_systemd_set(fake, "a.service", "activating", "start-post", NULL);
+        fake_systemd_behave(fake, "a.service", FAKE_RUNS);
+        fake_systemd_only_jobs(fake, true);
+        fake_systemd_finish(fake, "a.service", "done");
+        fake_systemd_only_jobs(fake, false);
+        loop_until(n_jobs_done == 1);
+        expect("a.service: loaded activating start-post\n"
+               "a.service: loaded active running\n"
+               "start a.service: done\n");
+}
+
+// Not even its coming into memory was told.
+static void a_job_whose_unit_never_showed_asks(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        settle_down();
+        forget_told();
+        fake_systemd_only_jobs(fake, true);
+        run_job(SYSTEMD_START, "a.service");
+        expect("a.service: loaded active running\n"
+               "start a.service: done\n");
+        assert_true(watched_unit(manager, "a.service")->invocation_id[0] > 0);
+}
+
+static void what_is_not_loaded_is_stopped_already(void **state) {
+        open_synced();
+        run_job(SYSTEMD_STOP, "none.service");
+        run_job(SYSTEMD_RESET_FAILED, "none.service");
+        run_job(SYSTEMD_START, "none.service");
+        expect("stop none.service: done\n"
+               "reset-failed none.service: done\n"
+               "start none.service: no unit, Unit none.service not found.\n");
+}
+
+static void refusals_carry_systemds_words(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_REFUSES);
+        open_synced();
+        run_job(SYSTEMD_START, "a.service");
+        expect("start a.service: refused, Operation refused, unit a.service may be requested by dependency "
+               "only.\n");
+}
+
+static void a_job_that_another_replaces_is_canceled(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_HANGS);
+        open_synced();
+        watch_unit(manager, "a.service");
+        settle_down();
+        forget_told();
+        job(SYSTEMD_START, "a.service");
+        loop_until(active("a.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
+        job(SYSTEMD_STOP, "a.service");
+        loop_until(n_jobs_done == 1);
+        fake_systemd_finish(fake, "a.service", "done");
+        loop_until(n_jobs_done == 2);
+        expect("a.service: loaded activating start\n"
+               "a.service: loaded deactivating stop-sigterm\n"
+               "start a.service: canceled\n"
+               "a.service: loaded inactive dead (not loaded)\n"
+               "a.service: unloaded\n"
+               "stop a.service: done\n");
+}
+
+static void few_jobs_are_in_flight_and_slow_ones_hold_nobody_up(void **state) {
+        open_synced();
+        for (int i = 0; i < 100; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "%s%d.service", i < 20 ? "slow" : "fast", i);
+                fake_systemd_add(fake, name, i < 20 ? FAKE_HANGS : FAKE_RUNS);
+                job(SYSTEMD_START, name);
+        }
+        loop_until(fake_systemd_calls(fake, "StartUnit") > 0);
+        settle_down();
+        assert_int_equal(fake_systemd_calls(fake, "StartUnit"),
+                         SYSTEMD_JOBS_MAX); // not watched: no change frees a slot
+        loop_until(n_jobs_done == 80);
+        assert_int_equal(fake_systemd_calls(fake, "StartUnit"), 100);
+        for (int i = 0; i < 20; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                fake_systemd_finish(fake, name, "done");
+        }
+        loop_until(n_jobs_done == 100);
+}
+
+static void the_first_change_of_a_unit_frees_its_slot(void **state) {
+        enum { MANY = SYSTEMD_UNFINISHED_OF_ONE }; // 2.3 s, if each kept its slot
+        uint64_t begin;
+
+        open_synced();
+        for (int i = 0; i < MANY; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                fake_systemd_add(fake, name, FAKE_HANGS);
+                watch_unit(manager, name);
+                job(SYSTEMD_START, name);
+        }
+        begin = uv_hrtime();
+        loop_until(fake_systemd_calls(fake, "StartUnit") == MANY);
+        assert_true(uv_hrtime() - begin <
+                    (MANY / SYSTEMD_JOBS_MAX - 1) * SYSTEMD_JOB_SLOT_MS * UINT64_C(1000000));
+        fake_systemd_cut(fake);
+}
+
+static void job_of(uint64_t request, SystemdJobKind kind, const char *name) {
+        assert_int_equal(systemd_manager_job_of(manager, request, kind, name, on_job, NULL), 0);
+}
+
+static void unfinished_jobs_have_a_limit(void **state) {
+        enum { N = SYSTEMD_UNFINISHED_OF_ONE + 10 };
+        char name[32];
+
+        open_synced();
+        for (int i = 0; i < 2 * N; i++) {
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                fake_systemd_add(fake, name, FAKE_HANGS);
+                watch_unit(manager, name);
+                if (i < N)
+                        job_of(1, SYSTEMD_START, name);
+        }
+        loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_UNFINISHED_OF_ONE);
+        settle_down();
+        assert_int_equal(fake_systemd_jobs_peak(fake), SYSTEMD_UNFINISHED_OF_ONE);
+        for (int i = N; i < 2 * N; i++) { // somebody else has the rest
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                job_of(2, SYSTEMD_START, name);
+        }
+        loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_UNFINISHED_MAX);
+        settle_down();
+        assert_int_equal(fake_systemd_jobs_peak(fake), SYSTEMD_UNFINISHED_MAX);
+        job_of(1, SYSTEMD_STOP, "slow0.service"); // starts that hang are no reason not to stop them
+        loop_until(fake_systemd_calls(fake, "StopUnit") == 1);
+        fake_systemd_finish(fake, "slow1.service", "done");
+        loop_until(fake_systemd_calls(fake, "StartUnit") >= SYSTEMD_UNFINISHED_MAX + 1);
+}
+
+static void a_request_of_many_delays_another_by_a_few_jobs(void **state) {
+        enum { N = 500 };
+        unsigned before;
+
+        fake_systemd_add(fake, "other.service", FAKE_RUNS);
+        fake_systemd_add(fake, "one-more.service", FAKE_RUNS);
+        open_synced();
+        job_of(1, SYSTEMD_START, "other.service");
+        loop_until(n_jobs_done == 1);
+        for (int i = 0; i < N; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "many%d.service", i);
+                fake_systemd_add(fake, name, FAKE_RUNS);
+                watch_unit(manager, name);
+                job_of(2, SYSTEMD_START, name);
+        }
+        loop_until(n_jobs_done >= 50);
+        before = fake_systemd_calls(fake, "StartUnit");
+        job_of(3, SYSTEMD_STOP, "other.service");
+        job_of(4, SYSTEMD_START, "one-more.service");
+        loop_until(fake_systemd_active(fake, "one-more.service") &&
+                   !fake_systemd_active(fake, "other.service"));
+        assert_true(fake_systemd_calls(fake, "StartUnit") - before <= 2 * SYSTEMD_JOBS_MAX + 2);
+        loop_until(n_jobs_done == N + 3);
+}
+
+static void a_stop_cancels_a_start_that_is_still_queued(void **state) {
+        open_synced();
+        for (int i = 0; i < SYSTEMD_JOBS_MAX; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "slow%d.service", i);
+                fake_systemd_add(fake, name, FAKE_HANGS);
+                job_of(1, SYSTEMD_START, name);
+        }
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        loop_until(fake_systemd_calls(fake, "StartUnit") == SYSTEMD_JOBS_MAX);
+        forget_told();
+        job_of(1, SYSTEMD_START, "a.service");
+        job_of(2, SYSTEMD_STOP, "a.service");
+        loop_until(n_jobs_done == 2);
+        expect("start a.service: canceled\n"
+               "stop a.service: done\n");
+        assert_int_equal(fake_systemd_calls(fake, "StartUnit"), SYSTEMD_JOBS_MAX);
+        job_of(3, SYSTEMD_RESET_FAILED,
+               "a.service"); // what follows a queued job of the unit stays behind it
+        job_of(4, SYSTEMD_START, "a.service");
+        loop_until(n_jobs_done == 4);
+        expect("reset-failed a.service: done\n"
+               "start a.service: done\n");
+        fake_systemd_cut(fake);
+}
+
+static void jobs_survive_a_lost_connection(void **state) {
+        fake_systemd_add(fake, "long.service", FAKE_HANGS);
+        fake_systemd_add(fake, "gone.service", FAKE_HANGS);
+        open_synced();
+        watch_unit(manager, "long.service");
+        watch_unit(manager, "gone.service");
+        job(SYSTEMD_START, "long.service");
+        job(SYSTEMD_START, "gone.service");
+        loop_until(active("long.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING &&
+                   active("gone.service") == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING);
+        forget_told();
+        fake_systemd_reexec(fake);
+        loop_until(n_disconnected == 1);
+        fake_systemd_finish(fake, "gone.service", "done");
+        loop_until(n_synced == 2);
+        loop_until(n_jobs_done == 1);
+        expect("disconnected\n"
+               "gone.service: loaded active running\n"
+               "reloaded\n"
+               "synced\n"
+               "start gone.service: lost, the connection to systemd was lost meanwhile\n");
+        fake_systemd_finish(fake, "long.service", "done");
+        loop_until(n_jobs_done == 2);
+        expect("long.service: loaded active running\n"
+               "start long.service: done\n");
+}
+
+static void queued_jobs_wait_for_the_connection(void **state) {
+        fake_systemd_add(fake, "a.service", FAKE_RUNS);
+        open_synced();
+        fake_systemd_refuse(fake, true);
+        fake_systemd_cut(fake);
+        job(SYSTEMD_START, "a.service");
+        loop_until(n_disconnected == 1);
+        fake_systemd_refuse(fake, false);
+        loop_until(n_jobs_done == 1);
+        expect("disconnected\nsynced\nstart a.service: done\n");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+                T(a_start_ends_when_the_unit_is_up),
+                T(a_failed_start_tells_the_state_first),
+                T(after_a_reset_the_unit_is_not_failed),
+                T(a_oneshot_has_run_when_its_start_ends),
+                T(the_end_of_a_job_waits_for_the_change_of_its_unit),
+                T(a_job_may_end_before_its_reply),
+                T(a_job_whose_change_was_lost_asks),
+                T(a_job_whose_unit_never_showed_asks),
+                T(what_is_not_loaded_is_stopped_already),
+                T(refusals_carry_systemds_words),
+                T(a_job_that_another_replaces_is_canceled),
+                T(few_jobs_are_in_flight_and_slow_ones_hold_nobody_up),
+                T(the_first_change_of_a_unit_frees_its_slot),
+                T(unfinished_jobs_have_a_limit),
+                T(a_request_of_many_delays_another_by_a_few_jobs),
+                T(a_stop_cancels_a_start_that_is_still_queued),
+                T(jobs_survive_a_lost_connection),
+                T(queued_jobs_wait_for_the_connection),
+#undef T
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -45,7 +45,7 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 }
 
 static void wait_for_a_node(Leader *l, Unit *u) {
-        if (list_is_linked(&u->homeless))
+        if (u->pending)
                 homeless_ask(l, u); // there may be somebody now whom it is to join
         else {
                 unit_set_homeless(l, u, true);

@@ -20,7 +20,7 @@ void decision_need_placer(Decision *d);
 
 // decide-moves.c. 0 or -ENOMEM.
 int decide_moves(Decision *d);    // Leader.moving: another node, if they still have to go
-int decide_homeless(Decision *d); // Leader.homeless, if there may be room for somebody
+int decide_homeless(Decision *d); // units that are pending, if there may be room for somebody
 
 // decide-changes.c
 // A Change. 1: in the batch; 0: answered; -EBUSY: next batch.

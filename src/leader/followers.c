@@ -119,7 +119,7 @@ void followers_pull(Leader *l) {
 // What of the record decides where the unit is, before others look at it there.
 static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
         // There may be room now, or a conflict is gone; or room was kept for it.
-        if ((u->node || (list_is_linked(&u->homeless) && !unit_has_place(e))) && !list_is_empty(&l->homeless))
+        if ((u->node || (u->pending && !unit_has_place(e))) && l->n_pending > 0)
                 l->retry_homeless = true;
         unit_set_homeless(l, u, false); // counted for the node that it leaves
         registry_on_unit(l, u, e);

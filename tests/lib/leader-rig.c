@@ -795,6 +795,11 @@ void rig_turns(Rig *g, unsigned n) {
 
 // What is counted as it happens is what a walk finds.
 static void assert_counts(const Rig *g) {
+        size_t pending = 0;
+
+        map_foreach (slot, &g->leader->units)
+                pending += ((const Unit *) slot->value)->pending;
+        assert_int_equal(g->leader->n_pending, pending);
         map_foreach (slot, &g->leader->nodes) {
                 const Node *n = slot->value;
                 size_t to_leave = 0, stuck = 0, leaving = 0;
@@ -803,7 +808,7 @@ static void assert_counts(const Rig *g) {
                         const Unit *u = CONTAINER_OF(i, Unit, placed);
 
                         to_leave += record_has_to_leave(rig_record((Rig *) g, u->name));
-                        stuck += list_is_linked(&u->homeless);
+                        stuck += u->pending;
                 }
                 list_foreach (i, &n->sites) {
                         const Site *s = CONTAINER_OF(i, Site, by_node);

@@ -69,7 +69,7 @@ struct Leader {
         LeaseTable leases;
         PlacerTables *places;
         ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
-        ListNode globals, moving, homeless, outcomes, excluded;
+        ListNode globals, moving, outcomes, excluded;
         // Marks: what has happened since followers.c looked last.
         ListNode touched;        // Unit.touched: something about it was seen or changed
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
@@ -90,7 +90,8 @@ struct Leader {
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_homeless;                           // a node came or changed: somebody may take them now
-        ListNode asking, untried, displaced;           // Unit.*, of those in Leader.homeless
+        ListNode asking, untried, displaced;           // Unit.*, of those that are pending
+        size_t n_pending;                              // units: see Unit.pending
         uint64_t n_asked;                              // that decide_homeless() looked at one by one
         bool globals_changed;
         bool braked;      // so many hosts were lost at once that their units stay where they are

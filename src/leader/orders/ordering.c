@@ -125,8 +125,7 @@ Standing ordering_standing(const Leader *l, const char *name) {
         if (o)
                 return standing_of_outcome(o);
         if (!u->node || host_is_lost(u->node->host)) // the next batch finds it another node
-                return list_is_linked(&u->moving) && !list_is_linked(&u->homeless) ? STANDING_COMING
-                                                                                   : STANDING_NOWHERE;
+                return list_is_linked(&u->moving) && !u->pending ? STANDING_COMING : STANDING_NOWHERE;
         if (unit_exclusion(u, u->node->number)) // likewise
                 return list_is_linked(&u->moving) ? STANDING_COMING : STANDING_NOWHERE;
         if (u->node->reason)

@@ -95,8 +95,7 @@ void orders_release(Leader *l, Unit *u) {
                 orders_mark(l, u, u->node);
         if (!u->makes_room)
                 return;
-        l->retry_homeless |=
-                !list_is_empty(&l->homeless); // the budget of displacements may have had no more
+        l->retry_homeless |= l->n_pending > 0; // the budget of displacements may have had no more
         s = u->makes_room->node ? site_find(u->makes_room, u->makes_room->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u->makes_room, s->node);

@@ -167,7 +167,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                          uint64_t *due_us) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
-                        (u->node->reason || (list_is_linked(&u->homeless) && host_is_lost(u->node->host)) ||
+                        (u->node->reason || (u->pending && host_is_lost(u->node->host)) ||
                          failing_moves_at(l, u, e) == UINT64_MAX);
         View nodes = {.l = l, .unit = u, .entry = e};
         WaitVerdict verdict;

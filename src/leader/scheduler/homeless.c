@@ -95,7 +95,7 @@ static bool has_mate(Leader *l, const Unit *u) {
 }
 
 void homeless_ask(Leader *l, Unit *u) {
-        if (list_is_linked(&u->homeless) && !list_is_linked(&u->asking))
+        if (u->pending && !list_is_linked(&u->asking))
                 list_append(&l->asking, &u->asking);
 }
 
@@ -107,13 +107,14 @@ void homeless_ask_first(Leader *l, Unit *u) {
 }
 
 void unit_set_homeless(Leader *l, Unit *u, bool homeless) {
-        if (homeless == list_is_linked(&u->homeless))
+        if (homeless == u->pending)
                 return;
+        u->pending = homeless;
         if (homeless) {
-                list_append(&l->homeless, &u->homeless);
+                l->n_pending++;
                 homeless_ask(l, u);
         } else {
-                list_unlink(&u->homeless);
+                l->n_pending--;
                 list_unlink(&u->asking);
                 list_unlink(&u->untried);
         }
@@ -128,7 +129,7 @@ bool homeless_waits_by_itself(Leader *l, const Unit *u) {
 static bool is_homeless(const char *name, void *userdata) {
         const Unit *u = unit_find(userdata, name);
 
-        return u && list_is_linked(&u->homeless);
+        return u && u->pending;
 }
 
 bool homeless_is_touched(Leader *l, const Draft *b) {
@@ -143,7 +144,7 @@ static size_t count_ending(const Leader *l) {
         list_foreach (i, &l->displaced) {
                 const Unit *u = CONTAINER_OF(i, Unit, displaced);
 
-                if (!list_is_linked(&u->homeless))
+                if (!u->pending)
                         continue;
                 list_foreach (k, &u->sites)
                         n += is_ending(CONTAINER_OF(k, Site, by_unit));
@@ -158,8 +159,7 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
         const Group *g = u->group;
         size_t of_group = 0;
 
-        if (!e || draft_has_unit(b, u->name) || list_is_linked(&u->moving) || list_is_linked(&u->homeless) ||
-            has_mate(l, u))
+        if (!e || draft_has_unit(b, u->name) || list_is_linked(&u->moving) || u->pending || has_mate(l, u))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;

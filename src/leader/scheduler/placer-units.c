@@ -224,9 +224,9 @@ void placer_look_at_followers(Leader *l, const char *name) {
         while (placement_unit_follower(l->places->placement, target->place - 1, i++, &unit)) {
                 Unit *u = unit_find(l, placement_unit_name(l->places->placement, unit));
 
-                if (u && u->recorded && !list_is_linked(&u->moving) && !list_is_linked(&u->homeless))
+                if (u && u->recorded && !list_is_linked(&u->moving) && !u->pending)
                         list_append(&l->moving, &u->moving);
-                else if (u && list_is_linked(&u->homeless))
+                else if (u && u->pending)
                         l->retry_homeless = true;
         }
 }

@@ -525,7 +525,7 @@ void registry_clear(Leader *l) {
         list_init(&l->moving);
         list_init(&l->moved);
         list_init(&l->ordering);
-        list_init(&l->homeless);
+        l->n_pending = 0;
         list_init(&l->asking);
         list_init(&l->untried);
         list_init(&l->displaced);

@@ -89,7 +89,7 @@ struct Node {
         size_t n_globals; // global units that run here
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
-        size_t n_stuck;    // of these, in Leader.homeless: no other node takes them
+        size_t n_stuck;    // of these, pending: no other node takes them
         size_t n_leaving;  // sites that are to end here
         Argosy__NodeMode mode;
         uint64_t deadline_us;  // wall clock, of its drain; 0: none
@@ -136,10 +136,9 @@ struct Unit {
         ListNode placed;   // in node->placed
         ListNode global;   // in Leader.globals
         ListNode moving;   // in Leader.moving: the next batch finds it another node
-        ListNode homeless; // in Leader.homeless: no node takes it, or it is stranded on a lost one
-        ListNode asking;   // in Leader.asking, too: more than room decides about it
+        ListNode asking;   // in Leader.asking while it is pending: more than room decides about it
         ListNode
-                untried; // in Leader.untried, too: no round has looked for a node since it lost its last one
+                untried; // in Leader.untried: pending, and no round has looked for a node since it lost its last
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
         Deadline deadline;          // in Leader.deadlines: it is put into Leader.moving when its time comes
         Retry *retry;     // NULL: it has not failed, or is not started again for it
@@ -154,6 +153,7 @@ struct Unit {
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
+        bool pending; // no node takes it, or it is stranded on a lost one; its turn comes in the Placement
         bool leaves;        // in its node's n_to_leave
         Unit *makes_room;   // unit that it was displaced by, as long as that is known; NULL: none
         ListNode giver;     // in that one's list

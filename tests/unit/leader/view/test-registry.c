@@ -165,13 +165,13 @@ static void a_unit_is_counted_where_its_record_says(void **state) {
 
 static void a_unit_that_has_no_node_waits_for_one(void **state) {
         put("web.service", SERVICE, LAUNCHED, 0);
-        assert_true(list_is_linked(&tables_unit(&t, "web.service")->homeless));
+        assert_true(tables_unit(&t, "web.service")->pending);
         put("web.service", SERVICE, LAUNCHED, 2);
-        assert_false(list_is_linked(&tables_unit(&t, "web.service")->homeless));
+        assert_false(tables_unit(&t, "web.service")->pending);
         put("idle.service", SERVICE, INACTIVE, 0);
-        assert_false(list_is_linked(&tables_unit(&t, "idle.service")->homeless));
+        assert_false(tables_unit(&t, "idle.service")->pending);
         put_global("all.service", GLOBAL);
-        assert_false(list_is_linked(&tables_unit(&t, "all.service")->homeless));
+        assert_false(tables_unit(&t, "all.service")->pending);
         assert_true(list_is_linked(&tables_unit(&t, "all.service")->global));
         remove_unit("all.service");
         assert_true(list_is_empty(&t.leader->globals));

@@ -88,7 +88,7 @@ static const char *const results[] = {"done",    "canceled", "timeout", "failed"
                                       "skipped", "refused",  "no unit", "lost"};
 
 static inline void on_job(const char *name, SystemdJobKind kind, SystemdJobResult result, const char *error,
-                   void *userdata) {
+                          void *userdata) {
         n_jobs_done++;
         tell("%s %s: %s%s%s", kinds[kind], name, results[result], *error ? ", " : "", error);
 }

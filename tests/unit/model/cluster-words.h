@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// A ClusterState that batches are applied to. Shared by the tests of its facets.
+
+#include "test.h"
+
+#include "batch.h"
+#include "cluster-state.h"
+
+#define WEB "[Service]\nExecStart=/bin/web\n"
+#define WEB2 "[Service]\nExecStart=/bin/web2\n"
+
+static inline int make_state(void **state) {
+        *state = cluster_state_new();
+        return *state ? 0 : -1;
+}
+
+static inline int free_state(void **state) {
+        cluster_state_free(*state);
+        return 0;
+}
+
+static inline void apply(ClusterState *s, Batch *b) {
+        assert_int_equal(cluster_state_apply(s, &b->log), 0);
+        batch_done(b);
+}
+
+static inline Argosy__UnitRecord *unit(ClusterState *s, const char *name) {
+        UnitEntry *u = cluster_state_find_unit(s, name);
+
+        assert_non_null(u);
+        return u->record;
+}
+
+static inline size_t units_on(ClusterState *s, uint32_t node) {
+        size_t n;
+
+        cluster_state_units_on(s, node, &n);
+        return n;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_state, free_state)

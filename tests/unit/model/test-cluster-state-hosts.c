@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Hosts, their nodes and keys, who was one, and the tokens to become one.
+
+#include "cluster-words.h"
+
+static void numbers_are_given_once(void **state) {
+        ClusterState *s = *state;
+        const HostEntry *hosts;
+        Batch b = {0};
+        size_t n;
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 2)->raft_id = 5;
+        apply(s, &b);
+        batch_host_remove(&b, 2);
+        batch_host(&b, 0, "three", 1);
+        batch_host(&b, 2, "two", 1); // a late update of a host that was removed
+        batch_host(&b, 17, "four", 1);
+        apply(s, &b);
+        hosts = cluster_state_hosts(s, &n);
+        assert_int_equal(n, 2);
+        assert_int_equal(hosts[0].record->host, 1);
+        assert_int_equal(hosts[1].record->host, 3);
+        assert_int_equal(hosts[0].record->nodes[0]->node, 1);
+        assert_int_equal(hosts[1].record->nodes[0]->node, 4);
+        assert_int_equal(cluster_state_next_raft_id(s), 6);
+        assert_null(cluster_state_find_host(s, 2));
+        assert_null(cluster_state_find_host_by_node(s, 2));
+}
+
+static void a_raft_id_is_never_used_twice(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1)->raft_id = 1;
+        batch_host(&b, 0, "two", 1)->raft_id = 1; // refused as a whole
+        batch_host(&b, 0, "three", 1)->raft_id = 2;
+        apply(s, &b);
+        assert_null(cluster_state_resolve_host(s, "two", NULL));
+        assert_int_equal(cluster_state_resolve_host(s, "three", NULL)->host, 2);
+
+        batch_host(&b, 1, "one", 0)->raft_id = 1; // unchanged
+        batch_host(&b, 1, "one", 0)->raft_id = 0; // demoted
+        batch_host(&b, 1, "one", 0)->raft_id = 1; // cannot come back
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 1)->raft_id, 0);
+        batch_host(&b, 1, "one", 0)->raft_id = cluster_state_next_raft_id(s);
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 1)->raft_id, 3);
+}
+
+// Also on a follower that is behind: an id that it has not heard of may be a new voter's.
+static void an_id_is_retired_when_its_record_gave_it_up(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1)->raft_id = 1;
+        batch_host(&b, 0, "two", 1)->raft_id = 2;
+        batch_host(&b, 0, "three", 1)->raft_id = 3;
+        apply(s, &b);
+        for (uint32_t id = 0; id <= 5; id++)
+                assert_false(cluster_state_raft_id_is_retired(s, id));
+        batch_host(&b, 2, "two", 0)->raft_id = 0; // demoted
+        batch_host_remove(&b, 3);
+        apply(s, &b);
+        for (uint32_t id = 0; id <= 5; id++)
+                assert_int_equal(cluster_state_raft_id_is_retired(s, id), id == 2 || id == 3);
+        batch_host(&b, 2, "two", 0)->raft_id = 4;
+        apply(s, &b);
+        assert_false(cluster_state_raft_id_is_retired(s, 4));
+        assert_true(cluster_state_raft_id_is_retired(s, 2));
+}
+
+static void a_host_keeps_its_nodes_and_cannot_take_others(void **state) {
+        ClusterState *s = *state;
+        Argosy__HostRecord *h;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 1);
+        apply(s, &b);
+        batch_host(&b, 1, "one", 1)->nodes[0]->node = 2; // belongs to the other
+        h = batch_host(&b, 2, "renamed", 2);
+        h->nodes[0]->node = 2;
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 1)->nodes[0]->node, 1);
+        assert_string_equal(cluster_state_find_host_by_node(s, 2)->name, "renamed");
+        assert_int_equal(cluster_state_find_host_by_node(s, 3)->host, 2);
+
+        h = batch_host(&b, 2, "renamed", 2); // one number twice
+        h->nodes[0]->node = h->nodes[1]->node = 2;
+        apply(s, &b);
+        assert_int_equal(cluster_state_find_host(s, 2)->nodes[1]->node, 3);
+}
+
+static void a_key_pin_is_one_hosts(void **state) {
+        ClusterState *s = *state;
+        Hash one = hash_of("one", 3), two = hash_of("two", 3);
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        apply(s, &b);
+        batch_host(&b, 0, "one", 1);
+        apply(s, &b);
+        assert_null(cluster_state_find_host(s, 2));
+        assert_int_equal(cluster_state_find_host_by_pin(s, &one)->host, 1);
+
+        batch_host(&b, 1, "two", 1); // a new key
+        apply(s, &b);
+        assert_null(cluster_state_find_host_by_pin(s, &one));
+        assert_int_equal(cluster_state_find_host_by_pin(s, &two)->host, 1);
+        batch_host_remove(&b, 1);
+        apply(s, &b);
+        assert_null(cluster_state_find_host_by_pin(s, &two));
+}
+
+static void removing_a_host_leaves_its_units_where_they_are(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 1});
+        batch_host_remove(&b, 1);
+        apply(s, &b);
+        assert_int_equal(unit(s, "a.service")->node, 1);
+        assert_int_equal(units_on(s, 1), 1);
+        assert_null(cluster_state_find_host_by_node(s, 1));
+        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 0});
+        apply(s, &b);
+        assert_int_equal(units_on(s, 1), 0);
+}
+
+static void labels_set_at_run_time_outlive_a_host_until_it_joins_again(void **state) {
+        ClusterState *s = *state;
+        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        const Argosy__FormerHost *former;
+        Argosy__HostRecord *record;
+        _cleanup_buf_ Buf image = {0};
+        Batch b = {0};
+
+        label.key = "disk";
+        label.value = "ssd";
+        batch_host(&b, 0, "plain", 1);
+        record = batch_host(&b, 0, "labelled", 1);
+        record->set_labels = &labels;
+        record->n_set_labels = 1;
+        apply(s, &b);
+        batch_host_remove(&b, 1);
+        batch_host_remove(&b, 2);
+        record = batch_host(&b, 0, "plain", 1); // for its host id only
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        apply(s, &b);
+        record = batch_host(&b, 0, "labelled", 1);
+        former = cluster_state_find_former(s, record->host_id.data, record->host_id.len);
+        assert_non_null(former);
+        assert_string_equal(former->set_labels[0]->value, "ssd");
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        assert_int_equal(cluster_state_restore(s, image.data, image.len), 0);
+        assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        apply(s, &b);
+        record = batch_host(&b, 0, "labelled", 1);
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        batch_done(&b);
+}
+
+static void only_so_many_former_hosts_are_remembered(void **state) {
+        ClusterState *s = *state;
+        Argosy__Label label = ARGOSY__LABEL__INIT, *labels = &label;
+        Argosy__HostRecord *record;
+        Batch b = {0};
+        char name[32];
+
+        label.key = label.value = "x";
+        for (uint32_t i = 0; i <= CLUSTER_FORMER_HOSTS_MAX; i++) {
+                snprintf(name, sizeof(name), "host-%u", i);
+                record = batch_host(&b, 0, name, 1);
+                record->set_labels = &labels;
+                record->n_set_labels = 1;
+                batch_host_remove(&b, i + 1);
+                apply(s, &b);
+        }
+        record = batch_host(&b, 0, "host-0", 1);
+        assert_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        record = batch_host(&b, 0, "host-1", 1);
+        assert_non_null(cluster_state_find_former(s, record->host_id.data, record->host_id.len));
+        batch_done(&b);
+}
+
+static void hosts_are_found_by_what_people_type(void **state) {
+        ClusterState *s = *state;
+        const Argosy__HostRecord *one;
+        char prefix[9] = {0}, upper[33] = {0};
+        bool ambiguous;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 1);
+        batch_host(&b, 0, "three", 1)->name = (char *) "two";
+        apply(s, &b);
+        one = cluster_state_resolve_host(s, "one", &ambiguous);
+        assert_int_equal(one->host, 1);
+        assert_false(ambiguous);
+        memcpy(prefix, one->machine_id, 8);
+        for (int i = 0; i < 32; i++)
+                upper[i] = one->machine_id[i] >= 'a' ? (char) (one->machine_id[i] - 32) : one->machine_id[i];
+        assert_ptr_equal(cluster_state_resolve_host(s, prefix, NULL), one);
+        assert_ptr_equal(cluster_state_resolve_host(s, upper, NULL), one);
+        prefix[3] = 0;
+        assert_null(cluster_state_resolve_host(s, prefix, NULL));
+        assert_null(cluster_state_resolve_host(s, "two", &ambiguous));
+        assert_true(ambiguous);
+        assert_null(cluster_state_resolve_host(s, "nobody", &ambiguous));
+        assert_false(ambiguous);
+}
+
+static void who_follows_hosts_compares_revisions(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        assert_int_equal(cluster_state_hosts_revision(s), 0);
+        batch_host(&b, 0, "one", 1);
+        batch_unit(&b, "a.service", WEB, (UnitPut){0});
+        apply(s, &b);
+        assert_int_equal(cluster_state_hosts_revision(s), 1);
+        batch_unit(&b, "a.service", WEB, (UnitPut){.node = 1});
+        apply(s, &b);
+        assert_int_equal(cluster_state_hosts_revision(s), 1);
+}
+
+static void expired_tokens_make_room(void **state) {
+        ClusterState *s = *state;
+        char id[16];
+        Batch b = {0};
+
+        for (int i = 0; i <= CLUSTER_TOKENS_MAX; i++) {
+                snprintf(id, sizeof id, "t%d", i);
+                batch_token(&b, id, 1000);
+        }
+        b.log.at_us = 500;
+        apply(s, &b);
+        assert_non_null(cluster_state_find_token(s, "t0"));
+        assert_null(cluster_state_find_token(s, id)); // one too many
+        batch_token(&b, "new", 3000);
+        b.log.at_us = 2000;
+        apply(s, &b);
+        assert_null(cluster_state_find_token(s, "t0"));
+        assert_int_equal(cluster_state_find_token(s, "new")->expires_us, 3000);
+        batch_token_remove(&b, "new");
+        apply(s, &b);
+        assert_null(cluster_state_find_token(s, "new"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(numbers_are_given_once),
+                TEST(a_raft_id_is_never_used_twice),
+                TEST(an_id_is_retired_when_its_record_gave_it_up),
+                TEST(a_host_keeps_its_nodes_and_cannot_take_others),
+                TEST(a_key_pin_is_one_hosts),
+                TEST(removing_a_host_leaves_its_units_where_they_are),
+                TEST(labels_set_at_run_time_outlive_a_host_until_it_joins_again),
+                TEST(only_so_many_former_hosts_are_remembered),
+                TEST(hosts_are_found_by_what_people_type),
+                TEST(who_follows_hosts_compares_revisions),
+                TEST(expired_tokens_make_room),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Roles and pools.
+
+#include "cluster-words.h"
+
+static void put_role(ClusterState *s, const char *name, uint32_t weight) {
+        Argosy__RoleRecord role = ARGOSY__ROLE_RECORD__INIT;
+        Batch b = {0};
+
+        role.name = (char *) name;
+        role.weight = weight;
+        batch_op(&b, ARGOSY__LOG_OP__OP_ROLE)->role = &role;
+        apply(s, &b);
+}
+
+static void put_pool(ClusterState *s, const char *name, const char *host) {
+        Argosy__PoolRecord record = ARGOSY__POOL_RECORD__INIT;
+        Batch b = {0};
+
+        record.name = (char *) name;
+        record.hosts = (char **) &host;
+        record.n_hosts = 1;
+        batch_op(&b, ARGOSY__LOG_OP__OP_POOL)->pool = &record;
+        apply(s, &b);
+}
+
+static void remove_named(ClusterState *s, Argosy__LogOp__OpCase what, const char *name) {
+        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
+        Batch b = {0};
+
+        remove.name = (char *) name;
+        batch_op(&b, what)->role_remove = &remove;
+        apply(s, &b);
+}
+
+static void roles_are_kept_by_name_and_replaced_whole(void **state) {
+        ClusterState *s = *state;
+        Argosy__RoleRecord *const *roles;
+        uint64_t before;
+        size_t n;
+
+        put_role(s, "web", 2);
+        put_role(s, "batch", 1);
+        put_role(s, "web", 5);
+        roles = cluster_state_roles(s, &n);
+        assert_int_equal(n, 2);
+        assert_string_equal(roles[0]->name, "batch");
+        assert_int_equal(cluster_state_find_role(s, "web")->weight, 5);
+        assert_int_equal(cluster_state_roles_revision(s), cluster_state_revision(s));
+        remove_named(s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
+        assert_null(cluster_state_find_role(s, "web"));
+        before = cluster_state_revision(s);
+        remove_named(s, ARGOSY__LOG_OP__OP_ROLE_REMOVE, "web");
+        put_role(s, "", 1);
+        put_role(s, "0123456789012345678901234567890123456789012345678901234567890123", 1); // 64 bytes
+        assert_int_equal(cluster_state_revision(s), before);                                // skipped
+}
+
+static void there_are_only_so_many_roles_and_pools(void **state) {
+        ClusterState *s = *state;
+        char name[32];
+        size_t n;
+
+        for (unsigned i = 0; i <= CLUSTER_ROLES_MAX; i++) {
+                snprintf(name, sizeof(name), "r%u", i);
+                put_role(s, name, 1);
+                put_pool(s, name, "one");
+        }
+        (void) cluster_state_roles(s, &n);
+        assert_int_equal(n, CLUSTER_ROLES_MAX);
+        (void) cluster_state_pools(s, &n);
+        assert_int_equal(n, CLUSTER_POOLS_MAX);
+        put_role(s, "r1", 9); // one of them may still change
+        assert_int_equal(cluster_state_find_role(s, "r1")->weight, 9);
+}
+
+static void a_pool_is_of_hosts_and_changes_with_them(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 1);
+        apply(s, &b);
+        put_pool(s, "fast", "two");
+        assert_int_equal(cluster_state_hosts_revision(s), cluster_state_revision(s));
+        assert_false(pool_has_host(cluster_state_find_pool(s, "fast"), cluster_state_find_host(s, 1)));
+        assert_true(pool_has_host(cluster_state_find_pool(s, "fast"), cluster_state_find_host(s, 2)));
+        remove_named(s, ARGOSY__LOG_OP__OP_POOL_REMOVE, "fast");
+        assert_null(cluster_state_find_pool(s, "fast"));
+        assert_int_equal(cluster_state_hosts_revision(s), cluster_state_revision(s));
+}
+
+static void roles_and_pools_are_part_of_the_image(void **state) {
+        ClusterState *s = *state, *t = cluster_state_new();
+        _cleanup_buf_ Buf first = {0}, second = {0};
+
+        put_role(s, "web", 2);
+        put_role(s, "batch", 1);
+        put_pool(s, "fast", "two");
+        assert_int_equal(cluster_state_encode(s, &first), 0);
+        assert_int_equal(cluster_state_restore(t, first.data, first.len), 0);
+        assert_int_equal(cluster_state_encode(t, &second), 0);
+        assert_int_equal(first.len, second.len);
+        assert_memory_equal(first.data, second.data, first.len);
+        assert_int_equal(cluster_state_find_role(t, "web")->weight, 2);
+        assert_non_null(cluster_state_find_pool(t, "fast"));
+        cluster_state_free(t);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(roles_are_kept_by_name_and_replaced_whole),
+                TEST(there_are_only_so_many_roles_and_pools),
+                TEST(a_pool_is_of_hosts_and_changes_with_them),
+                TEST(roles_and_pools_are_part_of_the_image),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -353,11 +353,11 @@ FAULTS = [
     Fault("whence-it-dialled-forgotten", "src/mesh/mesh-hosts.c",
           "mesh_on_heard(m, s->host, stream_peer(s->stream)->address);",
           "",
-          "mesh/mesh: a_voter_is_found_whence_it_dialled"),
+          "mesh/mesh-voters: a_voter_is_found_whence_it_dialled"),
     Fault("found-voter-left", "src/mesh/peer/link.c",
           "anew = !hash_equal(&l->peer.pin, &peer->pin) || (!same && !is_connected_to(l, peer));",
           "anew = !hash_equal(&l->peer.pin, &peer->pin) || !same;",
-          "mesh/mesh: a_voter_that_was_found_is_not_left_when_the_log_learns_its_address"),
+          "mesh/mesh-voters: a_voter_that_was_found_is_not_left_when_the_log_learns_its_address"),
 
     Fault("waiting-client-not-answered", "src/daemon/core/last-words.c",
           "answer(fd, request ? request->id : 0, why);",

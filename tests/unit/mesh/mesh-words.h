@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Several hosts on one loop, with real TLS between them. What happens to a host is written into its story, a
+// line of words that the tests compare. Shared by the tests of its facets.
+
+#include "loop.h"
+#include "members.h"
+
+#include "buf.h"
+#include "feature-level.h"
+#include "frame.h"
+#include "localhost.h"
+#include "mesh-private.h"
+#include "str.h"
+#include "stream.h"
+
+typedef struct Host {
+        uint32_t number; // 1 ...
+        Mesh *mesh;
+        Listener *listener;
+        char story[4096];
+        unsigned n_told;  // voters_told()
+        uint32_t told[8]; // the last list
+        size_t n_voters_told;
+        char failed[256]; // last link_failed()
+        unsigned n_failed;
+        unsigned n_drained;
+        uint32_t drained;                   // the last host_drained()
+        bool reply_to_attach;               // as a leader would
+        bool follow_told;                   // takes over the voters that it is told
+        bool give_up;                       // leaves all voters when a link fails
+        uint32_t raft_ids[MEMBERS_MAX + 1]; // by host, as its last Hello said
+        uint32_t levels[MEMBERS_MAX + 1];   // likewise
+        uint32_t feature_level;             // 0: of this build
+} Host;
+
+static Host host[MEMBERS_MAX];
+static const uint8_t cluster_id[16] = "the cluster's id";
+
+static void tell(Host *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline void tell(Host *h, const char *format, ...) {
+        size_t len = strlen(h->story);
+        va_list ap;
+
+        va_start(ap, format);
+        vsnprintf(h->story + len, sizeof(h->story) - len, format, ap);
+        va_end(ap);
+}
+
+static inline void on_leader_changed(uint32_t leader, uint64_t term, void *userdata) {
+        tell(userdata, "leader=%u@%u ", leader, (unsigned) term);
+}
+
+static inline void on_to_host(const Argosy__ToHost *m, void *userdata) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
+                tell(userdata, "welcome(%u) ", (unsigned) m->welcome->seq);
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_BEAT_ACK)
+                tell(userdata, "ack(%u) ", (unsigned) m->beat_ack->seq);
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_REMOVED)
+                tell(userdata, "removed(%s) ", m->removed->why);
+}
+
+static inline int send_welcome(Host *h, uint32_t to, uint64_t seq) {
+        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+
+        welcome.seq = seq;
+        message.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
+        message.welcome = &welcome;
+        return mesh_to_host(h->mesh, to, &message);
+}
+
+static inline int send_ack(Host *h, uint32_t to, uint64_t seq) {
+        Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+
+        ack.seq = seq;
+        message.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
+        message.beat_ack = &ack;
+        return mesh_to_host(h->mesh, to, &message);
+}
+
+static inline void on_to_leader(uint32_t from, const Argosy__ToVoter *m, void *userdata) {
+        Host *h = userdata;
+
+        if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {
+                tell(h, "%u:attach(%u) ", from, (unsigned) m->attach->seq);
+                if (h->reply_to_attach)
+                        assert_int_equal(send_welcome(h, from, m->attach->seq), 0);
+        } else if (m->msg_case == ARGOSY__TO_VOTER__MSG_BEAT)
+                tell(h, "%u:beat(%u) ", from, (unsigned) m->beat->seq);
+}
+
+static inline void on_host_link(uint32_t from, const Argosy__ToVoter__Hello *hello, void *userdata) {
+        tell(userdata, "%u:%s ", from, hello ? "up" : "down");
+        if (hello) {
+                assert_int_equal(hello->host, from);
+                ((Host *) userdata)->raft_ids[from] = hello->raft_id;
+                ((Host *) userdata)->levels[from] = hello->feature_level;
+        }
+}
+
+static int point_at(Host *h, const uint32_t *numbers, size_t n);
+
+static inline void on_voters_told(Argosy__Voter *const *voters, size_t n, void *userdata) {
+        Host *h = userdata;
+
+        h->n_told++;
+        h->n_voters_told = n;
+        for (size_t i = 0; i < n && i < 8; i++)
+                h->told[i] = voters[i]->host;
+        if (h->follow_told)
+                point_at(h, h->told, n);
+}
+
+static inline void on_link_failed(uint32_t to, const char *why, void *userdata) {
+        Host *h = userdata;
+
+        h->n_failed++;
+        snprintf(h->failed, sizeof(h->failed), "%u: %s", to, why);
+        if (h->give_up)
+                assert_int_equal(mesh_set_voters(h->mesh, NULL, 0), 0);
+}
+
+static inline void on_host_drained(uint32_t to, void *userdata) {
+        Host *h = userdata;
+
+        h->n_drained++;
+        h->drained = to;
+}
+
+static const MeshOps ops = {.leader_changed = on_leader_changed,
+                            .to_host = on_to_host,
+                            .to_leader = on_to_leader,
+                            .host_link = on_host_link,
+                            .voters_told = on_voters_told,
+                            .host_drained = on_host_drained,
+                            .link_failed = on_link_failed};
+
+static inline void on_accepted(Listener *l, Stream *s, void *userdata) {
+        Host *h = userdata;
+
+        for (size_t i = 0; i < MEMBERS_MAX; i++)
+                if (hash_equal(&stream_peer(s)->pin, &member[i].pin) && h->mesh)
+                        mesh_accept(h->mesh, s, (uint32_t) i + 1);
+}
+
+static inline void on_listener_closed(Listener *l, void *userdata) {
+        ((Host *) userdata)->listener = NULL;
+}
+
+static const ListenerOps listener_ops = {.accepted = on_accepted, .closed = on_listener_closed};
+
+static inline void start_as(uint32_t number, uint16_t port, uint64_t generation, const uint8_t *cluster) {
+        Host *h = &host[number - 1];
+        MeshConfig config = {
+                .loop = &test_loop,
+                .self = number,
+                .tls = member_tls[number - 1],
+                .cluster_id = cluster,
+                .generation = generation,
+                .redial_min_ms = 2,
+                .redial_max_ms = 16,
+                .feature_level = h->feature_level,
+        };
+
+        h->number = number;
+        assert_int_equal(mesh_new(&config, &ops, h, &h->mesh), 0);
+        assert_int_equal(
+                listener_new_tcp(&test_loop, port, member_tls[number - 1], &listener_ops, h, &h->listener),
+                0);
+}
+
+static inline void start(uint32_t number) {
+        start_as(number, 0, 1, cluster_id);
+}
+
+static inline void on_mesh_closed(void *userdata) {
+        ((Host *) userdata)->mesh = NULL;
+}
+
+static inline void stop(uint32_t number) {
+        Host *h = &host[number - 1];
+
+        if (h->listener)
+                listener_close(h->listener);
+        if (h->mesh)
+                mesh_close(h->mesh, on_mesh_closed, h);
+        loop_until(!h->listener && !h->mesh);
+}
+
+static inline int point_at(Host *h, const uint32_t *numbers, size_t n) {
+        MeshPeer peers[MEMBERS_MAX] = {};
+
+        for (size_t i = 0; i < n; i++) {
+                Host *to = &host[numbers[i] - 1];
+
+                peers[i] = (MeshPeer){.host = numbers[i],
+                                      .address = "127.0.0.1",
+                                      .pin = member[numbers[i] - 1].pin,
+                                      .raft_id = numbers[i]};
+                peers[i].port = to->listener ? listener_port(to->listener) : 9; // discard: nobody listens
+        }
+        return mesh_set_voters(h->mesh, peers, n);
+}
+
+#define VOTERS(h, ...)                                                                         \
+        assert_int_equal(point_at(&host[(h) -1], (const uint32_t[]){__VA_ARGS__},              \
+                                  sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)), \
+                         0)
+
+static inline void lead(uint32_t number, uint64_t term) {
+        mesh_set_leading(host[number - 1].mesh, true, term, number);
+}
+
+static inline void follow(uint32_t number, uint64_t term, uint32_t leader) {
+        mesh_set_leading(host[number - 1].mesh, false, term, leader);
+}
+
+static inline int attach(uint32_t number, uint64_t seq) {
+        Argosy__ToVoter__Attach attach = ARGOSY__TO_VOTER__ATTACH__INIT;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+
+        attach.seq = seq;
+        message.msg_case = ARGOSY__TO_VOTER__MSG_ATTACH;
+        message.attach = &attach;
+        return mesh_to_leader(host[number - 1].mesh, &message);
+}
+
+static inline bool story_is(uint32_t number, const char *story) {
+        return strcmp(host[number - 1].story, story) == 0;
+}
+
+static inline bool story_has(uint32_t number, const char *words) {
+        return strstr(host[number - 1].story, words) != NULL;
+}
+
+static inline void new_story(uint32_t number) {
+        *host[number - 1].story = 0;
+}
+
+static inline int setup(void **state) {
+        memset(host, 0, sizeof(host));
+        return loop_setup(state);
+}
+
+static inline int teardown(void **state) {
+        for (uint32_t i = 1; i <= MEMBERS_MAX; i++)
+                stop(i);
+        return loop_teardown(state);
+}

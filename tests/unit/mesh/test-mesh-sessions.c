@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Sessions of hosts: how one begins, which one counts, what ends it, and who takes slowly.
+
+#include "mesh-words.h"
+
+static void on_older_closed(void *userdata) {
+        *(Mesh **) userdata = NULL;
+}
+
+static void the_newest_session_of_a_host_wins(void **state) {
+        Mesh *older;
+
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_is(1, "1:up leader=1@4 2:up "));
+        listener_close(host[1].listener);
+        loop_until(!host[1].listener);
+        // Host 2 again, as after a power cut that the leader's kernel has not noticed.
+        older = host[1].mesh;
+        start(2);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up 2:down 2:up "));
+        mesh_close(older, on_older_closed, &older);
+        loop_until(!older);
+        // The two have thrown each other out in turn; the one that is left stays.
+        loop_until(story_has(2, "ack(5)") || send_ack(&host[0], 2, 5) > 0);
+}
+
+typedef struct Raw {
+        Stream *stream;
+        bool opened, closed;
+        int error;
+} Raw;
+
+static void raw_opened(Stream *s, void *userdata) {
+        ((Raw *) userdata)->opened = true;
+}
+
+static int raw_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
+        return 0;
+}
+
+static void raw_closed(Stream *s, int error, void *userdata) {
+        *(Raw *) userdata = (Raw){.opened = true, .closed = true, .error = error};
+}
+
+static const StreamOps raw_ops = {.opened = raw_opened, .frame = raw_frame, .closed = raw_closed};
+
+static void dial_raw(Raw *raw) {
+        assert_int_equal(stream_dial(&test_loop, "127.0.0.1", listener_port(host[0].listener), member_tls[1],
+                                     ALPN_MESH, &member[0].pin, &raw_ops, raw, &raw->stream),
+                         0);
+        stream_set_frames(raw->stream, FRAME_MAX);
+}
+
+static void an_unknown_first_frame_closes(const Argosy__ToVoter *first) {
+        Raw raw = {};
+
+        dial_raw(&raw);
+        assert_int_equal(stream_send(raw.stream, &first->base), 0);
+        loop_until(raw.closed);
+        assert_int_equal(raw.error, -ECONNRESET);
+        assert_string_equal(host[0].story, "");
+}
+
+static void a_first_frame_that_is_not_hello_ends_the_session(void **state) {
+        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+        Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
+
+        start(1);
+        an_unknown_first_frame_closes(&message); // no message at all
+        message.msg_case = ARGOSY__TO_VOTER__MSG_BEAT;
+        message.beat = &beat;
+        an_unknown_first_frame_closes(&message);
+}
+
+static void garbage_ends_the_session(void **state) {
+        Raw raw = {};
+
+        start(1);
+        dial_raw(&raw);
+        assert_int_equal(stream_write(raw.stream, "\0\0\0\3\xff\xff\xff", 7), 0);
+        loop_until(raw.closed);
+        assert_string_equal(host[0].story, "");
+}
+
+static void another_cluster_is_refused_with_the_reason(void **state) {
+        static const uint8_t other[16] = "somebody else's ";
+
+        start(1);
+        start_as(2, 0, 1, other);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(host[1].n_failed && host[0].n_failed);
+        assert_string_equal(host[1].failed, "1: it belongs to another cluster");
+        assert_string_equal(host[0].failed, "2: it belongs to another cluster");
+        for (int i = 0; i < 20; i++) // it goes on trying, and is told once
+                uv_run(&test_loop, UV_RUN_ONCE);
+        assert_int_equal(host[0].n_failed, 1);
+        assert_string_equal(host[1].story, "");
+}
+
+static void generations_meet(void **state) {
+        start_as(1, 0, 2, cluster_id); // recovered
+        start_as(2, 0, 1, cluster_id); // slept through it
+        start_as(3, 0, 3, cluster_id); // saw the next recovery
+        lead(1, 4);
+        VOTERS(2, 1);
+        VOTERS(3, 1);
+        loop_until(story_is(2, "leader=1@4 "));
+        loop_until(host[2].n_failed);
+        assert_non_null(strstr(host[2].failed, "recovered without this voter"));
+        assert_string_equal(host[2].story, "");
+}
+
+static void a_removed_host_hears_why_before_its_session_ends(void **state) {
+        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up") && story_has(2, "leader=1@4 "));
+        removed.why = (char *) "retired";
+        message.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
+        message.removed = &removed;
+        assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), 0);
+        mesh_drop_host(host[0].mesh, 2);
+        assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), -ENOTCONN);
+        loop_until(story_has(2, "removed(retired) leader=0@0 "));
+        loop_until(story_has(1, "2:down "));
+}
+
+static void our_own_agent_can_be_dropped_like_any_other(void **state) {
+        start(1);
+        lead(1, 2);
+        loop_until(story_is(1, "1:up leader=1@2 "));
+        new_story(1);
+        assert_int_equal(attach(1, 9), 0);
+        mesh_drop_host(host[0].mesh, 1);
+        loop_until(story_is(1, "1:down 1:up leader=1@2 "));
+        assert_int_equal(attach(1, 10), 0);
+        loop_until(story_is(1, "1:down 1:up leader=1@2 1:attach(10) "));
+}
+
+static bool knows_all_but_two(uint32_t number, const Hash *pin, void *userdata) {
+        return number != 2 && hash_equal(pin, &member[number - 1].pin);
+}
+
+static void who_is_no_member_any_more_loses_its_session(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        VOTERS(2, 1);
+        VOTERS(3, 1);
+        loop_until(story_has(1, "2:up") && story_has(1, "3:up"));
+        new_story(1);
+        member_trusted[1] = false;
+        mesh_recheck(host[0].mesh, knows_all_but_two, NULL);
+        loop_until(story_is(1, "2:down "));
+        loop_until(host[1].n_failed > 1); // the handshake refuses it from now on
+        assert_non_null(strstr(host[1].failed, "Access was denied"));
+        assert_string_equal(host[0].story, "2:down ");
+        member_trusted[1] = true;
+}
+
+static void a_host_that_takes_nothing_is_cut_and_comes_back(void **state) {
+        Argosy__ToHost__Welcome welcome = ARGOSY__TO_HOST__WELCOME__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        Argosy__Spec spec = ARGOSY__SPEC__INIT, *specs[] = {&spec};
+        static uint8_t content[8 * 1024 * 1024];
+        int r = 0;
+
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up") && story_has(2, "leader=1@4 "));
+        new_story(1);
+        new_story(2);
+        spec.content = (ProtobufCBinaryData){sizeof(content), content};
+        welcome.specs = specs;
+        welcome.n_specs = 1;
+        message.msg_case = ARGOSY__TO_HOST__MSG_WELCOME;
+        message.welcome = &welcome;
+        for (int i = 0; i < 20 && r == 0; i++) // within one turn: nothing is taken
+                r = mesh_to_host(host[0].mesh, 2, &message);
+        assert_int_equal(r, -ENOBUFS);
+        assert_int_equal(mesh_to_host(host[0].mesh, 2, &message), -ENOTCONN);
+        loop_until(story_has(1, "2:down 2:up "));
+        loop_until(story_has(2, "leader=0@0 leader=1@4 "));
+}
+
+static void who_has_much_to_say_hears_when_it_was_taken(void **state) {
+        Argosy__ToHost__Removed removed = ARGOSY__TO_HOST__REMOVED__INIT;
+        Argosy__ToHost message = ARGOSY__TO_HOST__INIT;
+        _cleanup_free_ char *text = calloc(1, STREAM_LOW_WATER + 1);
+
+        memset(text, 'x', STREAM_LOW_WATER);
+        removed.why = text;
+        message.msg_case = ARGOSY__TO_HOST__MSG_REMOVED;
+        message.removed = &removed;
+        start(1);
+        start(2);
+        lead(1, 4);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up") && story_has(1, "leader=1@4 "));
+        for (uint32_t to = 1; to <= 2; to++) {
+                unsigned before = host[0].n_drained;
+
+                assert_int_equal(send_ack(&host[0], to, 1), 0);
+                assert_false(mesh_host_is_full(host[0].mesh, to));
+                assert_int_equal(mesh_to_host(host[0].mesh, to, &message), 0);
+                assert_true(mesh_host_is_full(host[0].mesh, to));
+                loop_until(host[0].n_drained > before);
+                assert_int_equal(host[0].drained, to);
+                assert_false(mesh_host_is_full(host[0].mesh, to));
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+                LOOP_TEST(the_newest_session_of_a_host_wins),
+                LOOP_TEST(a_first_frame_that_is_not_hello_ends_the_session),
+                LOOP_TEST(garbage_ends_the_session),
+                LOOP_TEST(another_cluster_is_refused_with_the_reason),
+                LOOP_TEST(generations_meet),
+                LOOP_TEST(a_removed_host_hears_why_before_its_session_ends),
+                LOOP_TEST(our_own_agent_can_be_dropped_like_any_other),
+                LOOP_TEST(who_is_no_member_any_more_loses_its_session),
+                LOOP_TEST(a_host_that_takes_nothing_is_cut_and_comes_back),
+                LOOP_TEST(who_has_much_to_say_hears_when_it_was_taken),
+        };
+
+        return cmocka_run_group_tests(tests, members_setup, members_teardown);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Voters: who is one, where it is, and where it is looked for. Nobody listens on port 9.
+
+#include "mesh-words.h"
+
+// ---- voters
+
+static void voters_that_are_no_longer_named_are_left(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        lead(1, 4);
+        VOTERS(3, 1, 2);
+        loop_until(story_has(1, "3:up") && story_has(2, "3:up") && story_is(3, "leader=1@4 "));
+        VOTERS(3, 2);
+        loop_until(story_has(1, "3:down") && story_is(3, "leader=1@4 leader=0@0 "));
+        assert_false(story_has(2, "3:down"));
+}
+
+static void voters_may_change_while_they_are_dialled(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        lead(2, 4);
+        for (int i = 0; i < 50; i++) {
+                VOTERS(3, 1);
+                VOTERS(3, 1, 2, 3);
+                if (i % 3 == 0)
+                        uv_run(&test_loop, UV_RUN_NOWAIT);
+                VOTERS(3, 2);
+        }
+        loop_until(story_has(3, "leader=2@4 "));
+}
+
+static void a_voter_that_moved_is_dialled_at_its_new_address(void **state) {
+        start(1);
+        start(2);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up"));
+        listener_close(host[0].listener);
+        loop_until(!host[0].listener);
+        assert_int_equal(
+                listener_new_tcp(&test_loop, 0, member_tls[0], &listener_ops, &host[0], &host[0].listener),
+                0);
+        new_story(1);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:down 2:up "));
+}
+
+static void the_leader_tells_the_voters_and_tells_them_again(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        VOTERS(1, 1, 2);
+        lead(1, 4);
+        VOTERS(3, 1);
+        loop_until(host[2].n_told == 1);
+        assert_int_equal(host[2].n_voters_told, 2);
+        assert_int_equal(host[2].told[1], 2);
+        VOTERS(1, 1, 2, 3);
+        loop_until(host[2].n_told == 2);
+        assert_int_equal(host[2].n_voters_told, 3);
+}
+
+// The host was away while every voter but one was replaced; that one knows who leads.
+static void a_host_that_was_away_finds_the_new_voters(void **state) {
+        start(1);
+        start(2);
+        start(3);
+        host[2].follow_told = true;
+        VOTERS(1, 1, 2);
+        VOTERS(2, 1, 2);
+        follow(1, 4, 2);
+        lead(2, 4);
+        VOTERS(3, 1);
+        loop_until(story_is(3, "leader=2@4 "));
+        loop_until(host[2].n_told == 1); // by the leader only
+        assert_int_equal(host[2].n_voters_told, 2);
+}
+
+static void an_address_that_is_none_is_told(void **state) {
+        MeshPeer peer = {.host = 2, .address = "", .port = 1};
+
+        start(1);
+        assert_int_equal(mesh_set_voters(host[0].mesh, &peer, 1), 0);
+        assert_int_equal(host[0].n_failed, 0); // never from inside the call
+        loop_until(host[0].n_failed == 1);
+        assert_string_equal(host[0].failed, "2: its address is not known");
+}
+
+// ---- a voter that is not where the log says. Nobody listens on port 9.
+
+static MeshPeer lost_peer(uint32_t number, const char *address) {
+        MeshPeer peer = {.host = number, .pin = member[number - 1].pin, .raft_id = number};
+
+        peer.port = listener_port(host[number - 1].listener);
+        assert_true(str_copy(peer.address, sizeof(peer.address), address));
+        return peer;
+}
+
+// A sanitizer sees whether anything is begun for the link that has just been given up.
+static void a_voter_may_be_left_when_its_link_fails(void **state) {
+        MeshPeer peer;
+
+        start(1);
+        start(2);
+        peer = lost_peer(2, "127.0.0.1");
+        peer.pin = member[2].pin; // another one answers there
+        strcpy(peer.host_name, "127.0.0.2");
+        host[0].give_up = true;
+        assert_int_equal(mesh_set_voters(host[0].mesh, &peer, 1), 0);
+        loop_until(host[0].n_failed == 1);
+        assert_int_equal(mesh_links(host[0].mesh, (MeshLinkInfo[1]){}, 1), 0);
+}
+
+static void a_voter_is_found_by_its_name(void **state) {
+        MeshPeer peer;
+
+        NEEDS_LOCALHOST();
+        start(1);
+        start(2);
+        peer = lost_peer(1, "");
+        strcpy(peer.host_name, "localhost");
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        loop_until(story_has(1, "2:up"));
+}
+
+static void a_voter_that_was_configured_with_a_name_is_dialled_by_it_first(void **state) {
+        MeshPeer peer;
+
+        NEEDS_LOCALHOST();
+        start(1);
+        start(2);
+        peer = lost_peer(1, "127.0.0.9"); // would answer, too
+        strcpy(peer.name, "localhost");
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        loop_until(story_has(1, "2:up"));
+        assert_int_equal(host[1].n_failed, 0);
+}
+
+static void a_voter_is_found_whence_it_dialled(void **state) {
+        MeshPeer peer;
+        MeshAddress at;
+
+        start(1);
+        start(2);
+        peer = lost_peer(1, "");
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        loop_until(host[1].n_failed == 1);
+        assert_false(mesh_where(host[1].mesh, 1, &at));
+        VOTERS(1, 2);
+        loop_until(story_has(2, "1:up") && story_has(1, "2:up"));
+        assert_true(mesh_where(host[1].mesh, 1, &at)); // the log's connections go there, too
+        assert_string_equal(at.text, "127.0.0.1");
+        assert_int_equal(at.port, peer.port);
+}
+
+static void a_voter_is_found_where_another_one_says(void **state) {
+        MeshPeer peers[2];
+
+        start(1);
+        start(2);
+        start(3);
+        VOTERS(2, 1, 2);
+        peers[0] = lost_peer(1, "");
+        peers[1] = lost_peer(2, "127.0.0.1");
+        assert_int_equal(mesh_set_voters(host[2].mesh, peers, 2), 0);
+        loop_until(story_has(1, "3:up"));
+}
+
+static void a_voter_is_found_where_somebody_says(void **state) {
+        const MeshAddress wrong = {"127.0.0.1", 9};
+        MeshAddress right = {"127.0.0.1", 0}, both[2];
+        MeshPeer peer;
+
+        start(1);
+        start(2);
+        start(3);
+        right.port = listener_port(host[0].listener);
+        both[0] = (MeshAddress){"127.0.0.1", listener_port(host[2].listener)}; // another host
+        both[1] = right;
+        peer = lost_peer(1, "127.0.0.1");
+        peer.port = 9;
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        mesh_look_at(host[1].mesh, &wrong, 1);
+        loop_until(host[1].n_failed == 1);
+        mesh_look_at(host[1].mesh, both, 2);
+        loop_until(story_has(1, "2:up"));
+        assert_int_equal(host[1].n_failed, 1); // what is tried besides is nobody's news
+}
+
+// The leader hears where it is now and says so: that is no reason to leave it for a moment.
+static void a_voter_that_was_found_is_not_left_when_the_log_learns_its_address(void **state) {
+        MeshLinkInfo link;
+        MeshPeer peer;
+
+        start(1);
+        start(2);
+        peer = lost_peer(1, "");
+        assert_int_equal(mesh_set_voters(host[1].mesh, &peer, 1), 0);
+        VOTERS(1, 2);
+        loop_until(mesh_links(host[1].mesh, &link, 1) == 1 && link.up);
+        new_story(1);
+        VOTERS(2, 1);
+        for (int i = 0; i < 20; i++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_string_equal(host[0].story, "");
+}
+
+static bool ours = true;
+static bool is_ours(const char *address, void *userdata) {
+        assert_string_equal(address, "127.0.0.1");
+        return ours;
+}
+
+static void a_link_from_an_address_that_is_no_longer_ours_is_made_anew(void **state) {
+        char local[4][STREAM_ADDRESS_SIZE];
+
+        start(1);
+        start(2);
+        VOTERS(2, 1);
+        loop_until(story_has(1, "2:up"));
+        lead(1, 1);
+        loop_until(story_has(2, "leader=1@1"));
+        assert_int_equal(mesh_local_addresses(host[1].mesh, local, 4), 1);
+        assert_string_equal(local[0], "127.0.0.1");
+        new_story(1);
+        ours = true;
+        mesh_on_network(host[1].mesh, is_ours, NULL);
+        for (int i = 0; i < 20; i++)
+                uv_run(&test_loop, UV_RUN_NOWAIT);
+        assert_false(story_has(1, "2:down"));
+        ours = false;
+        mesh_on_network(host[1].mesh, is_ours, NULL);
+        loop_until(story_has(1, "2:down 2:up"));
+}
+
+static void too_many_voters_are_refused_whole(void **state) {
+        static MeshPeer many[MESH_VOTERS_MAX + 1];
+
+        start(1);
+        assert_int_equal(mesh_set_voters(host[0].mesh, many, MESH_VOTERS_MAX + 1), -E2BIG);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+                LOOP_TEST(voters_that_are_no_longer_named_are_left),
+                LOOP_TEST(voters_may_change_while_they_are_dialled),
+                LOOP_TEST(a_voter_that_moved_is_dialled_at_its_new_address),
+                LOOP_TEST(the_leader_tells_the_voters_and_tells_them_again),
+                LOOP_TEST(a_host_that_was_away_finds_the_new_voters),
+                LOOP_TEST(an_address_that_is_none_is_told),
+                LOOP_TEST(a_voter_may_be_left_when_its_link_fails),
+                LOOP_TEST(a_voter_is_found_by_its_name),
+                LOOP_TEST(a_voter_that_was_configured_with_a_name_is_dialled_by_it_first),
+                LOOP_TEST(a_voter_is_found_whence_it_dialled),
+                LOOP_TEST(a_voter_is_found_where_another_one_says),
+                LOOP_TEST(a_voter_is_found_where_somebody_says),
+                LOOP_TEST(a_voter_that_was_found_is_not_left_when_the_log_learns_its_address),
+                LOOP_TEST(a_link_from_an_address_that_is_no_longer_ours_is_made_anew),
+                LOOP_TEST(too_many_voters_are_refused_whole),
+        };
+
+        return cmocka_run_group_tests(tests, members_setup, members_teardown);
+}

@@ -1,59 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units that depend on each other, on whatever hosts they are.
-#include <errno.h>
+// Units that depend on each other, on whatever hosts they are: who waits for whom, and for how long.
 
-#include "feature-level.h"
-#include "leader-asks.h"
-#include "leader-private.h"
-#include "test.h"
-#include "unit-state.h"
-
-#define ON(host) "[X-Argosy]\nMachineMetadata=on=" host "\n"
-#define ON_TWO_OR_THREE "[X-Argosy]\nMachineMetadata=on=two on=three\n"
-#define SERVICE "[Service]\nType=notify\nExecStart=/bin/sleep 1000\n"
-#define STOP ARGOSY__VERB__VERB_STOP
-#define START ARGOSY__VERB__VERB_START
-#define RESTART ARGOSY__VERB__VERB_RESTART
-#define SUBMIT ARGOSY__VERB__VERB_SUBMIT
-#define LOADED ARGOSY__TARGET__TARGET_LOADED
-#define LAUNCHED ARGOSY__TARGET__TARGET_LAUNCHED
-#define UP ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE
-#define DOWN ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE
-#define ACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING
-#define DEACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING
-#define FAILED ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
-#define UNSEEN ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN
-
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        rig_host_set_labels(&g, 1, "on", "one");
-        rig_host_set_labels(&g, 2, "on", "two");
-        rig_host_set_labels(&g, 3, "on", "three");
-        rig_settle(&g);
-        g.start_ms = 1000;
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
-
-static void change(Argosy__Verb verb, const char *name, const char *content) {
-        const Argosy__Response__UnitResult *r = rig_change(&g, verb, name, content);
-
-        if (r->status)
-                fail_msg("%s: %s", name, r->message);
-}
-
-static Argosy__ActiveState on(uint32_t host, const char *name) {
-        const RigUnit *u = rig_unit_on(&g, host, name);
-
-        return u ? u->active : ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
-}
+#include "ordering-words.h"
 
 static bool is_up(uint32_t host, const char *name) {
         return on(host, name) == UP;
@@ -101,17 +50,6 @@ static void a_state_that_nobody_knows_is_no_end(void **state) {
 }
 
 #define ONE_SHOT "[Service]\nType=oneshot\nExecStart=/bin/true\n"
-
-// A one-shot has ended; its host says how with the same report.
-static void ends(uint32_t host, const char *name, Argosy__ActiveState state, Argosy__Outcome__Kind outcome) {
-        RigUnit *u = rig_unit_on(&g, host, name);
-
-        u->ready_us = 0;
-        u->answered = u->order->revision;
-        u->outcome = outcome; // again with the next Attach
-        rig_host_report(&g, rig_host(&g, host), u, state, outcome);
-        rig_turns(&g, 10);
-}
 
 static void start_behind_a_one_shot(void) {
         change(START, "job.service", ONE_SHOT ON("two"));
@@ -407,183 +345,6 @@ static void a_new_leader_holds_back_the_same(void **state) {
         assert_int_equal(on(3, "c.service"), DOWN);
 }
 
-static const char *refusal(Argosy__Verb verb, const char *name, const char *content) {
-        const Argosy__Response__UnitResult *r = rig_change(&g, verb, name, content);
-
-        assert_int_equal(r->status, EINVAL);
-        return r->message;
-}
-
-static void circles_are_refused_however_they_come_about(void **state) {
-        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
-        change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nAfter=c.service\n");
-        assert_string_equal(
-                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nWants=x.service\nAfter=a.service\n"),
-                "c.service:6: the order goes in a circle: c.service after a.service after b.service after "
-                "c.service");
-        assert_null(rig_record(&g, "c.service"));
-        assert_string_equal(
-                refusal(SUBMIT, "d.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
-                "d.service:5: the order goes in a circle: d.service after a.service after b.service after "
-                "d.service");
-        assert_string_equal(refusal(SUBMIT, "e.service", SERVICE "[X-Argosy]\nRequires=%n\n"),
-                            "e.service:5: the unit depends on itself (e.service)");
-        // A template that could have no instance.
-        change(SUBMIT, "x@.service", SERVICE "[X-Argosy]\nRequires=y@%i.service\n");
-        assert_string_equal(
-                refusal(SUBMIT, "y@.service", SERVICE "[X-Argosy]\nAfter=x@%i.service\n"),
-                "y@.service:5: the order goes in a circle: y@.service after x@.service after y@.service");
-        change(SUBMIT, "y@.service", SERVICE);
-        change(START, "x@1.service", NULL);
-        assert_int_equal(rig_record(&g, "y@1.service")->target, LAUNCHED);
-        // One that only some instance closes.
-        change(SUBMIT, "n@.service", SERVICE "[X-Argosy]\nAfter=n@1.service\n");
-        change(START, "n@2.service", NULL);
-        assert_string_equal(refusal(START, "n@1.service", NULL),
-                            "n@1.service:5: the unit depends on itself (n@1.service)");
-}
-
-static bool replace; // what has other content
-
-// All of a request that has several units.
-static RigAnswer *change_many(Argosy__Verb verb, size_t n, char **names, char **contents) {
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
-        Argosy__NamedFile files[32], *pointers[32];
-        uint8_t id[16] = {};
-        RigAnswer *a;
-
-        g.id++;
-        memcpy(id, &g.id, sizeof(g.id));
-        change.id = (ProtobufCBinaryData){.data = id, .len = 16};
-        change.verb = verb;
-        change.names = names;
-        change.n_names = n;
-        for (size_t i = 0; contents && i < n; i++) {
-                files[i] = (Argosy__NamedFile) ARGOSY__NAMED_FILE__INIT;
-                files[i].name = files[i].path = names[i];
-                files[i].content =
-                        (ProtobufCBinaryData){.data = (uint8_t *) contents[i], .len = strlen(contents[i])};
-                pointers[i] = &files[i];
-        }
-        change.files = pointers;
-        change.n_files = contents ? n : 0;
-        change.replace = replace;
-        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
-        request.change = &change;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        assert_true(a->final && a->responses[0]->status == 0);
-        return a;
-}
-
-static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
-        char *names[] = {"a.service", "b.service", "c.service", "d.service"};
-        char *contents[] = {SERVICE "[X-Argosy]\nAfter=b.service\n", SERVICE "[X-Argosy]\nAfter=c.service\n",
-                            SERVICE "[X-Argosy]\nAfter=a.service\n",
-                            SERVICE "[X-Argosy]\nAfter=a.service\n"};
-        const Argosy__Response__Change *c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
-
-        assert_int_equal(c->n_units, 4);
-        for (size_t i = 0; i < 3; i++) {
-                assert_int_equal(c->units[i]->status, EINVAL);
-                assert_string_equal(c->units[i]->message,
-                                    "c.service:5: the order goes in a circle: c.service "
-                                    "after a.service after b.service after c.service");
-                assert_null(rig_record(&g, names[i]));
-        }
-        assert_int_equal(c->units[3]->status, 0);
-        assert_non_null(rig_record(&g, "d.service"));
-}
-
-// One turns around what the other one said until now: only together they are no circle, whoever is named
-// first.
-static void a_request_may_turn_an_order_around(void **state) {
-        char *names[] = {"b.service", "a.service"};
-        char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
-        Argosy__Response__Change *c;
-
-        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
-        replace = true;
-        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
-        assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
-        contents[0] = SERVICE; // and back, now the one that drops its word comes first
-        contents[1] = SERVICE "[X-Argosy]\nAfter=b.service\n";
-        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
-        replace = false;
-        assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
-        assert_string_equal(
-                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
-                "c.service:5: the order goes in a circle: c.service after a.service after b.service after "
-                "c.service");
-}
-
-// b turns its order around, but a cannot drop its own: b's new word would close the circle with a's old one.
-static void who_is_refused_keeps_its_old_word(void **state) {
-        char *names[] = {"b.service", "a.service", "x.service", "y.service"};
-        char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE "[X-Argosy]\nAfter=x.service\n",
-                            SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
-        Argosy__Response__Change *c;
-
-        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
-        replace = true;
-        c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
-        replace = false;
-        assert_string_equal(c->units[1]->message,
-                            "x.service:5: the order goes in a circle: x.service after a.service after "
-                            "x.service");
-        assert_string_equal(c->units[2]->message, c->units[1]->message);
-        assert_string_equal(c->units[0]->message,
-                            "b.service:5: the order goes in a circle: b.service after a.service after "
-                            "b.service");
-        assert_int_equal(c->units[3]->status, 0);
-        assert_null(rig_record(&g, "b.service"));
-}
-
-// Each one that is refused lets its old order close a circle with the new one of the next.
-static void circles_one_after_the_other_are_not_followed_for_ever(void **state) {
-        enum { CHAIN = 12 };
-        char names[CHAIN + 1][16], old[128], new[CHAIN + 1][128];
-        char *name[CHAIN + 1], *content[CHAIN + 1];
-        Argosy__Response__Change *c;
-
-        for (int i = 0; i <= CHAIN; i++) {
-                snprintf(names[i], sizeof(names[i]), "u%d.service", i);
-                name[i] = names[i];
-                content[i] = new[i];
-        }
-        for (int i = 0; i < CHAIN; i++) {
-                snprintf(old, sizeof(old), SERVICE "[X-Argosy]\n%sAfter=u%d.service\n", i ? "" : "#", i - 1);
-                change(SUBMIT, names[i], old);
-                snprintf(new[i], sizeof(new[i]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", i + 1);
-        }
-        snprintf(new[CHAIN], sizeof(new[CHAIN]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", CHAIN - 1);
-        replace = true;
-        c = change_many(SUBMIT, CHAIN + 1, name, content)->responses[0]->change;
-        replace = false;
-        for (int i = 0; i <= CHAIN; i++) {
-                assert_int_equal(c->units[i]->status, EINVAL);
-                assert_true(i < CHAIN ? rig_record(&g, names[i]) != NULL : !rig_record(&g, names[i]));
-        }
-        assert_non_null(strstr(c->units[CHAIN]->message, "goes in a circle: u12.service after u11.service"));
-        assert_non_null(strstr(c->units[CHAIN - 5]->message, "one circle after the other"));
-}
-
-static void what_is_required_must_be_known(void **state) {
-        char *names[] = {"a.service", "b.service"};
-        char *contents[] = {SERVICE "[X-Argosy]\nRequires=b.service\n", SERVICE};
-
-        assert_string_equal(refusal(SUBMIT, "a.service", contents[0]),
-                            "a.service:5: it requires b.service, which the cluster does not know");
-        assert_null(rig_record(&g, "a.service"));
-        change_many(SUBMIT, 2, names, contents); // named in the same request
-        assert_non_null(rig_record(&g, "a.service"));
-        change(START, "c.service",
-               SERVICE "[X-Argosy]\nAfter=x.service\nWants=y.service\nPartOf=z.service\n");
-        rig_pass_ms(&g, 1250);
-        assert_int_equal(rig_count_running(&g, "c.service"), 1);
-}
-
 static void what_is_required_is_started_too_unless_it_runs(void **state) {
         uint64_t start_rev;
 
@@ -656,34 +417,6 @@ static void who_is_bound_ends_before_the_other_one_moves(void **state) {
         rig_pass_ms(&g, 2500);
         assert_true(is_up(3, "b.service"));
         assert_true(is_up(1, "a.service"));
-}
-
-static void an_update_may_close_no_circle_either(void **state) {
-        static const char content[] = SERVICE "[X-Argosy]\nAfter=a.service\n";
-        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
-        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint8_t id[16] = {1};
-        RigAnswer *a;
-
-        change(SUBMIT, "w@.service", SERVICE);
-        change(START, "w@1.service", NULL);
-        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=w@1.service\n");
-        file.name = file.path = (char *) "w@.service";
-        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
-        rollout.name = (char *) "w@.service";
-        rollout.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
-        rollout.file = &file;
-        rollout.id = (ProtobufCBinaryData){.data = id, .len = 16};
-        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
-        request.rollout = &rollout;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        assert_true(a->final);
-        assert_int_equal(a->responses[0]->status, EINVAL);
-        assert_non_null(strstr(a->responses[0]->message,
-                               "w@1.service:5: the order goes in a circle: w@1.service "
-                               "after a.service after w@1.service"));
 }
 
 static void status_says_what_a_unit_waits_for(void **state) {
@@ -764,174 +497,35 @@ static void a_file_without_the_dependency_ends_the_waiting(void **state) {
         assert_int_equal(on(2, "b.service"), ACTIVATING);
 }
 
-// ------------------------------------------------------------------------------------------------ lives
-
-enum { UNITS = 10, LIVES = 60, STEP_MS = 250 };
-
-static unsigned random_state;
-
-static unsigned draw(unsigned n) {
-        random_state = random_state * 1103515245u + 12345u;
-        return (random_state >> 16) % n;
-}
-
-typedef struct Life {
-        unsigned seed;
-        char names[UNITS][16], contents[UNITS][1024];
-        bool after[UNITS][UNITS]; // the first one after the second
-        Argosy__ActiveState was[UNITS];
-} Life;
-
-static Argosy__ActiveState state_of(const char *name) {
-        for (uint32_t i = 1; i <= 3; i++)
-                if (on(i, name) != ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN)
-                        return on(i, name);
-        return DOWN;
-}
-
-// Who has begun to start finds everybody up that it comes after; who has begun to stop finds everybody down
-// that comes after it.
-static void check_step(Life *v, bool stops) {
-        for (unsigned a = 0; a < UNITS; a++) {
-                Argosy__ActiveState now = state_of(v->names[a]), was = v->was[a];
-                bool began = !stops && was == DOWN && now != DOWN, ends = stops && was == UP && now != UP;
-
-                for (unsigned b = 0; b < UNITS; b++) {
-                        if (began && v->after[a][b] && state_of(v->names[b]) != UP)
-                                fail_msg("seed %u: %s began before %s was up", v->seed, v->names[a],
-                                         v->names[b]);
-                        if (ends && v->after[b][a] && state_of(v->names[b]) != DOWN)
-                                fail_msg("seed %u: %s is stopped before %s", v->seed, v->names[a],
-                                         v->names[b]);
-                }
-        }
-        for (unsigned a = 0; a < UNITS; a++)
-                v->was[a] = state_of(v->names[a]);
-}
-
-static void play(Life *v, bool stops) {
-        Argosy__ActiveState goal = stops ? DOWN : UP;
-        unsigned left = UNITS;
-
-        check_step(v, stops);
-        for (unsigned step = 0; left > 0; step++) {
-                if (step > UNITS * 8)
-                        fail_msg("seed %u: %u units have not got there", v->seed, left);
-                if (draw(8) == 0) {
-                        rig_depose(&g);
-                        rig_elect(&g);
-                        check_step(v, stops);
-                }
-                g.start_ms = STEP_MS * (1 + draw(4));
-                g.stop_ms = STEP_MS * (1 + draw(4));
-                rig_pass_ms(&g, STEP_MS);
-                check_step(v, stops);
-                left = 0;
-                for (unsigned a = 0; a < UNITS; a++)
-                        left += state_of(v->names[a]) != goal;
-        }
-}
-
-static void invent(Life *v) {
-        static const char *const keys[] = {"After", "Requires", "BindsTo"}, *const places[] = {"one", "two",
-                                                                                               "three"};
-
-        for (unsigned a = 0; a < UNITS; a++) {
-                char *text = v->contents[a];
-
-                // Not in the order of their numbers, so that the order of the request is no help.
-                snprintf(v->names[a], sizeof(v->names[a]), "u%u.service", (a * 7 + v->seed) % UNITS);
-                sprintf(text, "[Service]\nExecStart=/bin/sleep 1\n[X-Argosy]\nMachineMetadata=on=%s\n",
-                        places[draw(3)]);
-                for (unsigned b = 0; b < a; b++) {
-                        if (draw(3))
-                                continue;
-                        if (draw(5) == 0) // said by the other one
-                                sprintf(v->contents[b] + strlen(v->contents[b]), "Before=%s\n", v->names[a]);
-                        else
-                                sprintf(text + strlen(text), "%s=%s\n", keys[draw(3)], v->names[b]);
-                        v->after[a][b] = true;
-                }
-        }
-}
-
-static void starts_are_in_order_and_stops_in_reverse_whatever_happens(void **state) {
-        for (unsigned seed = 1; seed <= LIVES; seed++) {
-                Life v = {.seed = seed};
-                char *names[UNITS], *contents[UNITS];
-
-                setup(NULL);
-                random_state = seed;
-                invent(&v);
-                for (unsigned i = 0; i < UNITS; i++) {
-                        names[i] = v.names[i];
-                        contents[i] = v.contents[i];
-                        v.was[i] = DOWN;
-                }
-                g.start_ms = g.stop_ms = STEP_MS;
-                change_many(START, UNITS, names, contents);
-                play(&v, false);
-                change_many(STOP, UNITS, names, NULL);
-                play(&v, true);
-                change_many(START, UNITS, names, NULL);
-                play(&v, false);
-                rig_stop(&g);
-        }
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_start_waits_for_the_start_of_another_one, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_state_that_nobody_knows_is_no_end, setup, teardown),
-                cmocka_unit_test_setup_teardown(who_waits_for_another_is_told_to_stay, setup, teardown),
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+                T(a_start_waits_for_the_start_of_another_one),
+                T(a_state_that_nobody_knows_is_no_end),
+                T(who_waits_for_another_is_told_to_stay),
                 cmocka_unit_test(a_host_that_does_not_know_how_to_stay_hears_a_revision_that_no_unit_has),
-                cmocka_unit_test_setup_teardown(who_comes_after_a_one_shot_begins_when_the_log_has_its_end,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_failed_blocks_who_requires_it_until_it_is_up, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        a_stop_takes_those_along_that_require_the_unit_and_is_the_last, setup, teardown),
-                cmocka_unit_test_setup_teardown(all_that_go_along_are_counted, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_stop_waits_for_nobody_who_goes_on, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_restart_goes_down_and_up_in_order, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_bound_is_down_as_long_as_the_other_one_is, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(
-                        what_is_bound_follows_the_other_one_over_the_loss_of_its_node, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_only_requires_does_not_mind_the_loss, setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                        what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_leader_holds_back_the_same, setup, teardown),
-                cmocka_unit_test_setup_teardown(circles_are_refused_however_they_come_about, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_is_refused_keeps_its_old_word, setup, teardown),
-                cmocka_unit_test_setup_teardown(circles_one_after_the_other_are_not_followed_for_ever, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(nothing_of_a_circle_within_one_request_is_stored, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(a_request_may_turn_an_order_around, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_required_must_be_known, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_required_is_started_too_unless_it_runs, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(both_keep_their_order_when_their_node_is_lost, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(both_keep_their_order_when_their_node_is_emptied, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(who_is_bound_ends_before_the_other_one_moves, setup,
-                                                teardown),
-                cmocka_unit_test_setup_teardown(an_update_may_close_no_circle_either, setup, teardown),
-                cmocka_unit_test_setup_teardown(status_says_what_a_unit_waits_for, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_global_unit_is_up_when_it_is_up_everywhere_that_it_can,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_wanted_or_destroyed_meanwhile_is_not_waited_for,
-                                                setup, teardown),
-                cmocka_unit_test_setup_teardown(a_file_without_the_dependency_ends_the_waiting, setup,
-                                                teardown),
-                cmocka_unit_test(starts_are_in_order_and_stops_in_reverse_whatever_happens),
+                T(who_comes_after_a_one_shot_begins_when_the_log_has_its_end),
+                T(who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended),
+                T(what_failed_blocks_who_requires_it_until_it_is_up),
+                T(a_stop_takes_those_along_that_require_the_unit_and_is_the_last),
+                T(all_that_go_along_are_counted),
+                T(a_stop_waits_for_nobody_who_goes_on),
+                T(a_restart_goes_down_and_up_in_order),
+                T(what_is_bound_is_down_as_long_as_the_other_one_is),
+                T(what_is_bound_follows_the_other_one_over_the_loss_of_its_node),
+                T(what_only_requires_does_not_mind_the_loss),
+                T(what_was_stopped_by_hand_stays_stopped_when_the_other_one_is_back),
+                T(a_new_leader_holds_back_the_same),
+                T(what_is_required_is_started_too_unless_it_runs),
+                T(both_keep_their_order_when_their_node_is_lost),
+                T(both_keep_their_order_when_their_node_is_emptied),
+                T(who_is_bound_ends_before_the_other_one_moves),
+                T(status_says_what_a_unit_waits_for),
+                T(a_global_unit_is_up_when_it_is_up_everywhere_that_it_can),
+                T(one_whose_name_is_taken_on_a_node_is_waited_for_elsewhere),
+                T(what_is_wanted_or_destroyed_meanwhile_is_not_waited_for),
+                T(a_file_without_the_dependency_ends_the_waiting),
+#undef T
         };
 
         return cmocka_run_group_tests_name("ordering", tests, NULL, NULL);

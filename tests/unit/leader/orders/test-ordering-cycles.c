@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Dependencies that are refused: what would go in a circle, and what nobody knows.
+
+#include "ordering-words.h"
+
+static const char *refusal(Argosy__Verb verb, const char *name, const char *content) {
+        const Argosy__Response__UnitResult *r = rig_change(&g, verb, name, content);
+
+        assert_int_equal(r->status, EINVAL);
+        return r->message;
+}
+
+static void circles_are_refused_however_they_come_about(void **state) {
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
+        change(SUBMIT, "b.service", SERVICE "[X-Argosy]\nAfter=c.service\n");
+        assert_string_equal(
+                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nWants=x.service\nAfter=a.service\n"),
+                "c.service:6: the order goes in a circle: c.service after a.service after b.service after "
+                "c.service");
+        assert_null(rig_record(&g, "c.service"));
+        assert_string_equal(
+                refusal(SUBMIT, "d.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
+                "d.service:5: the order goes in a circle: d.service after a.service after b.service after "
+                "d.service");
+        assert_string_equal(refusal(SUBMIT, "e.service", SERVICE "[X-Argosy]\nRequires=%n\n"),
+                            "e.service:5: the unit depends on itself (e.service)");
+        // A template that could have no instance.
+        change(SUBMIT, "x@.service", SERVICE "[X-Argosy]\nRequires=y@%i.service\n");
+        assert_string_equal(
+                refusal(SUBMIT, "y@.service", SERVICE "[X-Argosy]\nAfter=x@%i.service\n"),
+                "y@.service:5: the order goes in a circle: y@.service after x@.service after y@.service");
+        change(SUBMIT, "y@.service", SERVICE);
+        change(START, "x@1.service", NULL);
+        assert_int_equal(rig_record(&g, "y@1.service")->target, LAUNCHED);
+        // One that only some instance closes.
+        change(SUBMIT, "n@.service", SERVICE "[X-Argosy]\nAfter=n@1.service\n");
+        change(START, "n@2.service", NULL);
+        assert_string_equal(refusal(START, "n@1.service", NULL),
+                            "n@1.service:5: the unit depends on itself (n@1.service)");
+}
+
+static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
+        char *names[] = {"a.service", "b.service", "c.service", "d.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nAfter=b.service\n", SERVICE "[X-Argosy]\nAfter=c.service\n",
+                            SERVICE "[X-Argosy]\nAfter=a.service\n",
+                            SERVICE "[X-Argosy]\nAfter=a.service\n"};
+        const Argosy__Response__Change *c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
+
+        assert_int_equal(c->n_units, 4);
+        for (size_t i = 0; i < 3; i++) {
+                assert_int_equal(c->units[i]->status, EINVAL);
+                assert_string_equal(c->units[i]->message,
+                                    "c.service:5: the order goes in a circle: c.service "
+                                    "after a.service after b.service after c.service");
+                assert_null(rig_record(&g, names[i]));
+        }
+        assert_int_equal(c->units[3]->status, 0);
+        assert_non_null(rig_record(&g, "d.service"));
+}
+
+// One turns around what the other one said until now: only together they are no circle, whoever is named
+// first.
+static void a_request_may_turn_an_order_around(void **state) {
+        char *names[] = {"b.service", "a.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
+        Argosy__Response__Change *c;
+
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
+        replace = true;
+        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
+        assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
+        contents[0] = SERVICE; // and back, now the one that drops its word comes first
+        contents[1] = SERVICE "[X-Argosy]\nAfter=b.service\n";
+        c = change_many(SUBMIT, 2, names, contents)->responses[0]->change;
+        replace = false;
+        assert_int_equal(c->units[0]->status | c->units[1]->status, 0);
+        assert_string_equal(
+                refusal(SUBMIT, "c.service", SERVICE "[X-Argosy]\nAfter=a.service\nBefore=b.service\n"),
+                "c.service:5: the order goes in a circle: c.service after a.service after b.service after "
+                "c.service");
+}
+
+// b turns its order around, but a cannot drop its own: b's new word would close the circle with a's old one.
+static void who_is_refused_keeps_its_old_word(void **state) {
+        char *names[] = {"b.service", "a.service", "x.service", "y.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE "[X-Argosy]\nAfter=x.service\n",
+                            SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE};
+        Argosy__Response__Change *c;
+
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=b.service\n");
+        replace = true;
+        c = change_many(SUBMIT, 4, names, contents)->responses[0]->change;
+        replace = false;
+        assert_string_equal(c->units[1]->message,
+                            "x.service:5: the order goes in a circle: x.service after a.service after "
+                            "x.service");
+        assert_string_equal(c->units[2]->message, c->units[1]->message);
+        assert_string_equal(c->units[0]->message,
+                            "b.service:5: the order goes in a circle: b.service after a.service after "
+                            "b.service");
+        assert_int_equal(c->units[3]->status, 0);
+        assert_null(rig_record(&g, "b.service"));
+}
+
+// Each one that is refused lets its old order close a circle with the new one of the next.
+static void circles_one_after_the_other_are_not_followed_for_ever(void **state) {
+        enum { CHAIN = 12 };
+        char names[CHAIN + 1][16], old[128], new[CHAIN + 1][128];
+        char *name[CHAIN + 1], *content[CHAIN + 1];
+        Argosy__Response__Change *c;
+
+        for (int i = 0; i <= CHAIN; i++) {
+                snprintf(names[i], sizeof(names[i]), "u%d.service", i);
+                name[i] = names[i];
+                content[i] = new[i];
+        }
+        for (int i = 0; i < CHAIN; i++) {
+                snprintf(old, sizeof(old), SERVICE "[X-Argosy]\n%sAfter=u%d.service\n", i ? "" : "#", i - 1);
+                change(SUBMIT, names[i], old);
+                snprintf(new[i], sizeof(new[i]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", i + 1);
+        }
+        snprintf(new[CHAIN], sizeof(new[CHAIN]), SERVICE "[X-Argosy]\nAfter=u%d.service\n", CHAIN - 1);
+        replace = true;
+        c = change_many(SUBMIT, CHAIN + 1, name, content)->responses[0]->change;
+        replace = false;
+        for (int i = 0; i <= CHAIN; i++) {
+                assert_int_equal(c->units[i]->status, EINVAL);
+                assert_true(i < CHAIN ? rig_record(&g, names[i]) != NULL : !rig_record(&g, names[i]));
+        }
+        assert_non_null(strstr(c->units[CHAIN]->message, "goes in a circle: u12.service after u11.service"));
+        assert_non_null(strstr(c->units[CHAIN - 5]->message, "one circle after the other"));
+}
+
+static void what_is_required_must_be_known(void **state) {
+        char *names[] = {"a.service", "b.service"};
+        char *contents[] = {SERVICE "[X-Argosy]\nRequires=b.service\n", SERVICE};
+
+        assert_string_equal(refusal(SUBMIT, "a.service", contents[0]),
+                            "a.service:5: it requires b.service, which the cluster does not know");
+        assert_null(rig_record(&g, "a.service"));
+        change_many(SUBMIT, 2, names, contents); // named in the same request
+        assert_non_null(rig_record(&g, "a.service"));
+        change(START, "c.service",
+               SERVICE "[X-Argosy]\nAfter=x.service\nWants=y.service\nPartOf=z.service\n");
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(rig_count_running(&g, "c.service"), 1);
+}
+
+static void an_update_may_close_no_circle_either(void **state) {
+        static const char content[] = SERVICE "[X-Argosy]\nAfter=a.service\n";
+        Argosy__Request__Rollout rollout = ARGOSY__REQUEST__ROLLOUT__INIT;
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint8_t id[16] = {1};
+        RigAnswer *a;
+
+        change(SUBMIT, "w@.service", SERVICE);
+        change(START, "w@1.service", NULL);
+        change(SUBMIT, "a.service", SERVICE "[X-Argosy]\nAfter=w@1.service\n");
+        file.name = file.path = (char *) "w@.service";
+        file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+        rollout.name = (char *) "w@.service";
+        rollout.kind = ARGOSY__ROLLOUT_KIND__ROLLOUT_UPDATE;
+        rollout.file = &file;
+        rollout.id = (ProtobufCBinaryData){.data = id, .len = 16};
+        request.what_case = ARGOSY__REQUEST__WHAT_ROLLOUT;
+        request.rollout = &rollout;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, EINVAL);
+        assert_non_null(strstr(a->responses[0]->message,
+                               "w@1.service:5: the order goes in a circle: w@1.service "
+                               "after a.service after w@1.service"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+                T(circles_are_refused_however_they_come_about),
+                T(who_is_refused_keeps_its_old_word),
+                T(circles_one_after_the_other_are_not_followed_for_ever),
+                T(nothing_of_a_circle_within_one_request_is_stored),
+                T(a_request_may_turn_an_order_around),
+                T(what_is_required_must_be_known),
+                T(an_update_may_close_no_circle_either),
+#undef T
+        };
+
+        return cmocka_run_group_tests_name("ordering", tests, NULL, NULL);
+}

@@ -50,8 +50,10 @@ void sessions_count_unheard(Leader *l) {
 
                 n += h->recorded && !h->heard && !host_is_lost(h);
         }
-        if (n != l->n_unheard)
-                l->waits_all = true;
+        if (n == l->n_unheard)
+                return;
+        l->waits_all = true;
+        l->retry_homeless |= n == 0; // they are all known: who is not taken now is told so, or displaces others
         l->n_unheard = n;
 }
 

@@ -138,9 +138,13 @@ bool homeless_is_touched(Leader *l, const Draft *b) {
 
 // ------------------------------------------------------------------------------------------------ budgets
 
-static size_t count_ending(const Leader *l) {
+// How many a round may displace. None while there are hosts that this leader has not heard
+// yet: one of those may have room.
+static size_t displacements_left(const Leader *l) {
         size_t n = 0;
 
+        if (l->n_unheard > 0)
+                return 0;
         list_foreach (i, &l->displaced) {
                 const Unit *u = CONTAINER_OF(i, Unit, displaced);
 
@@ -149,7 +153,7 @@ static size_t count_ending(const Leader *l) {
                 list_foreach (k, &u->sites)
                         n += is_ending(CONTAINER_OF(k, Site, by_unit));
         }
-        return n;
+        return n < DISPLACED_MAX ? DISPLACED_MAX - n : 0;
 }
 
 // What is decided about already is left alone.
@@ -203,18 +207,18 @@ static void all_were_tried(Leader *l, const Draft *b) {
 }
 
 int homeless_decide(Leader *l, Draft *b, Placer *placer) {
-        size_t ending = count_ending(l), displace = ending < DISPLACED_MAX ? DISPLACED_MAX - ending : 0, n;
         _cleanup_free_ PlacerStep *steps = NULL;
+        size_t n;
         int r = 0;
 
-        placer_round(placer, STEPS_MAX, displace, may_be_displaced, b, &steps, &n);
+        placer_round(placer, STEPS_MAX, displacements_left(l), may_be_displaced, b, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)
                 return r;
         if (n >= STEPS_MAX)
                 l->retry_homeless = true;
-        else
+        else if (l->n_unheard == 0) // one of those that this leader has not heard yet may take them
                 all_were_tried(l, b);
         return 0;
 }

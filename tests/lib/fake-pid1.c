@@ -1,4 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A PID 1 in memory: units, what jobs make of them, and what tests do.
+#include "fake-pid1-private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "fileio.h"
+#include "str.h"
+#include "unit-name.h"
+#include "uvx.h"
+
+// SPDX-License-Identifier: LGPL-2.1-or-later
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,72 +28,11 @@
 #include "unit-name.h"
 #include "uvx.h"
 
-typedef struct FakeUnit {
-        UnitRuntime rt;
-        char *content;
-        bool pinned, known;
-        bool held; // by argosy's pin
-        SystemdUnit *watched; // or NULL
-        unsigned runs;
-        unsigned n_wants;
-        struct Job *start; // waits for the end of a one-shot
-        char name[];
-} FakeUnit;
-
-typedef enum JobKind {
-        JOB_START,
-        JOB_STOP,
-        JOB_RESTART,
-        JOB_RESET,
-        JOB_LOAD,
-        JOB_RELOAD,
-        JOB_INSPECT,
-        JOB_GROUP,
-        JOB_OUTDATED,
-        JOB_PIN,
-        JOB_UNPIN
-} JobKind;
-
-typedef struct Job {
-        ListNode link;
-        JobKind kind;
-        union {
-                SystemdJobDone job;
-                SystemdLoaded load;
-                SystemdReloaded reload;
-                SystemdInspected inspect;
-                SystemdControlGroup group;
-                SystemdOutdated outdated;
-        } done;
-        void *userdata;
-        char name[];
-} Job;
-
-struct FakePid1 {
-        char *dir;
-        Map units;
-        SystemdManager *manager;
-        bool hold, stopping, refuse_pins;
-        unsigned n_jobs, n_reloads, n_groups;
-        uint64_t last_invocation;
-};
-
-struct SystemdManager {
-        FakePid1 *pid1;
-        SystemdOps ops;
-        void *userdata;
-        Drain drain;
-        ListNode jobs;
-        bool connected, synced;
-        void (*closed)(void *userdata);
-        void *closed_data;
-};
-
-static FakePid1 *current;
+FakePid1 *pid1_current;
 
 // ---- PID 1
 
-static FakeUnit *unit_get(FakePid1 *p, const char *name) {
+FakeUnit *pid1_unit_get(FakePid1 *p, const char *name) {
         FakeUnit *u = map_find_str(&p->units, name);
 
         if (u)
@@ -96,7 +50,7 @@ static FakeUnit *unit_get(FakePid1 *p, const char *name) {
 }
 
 // To whoever watches it.
-static void show(FakeUnit *u) {
+void pid1_show(FakeUnit *u) {
         if (!u->watched || !u->known)
                 return;
         u->watched->runtime = u->rt;
@@ -150,10 +104,10 @@ static void load_unit(FakePid1 *p, FakeUnit *u) {
         u->rt.load = !u->content                     ? ARGOSY__LOAD_STATE__LOAD_NOT_FOUND
                      : strstr(u->content, "[Broken") ? ARGOSY__LOAD_STATE__LOAD_BAD_SETTING
                                                      : ARGOSY__LOAD_STATE__LOAD_LOADED;
-        show(u);
+        pid1_show(u);
 }
 
-static void tell(FakePid1 *p, FakeUnit *u) {
+void pid1_tell(FakePid1 *p, FakeUnit *u) {
         SystemdManager *m = p->manager;
 
         if (m && m->synced && u->watched && u->known)
@@ -170,7 +124,7 @@ static void collect(FakePid1 *p, FakeUnit *u) {
         memset(u->rt.invocation_id, 0, sizeof(u->rt.invocation_id));
         free(u->content);
         u->content = NULL;
-        show(u);
+        pid1_show(u);
         if (m && m->synced && u->watched && u->known)
                 m->ops.unit_unloaded(u->name, m->userdata);
 }
@@ -183,8 +137,8 @@ static void set_state(FakePid1 *p, FakeUnit *u, Argosy__ActiveState active, cons
         u->rt.sub = sub;
         u->rt.result = result;
         u->rt.since_us++;
-        show(u);
-        tell(p, u);
+        pid1_show(u);
+        pid1_tell(p, u);
 }
 
 static bool is_oneshot(const FakeUnit *u) {
@@ -266,19 +220,19 @@ static void job_ended(Job *j, SystemdJobKind kind, SystemdJobResult result) {
 }
 
 static void run_pin(FakePid1 *p, Job *j) {
-        FakeUnit *u = unit_get(p, j->name);
+        FakeUnit *u = pid1_unit_get(p, j->name);
         bool pin = j->kind == JOB_PIN, well = !pin || !p->refuse_pins;
 
         u->held = pin && well;
         if (u->held)
                 load_unit(p, u);
-        show(u);
+        pid1_show(u);
         job_ended(j, pin ? SYSTEMD_START : SYSTEMD_STOP, well ? SYSTEMD_JOB_DONE : SYSTEMD_JOB_REFUSED);
         collect(p, u);
 }
 
-static void run_job(FakePid1 *p, Job *j) {
-        FakeUnit *u = unit_get(p, j->name);
+void pid1_run_job(FakePid1 *p, Job *j) {
+        FakeUnit *u = pid1_unit_get(p, j->name);
         SystemdJobResult result;
 
         switch (j->kind) {
@@ -323,7 +277,7 @@ static void run_job(FakePid1 *p, Job *j) {
                         bool was = other->rt.loaded;
 
                         other->rt.loaded = false;
-                        show(other);
+                        pid1_show(other);
                         free(other->content);
                         other->content = NULL;
                         if (was)
@@ -363,274 +317,6 @@ static void run_job(FakePid1 *p, Job *j) {
         }
 }
 
-// ---- the connection
-
-static void answer_watches(SystemdManager *m) {
-        map_foreach (slot, &m->pid1->units) {
-                FakeUnit *u = slot->value;
-
-                if (!u->watched || u->known)
-                        continue;
-                u->known = true;
-                show(u);
-                tell(m->pid1, u);
-        }
-}
-
-static void manager_run(void *userdata) {
-        SystemdManager *m = userdata;
-        FakePid1 *p = m->pid1;
-        ListNode jobs = LIST_INIT(jobs);
-
-        if (!m->connected)
-                return;
-        if (!m->synced) {
-                m->synced = true;
-                answer_watches(m);
-                m->ops.synced(m->userdata);
-                if (m->ops.files_changed)
-                        m->ops.files_changed(m->userdata);
-        }
-        answer_watches(m);
-        if (p->stopping)
-                m->ops.stopping(m->userdata);
-        list_foreach_safe (n, &m->jobs) {
-                Job *j = CONTAINER_OF(n, Job, link);
-
-                if (j->kind != JOB_PIN && j->kind != JOB_UNPIN)
-                        continue;
-                list_unlink(n);
-                run_job(p, j);
-        }
-        if (p->hold)
-                return;
-        list_splice(&jobs, &m->jobs);
-        while (!list_is_empty(&jobs)) {
-                Job *j = CONTAINER_OF(jobs.next, Job, link);
-
-                list_unlink(&j->link);
-                run_job(p, j);
-        }
-}
-
-int systemd_manager_new(const SystemdConfig *config, const SystemdOps *ops, void *userdata,
-                        SystemdManager **ret) {
-        SystemdManager *m = calloc(1, sizeof(*m));
-
-        assert(m && current);
-        *m = (SystemdManager){.pid1 = current, .ops = *ops, .userdata = userdata, .connected = true};
-        current->manager = m;
-        list_init(&m->jobs);
-        drain_init(&m->drain, config->loop, manager_run, m);
-        drain_mark(&m->drain);
-        *ret = m;
-        return 0;
-}
-
-static void lose(Job *j, SystemdManager *m) {
-        switch (j->kind) {
-        case JOB_LOAD:
-                j->done.load(j->name, ARGOSY__LOAD_STATE__LOAD_UNKNOWN, "lost", j->userdata);
-                break;
-        case JOB_RELOAD:
-                j->done.reload(-ECONNRESET, j->userdata);
-                break;
-        case JOB_INSPECT:
-                j->done.inspect(-ECONNRESET, NULL, 0, j->userdata);
-                break;
-        case JOB_GROUP:
-                j->done.group(-ECONNRESET, NULL, j->userdata);
-                break;
-        case JOB_OUTDATED:
-                j->done.outdated(-ECONNRESET, j->userdata);
-                break;
-        case JOB_PIN:
-        case JOB_UNPIN:
-                j->done.job(j->name, j->kind == JOB_PIN ? SYSTEMD_START : SYSTEMD_STOP, SYSTEMD_JOB_LOST, "",
-                            j->userdata);
-                break;
-        default:
-                j->done.job(j->name, (SystemdJobKind) (int) j->kind, SYSTEMD_JOB_LOST, "", j->userdata);
-        }
-        free(j);
-}
-
-static void lose_all(SystemdManager *m) {
-        static_assert((int) JOB_START == (int) SYSTEMD_START &&
-                              (int) JOB_RESET == (int) SYSTEMD_RESET_FAILED,
-                      "same order");
-
-        m->connected = m->synced = false;
-        map_foreach (slot, &m->pid1->units)
-                ((FakeUnit *) slot->value)->known = false;
-        while (!list_is_empty(&m->jobs)) {
-                Job *j = CONTAINER_OF(m->jobs.next, Job, link);
-
-                list_unlink(&j->link);
-                lose(j, m);
-        }
-        map_foreach (slot, &m->pid1->units) {
-                Job *j = TAKE_PTR(((FakeUnit *) slot->value)->start);
-
-                if (j)
-                        lose(j, m);
-        }
-}
-
-static void on_drain_closed(uv_handle_t *handle) {
-        SystemdManager *m = CONTAINER_OF((uv_idle_t *) handle, SystemdManager, drain.idle);
-
-        m->closed(m->closed_data);
-        free(m);
-}
-
-void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), void *userdata) {
-        lose_all(m);
-        map_foreach (slot, &m->pid1->units) {
-                FakeUnit *u = slot->value;
-
-                u->watched = NULL;
-                u->known = false;
-        }
-        m->pid1->manager = NULL;
-        m->closed = closed;
-        m->closed_data = userdata;
-        drain_close(&m->drain, on_drain_closed);
-}
-
-bool systemd_manager_is_synced(const SystemdManager *m) {
-        return m->synced;
-}
-
-int systemd_manager_watch(SystemdManager *m, SystemdUnit *u, const char *name) {
-        FakeUnit *f = unit_get(m->pid1, name);
-
-        if (f->watched)
-                return -EEXIST;
-        *u = (SystemdUnit){.name = name, .runtime = {.sub = "", .result = ""}};
-        f->watched = u;
-        drain_mark(&m->drain);
-        return 0;
-}
-
-void systemd_manager_unwatch(SystemdManager *m, SystemdUnit *u) {
-        FakeUnit *f = u->name ? unit_get(m->pid1, u->name) : NULL;
-
-        if (!f)
-                return;
-        f->watched = NULL;
-        f->known = false;
-        u->name = NULL;
-}
-
-SystemdUnit *systemd_manager_find(const SystemdManager *m, const char *name) {
-        return unit_get(m->pid1, name)->watched;
-}
-
-SystemdUnit *systemd_manager_next(const SystemdManager *m, size_t *iter) {
-        MapSlot *slot = map_next(&m->pid1->units, iter);
-
-        while (slot && !((FakeUnit *) slot->value)->watched)
-                slot = map_next(&m->pid1->units, iter);
-        return slot ? ((FakeUnit *) slot->value)->watched : NULL;
-}
-
-static Job *job_new(SystemdManager *m, JobKind kind, const char *name, void *userdata) {
-        Job *j = calloc(1, sizeof(*j) + strlen(name) + 1);
-
-        assert(j);
-        j->kind = kind;
-        j->userdata = userdata;
-        strcpy(j->name, name);
-        list_init(&j->link);
-        list_append(&m->jobs, &j->link);
-        drain_mark(&m->drain);
-        return j;
-}
-
-int systemd_manager_job_of(SystemdManager *m, uint64_t request, SystemdJobKind kind, const char *name,
-                           SystemdJobDone done, void *userdata) {
-        return systemd_manager_job(m, kind, name, done, userdata);
-}
-
-int systemd_manager_job(SystemdManager *m, SystemdJobKind kind, const char *name, SystemdJobDone done,
-                        void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        job_new(m, (JobKind) (int) kind, name, userdata)->done.job = done;
-        m->pid1->n_jobs++;
-        return 0;
-}
-
-int systemd_manager_pin(SystemdManager *m, uint64_t request, const char *unit, bool pin, SystemdJobDone done,
-                        void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        job_new(m, pin ? JOB_PIN : JOB_UNPIN, unit, userdata)->done.job = done;
-        return 0;
-}
-
-int systemd_manager_load(SystemdManager *m, const char *const *names, size_t n, SystemdLoaded each,
-                         void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        for (size_t i = 0; i < n; i++)
-                job_new(m, JOB_LOAD, names[i], userdata)->done.load = each;
-        return 0;
-}
-
-int systemd_manager_reload(SystemdManager *m, SystemdReloaded done, void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        job_new(m, JOB_RELOAD, "", userdata)->done.reload = done;
-        return 0;
-}
-
-int systemd_manager_inspect(SystemdManager *m, const char *name, SystemdInspected done, void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        job_new(m, JOB_INSPECT, name, userdata)->done.inspect = done;
-        return 0;
-}
-
-int systemd_manager_control_group(SystemdManager *m, const char *name, SystemdControlGroup done,
-                                  void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        job_new(m, JOB_GROUP, name, userdata)->done.group = done;
-        return 0;
-}
-
-int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdated done, void *userdata) {
-        if (!m->connected)
-                return -ENOTCONN;
-        job_new(m, JOB_OUTDATED, name, userdata)->done.outdated = done;
-        return 0;
-}
-
-// Nobody here waits for a socket.
-int systemd_manager_take_socket(SystemdManager *m, int fd) {
-        close(fd);
-        return -EALREADY;
-}
-
-void systemd_manager_look_again(SystemdManager *m) {
-        m->synced = false;
-        drain_mark(&m->drain);
-}
-
-int systemd_manager_pid(const SystemdManager *m) {
-        return -ENOTCONN; // there is no process
-}
-
-unsigned pid1_n_groups(FakePid1 *p) {
-        return p->n_groups;
-}
-
-void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret) {
-        *ret = (SystemdStats){.jobs = m->pid1->n_jobs};
-}
-
 // ---- what tests do
 
 FakePid1 *pid1_new(const char *unit_dir) {
@@ -638,7 +324,7 @@ FakePid1 *pid1_new(const char *unit_dir) {
 
         assert(p);
         p->dir = strdup(unit_dir);
-        return current = p;
+        return pid1_current = p;
 }
 
 static void unit_free(void *value) {
@@ -652,25 +338,25 @@ FakePid1 *pid1_free(FakePid1 *p) {
         map_done_with(&p->units, unit_free);
         free(p->dir);
         free(p);
-        current = NULL;
+        pid1_current = NULL;
         return NULL;
 }
 
 void pid1_start(FakePid1 *p, const char *name) {
         SystemdJobResult result;
 
-        (void) run_start(p, unit_get(p, name), &result);
+        (void) run_start(p, pid1_unit_get(p, name), &result);
 }
 
 void pid1_stop(FakePid1 *p, const char *name) {
-        FakeUnit *u = unit_get(p, name);
+        FakeUnit *u = pid1_unit_get(p, name);
 
         run_stop(p, u);
         collect(p, u);
 }
 
 void pid1_finish(FakePid1 *p, const char *name, bool well) {
-        FakeUnit *u = unit_get(p, name);
+        FakeUnit *u = pid1_unit_get(p, name);
 
         set_state(p, u, well ? ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE : ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
                   well ? "dead" : "failed", well ? "success" : "exit-code");
@@ -679,7 +365,7 @@ void pid1_finish(FakePid1 *p, const char *name, bool well) {
 }
 
 void pid1_reset_failed(FakePid1 *p, const char *name) {
-        FakeUnit *u = unit_get(p, name);
+        FakeUnit *u = pid1_unit_get(p, name);
 
         if (u->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
                 set_state(p, u, ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, "dead", "success");
@@ -687,14 +373,14 @@ void pid1_reset_failed(FakePid1 *p, const char *name) {
 }
 
 void pid1_pin(FakePid1 *p, const char *name) {
-        unit_get(p, name)->pinned = true;
+        pid1_unit_get(p, name)->pinned = true;
 }
 
 void pid1_lose_pin(FakePid1 *p, const char *name) {
-        FakeUnit *u = unit_get(p, name);
+        FakeUnit *u = pid1_unit_get(p, name);
 
         u->held = false;
-        show(u);
+        pid1_show(u);
         collect(p, u);
 }
 
@@ -703,7 +389,7 @@ void pid1_refuse_pins(FakePid1 *p) {
 }
 
 bool pid1_is_held(FakePid1 *p, const char *name) {
-        return unit_get(p, name)->held;
+        return pid1_unit_get(p, name)->held;
 }
 
 void pid1_shut_down(FakePid1 *p) {
@@ -718,15 +404,15 @@ void pid1_boot(FakePid1 *p) {
 }
 
 unsigned pid1_runs(FakePid1 *p, const char *name) {
-        return unit_get(p, name)->runs;
+        return pid1_unit_get(p, name)->runs;
 }
 
 bool pid1_is_active(FakePid1 *p, const char *name) {
-        return unit_get(p, name)->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+        return pid1_unit_get(p, name)->rt.active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
 }
 
 const char *pid1_content(FakePid1 *p, const char *name) {
-        return unit_get(p, name)->content;
+        return pid1_unit_get(p, name)->content;
 }
 
 void pid1_hold_jobs(FakePid1 *p, bool hold) {
@@ -751,7 +437,7 @@ unsigned pid1_n_jobs(FakePid1 *p) {
 }
 
 unsigned pid1_wants(FakePid1 *p, const char *name) {
-        return unit_get(p, name)->n_wants;
+        return pid1_unit_get(p, name)->n_wants;
 }
 
 unsigned pid1_n_reloads(FakePid1 *p) {
@@ -761,7 +447,7 @@ unsigned pid1_n_reloads(FakePid1 *p) {
 void pid1_disconnect(FakePid1 *p) {
         SystemdManager *m = p->manager;
 
-        lose_all(m);
+        pid1_lose_all(m);
         m->ops.disconnected("test", m->userdata);
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the leader's surroundings and the fake hosts have of each other.
+
+#include "leader-rig.h"
+
+// leader-rig.c
+void rig_host_clear_inbox(RigHost *h);
+
+// leader-rig-host.c
+void rig_host_say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message);
+uint64_t rig_host_clock(const RigHost *h, uint64_t now_us);
+void rig_unit_gone(RigHost *h, RigUnit *u);
+void rig_give_up_the_lost(Rig *g);
+void rig_host_end_starts(RigHost *h);
+bool rig_host_turn(RigHost *h);

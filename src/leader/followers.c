@@ -123,6 +123,8 @@ static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
                 l->retry_homeless = true;
         unit_set_homeless(l, u, false); // counted for the node that it leaves
         registry_on_unit(l, u, e);
+        if (!e->removed)
+                homes_on_unit(l, u, e);
         if (unit_has_place(e) && !u->node) {
                 unit_set_homeless(l, u, true);
                 homeless_ask_first(l, u); // it may displace somebody

@@ -13,6 +13,7 @@
 #include "followers.h"
 #include "forwards.h"
 #include "handlers.h"
+#include "homes.h"
 #include "lease.h"
 #include "manager-waits.h"
 #include "members.h"
@@ -57,7 +58,8 @@ static void arm_timer(Leader *l) {
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->voters_look_us);
         due = earlier(due, l->drain_due_us);
-        due = earlier(due, deadline_heap_next(&l->deadlines));
+        due = earlier(due, deadline_heap_next(&l->move_deadlines));
+        due = earlier(due, deadline_heap_next(&l->end_deadlines));
         due = earlier(due, deadline_heap_next(&l->retry_deadlines));
         due = earlier(due, l->rollout_due_us);
         due = earlier(due, l->rebalance_due_us);
@@ -74,6 +76,7 @@ void leader_on_time(Leader *l) {
                 return;
         sessions_on_time(l, leader_now(l));
         failing_on_time(l);
+        homes_on_time(l);
         retries_on_time(l);
         if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
                 nodes_on_time(l);
@@ -336,7 +339,8 @@ static void finish_close(Leader *l) {
         map_done(&l->groups);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
-        deadline_heap_done(&l->deadlines);
+        deadline_heap_done(&l->move_deadlines);
+        deadline_heap_done(&l->end_deadlines);
         deadline_heap_done(&l->retry_deadlines);
         l->closed(l->closed_data);
         free(l);

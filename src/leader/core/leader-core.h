@@ -85,7 +85,7 @@ struct Leader {
         ListNode tombstones_due;                       // Host.tombstones_due
         uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
         ListNode parting;                              // Unit.parting
-        DeadlineHeap deadlines;                        // Unit.deadline
+        DeadlineHeap move_deadlines, end_deadlines;    // Unit.move_due, .end_due
         DeadlineHeap retry_deadlines;                  // Retry.deadline
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool one_by_one;                               // an entry was too long: whose fault was it?

@@ -6,7 +6,7 @@
 //
 // Such a unit stays placed on the lost node, so the next leader finds it there, and counts anew from when
 // it finds the host lost: later than this one would have, never sooner. Until its time comes it waits in
-// Leader.deadlines and costs nothing; then it is moved like any other, if it still has to be.
+// Leader.move_deadlines and costs nothing; then it is moved like any other, if it still has to be.
 //
 // One that was already placed elsewhere when its old node was cut off is held back by homes.c instead, as
 // long.
@@ -69,20 +69,19 @@ int failing_delay(Leader *l, Unit *u, uint64_t at_us) {
         unit_set_homeless(l, u, false);
         unit_touch(l, u);
         if (at_us != FAILING_NEVER)
-                return deadline_heap_set(&l->deadlines, &u->deadline, at_us);
-        deadline_heap_clear(&l->deadlines, &u->deadline);
+                return deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);
+        deadline_heap_clear(&l->move_deadlines, &u->move_due);
         return 0;
 }
 
 void failing_on_time(Leader *l) {
         Deadline *d;
 
-        while ((d = deadline_heap_pop(&l->deadlines, leader_now(l)))) {
-                Unit *u = CONTAINER_OF(d, Unit, deadline);
+        while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l)))) {
+                Unit *u = CONTAINER_OF(d, Unit, move_due);
 
                 if (!list_is_linked(&u->moving))
                         list_append(&l->moving, &u->moving);
-                homes_on_time(l, u);
         }
 }
 

@@ -10,7 +10,7 @@
 // nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
-// old home's site or that site goes (unit_release()), when its time has come (Unit.deadline), and when a host
+// old home's site or that site goes (unit_release()), when its time has come (Unit.end_due), and when a host
 // was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
@@ -139,25 +139,45 @@ void home_on_lost(Leader *l, Site *s) {
         uint64_t until = e ? home_runs_until(l, s->unit, e, s->node) : 0;
 
         if (until && s->unit->node != s->node)
-                oom_check(deadline_heap_set(&l->deadlines, &s->unit->deadline, until));
+                (void) oom_check(home_ends_at(l, s->unit, until));
         site_count(s);
         unit_touch(l, s->unit);
         unit_release(l, s->unit);
 }
 
-void homes_on_time(Leader *l, Unit *u) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+int home_ends_at(Leader *l, Unit *u, uint64_t at_us) {
+        if (u->end_due.place && u->end_due.at_us <= at_us)
+                return 0;
+        return deadline_heap_set(&l->end_deadlines, &u->end_due, at_us);
+}
 
-        unit_touch(l, u);
-        if (!e)
-                return;
-        unit_release(l, u);
+void homes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         list_foreach_safe (i, &u->sites) {
                 Site *s = CONTAINER_OF(i, Site, by_unit);
+                uint64_t until;
 
-                if (s->node != u->node && host_is_lost(s->node->host) &&
-                    !home_may_run(l, u->name, e, s->node))
+                if (s->node == u->node || !host_is_lost(s->node->host))
+                        continue;
+                until = home_runs_until(l, u, e, s->node);
+                if (until)
+                        (void) oom_check(home_ends_at(l, u, until));
+                else if (!home_may_run(l, u->name, e, s->node))
                         site_free(l, s);
+        }
+}
+
+void homes_on_time(Leader *l) {
+        Deadline *d;
+
+        while ((d = deadline_heap_pop(&l->end_deadlines, leader_now(l)))) {
+                Unit *u = CONTAINER_OF(d, Unit, end_due);
+                const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+                unit_touch(l, u);
+                if (!e)
+                        continue;
+                unit_release(l, u);
+                homes_on_unit(l, u, e);
         }
 }
 

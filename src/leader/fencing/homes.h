@@ -22,8 +22,12 @@ uint64_t home_fence_us(const Leader *l, const UnitEntry *e);
 const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us);
 bool site_is_down(const Site *s);      // as it was seen last
 void home_on_lost(Leader *l, Site *s); // its host was lost
-// The unit's time has come: what was kept for it goes.
-void homes_on_time(Leader *l, Unit *u);
+// Time alone ends it on a node that it has left: it is looked at then, or sooner if it ends elsewhere before. 0 or
+// -ENOMEM.
+int home_ends_at(Leader *l, Unit *u, uint64_t at_us);
+// What is kept of its time on lost nodes that it has left: that which has certainly ended goes, the rest in time.
+void homes_on_unit(Leader *l, Unit *u, const UnitEntry *e);
+void homes_on_time(Leader *l);
 // For Draft.left.
 int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
 // For Draft.removed.

@@ -8,7 +8,6 @@
 // hears is its Welcome, which names all that is wanted there: what does not fit comes before it in parts.
 #include <errno.h>
 
-#include "deadline-heap.h"
 #include "feature-level.h"
 #include "frame.h"
 #include "homeless.h"
@@ -248,7 +247,7 @@ static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const Uni
         list_unlink(&s->awaiting);
         if (wanted && home_in_the_way(l, s, &until_us)) {
                 list_append(&l->awaiting, &s->awaiting);
-                return until_us == OVERLAP_UNTIL_HEARD ? 0 : deadline_heap_set(&l->deadlines, &s->unit->deadline, until_us);
+                return until_us == OVERLAP_UNTIL_HEARD ? 0 : home_ends_at(l, s->unit, until_us);
         }
         if (wanted && !s->reported && homeless_awaited(s)) { // orders_release(), when these have ended
                 list_append(&l->awaiting, &s->awaiting);

@@ -4,7 +4,6 @@
 // was seen or changed; what got there since is told once per turn.
 #include <errno.h>
 
-#include "deadline-heap.h"
 #include "draft.h"
 #include "failing.h"
 #include "homes.h"
@@ -273,7 +272,7 @@ static int judge_item(Leader *l, WaitItem *item) {
 
         l->n_waits_judged++;
         if (!v.done)
-                return due_us && !u->node ? deadline_heap_set(&l->deadlines, &u->deadline, due_us) : 0;
+                return due_us ? home_ends_at(l, u, due_us) : 0;
         wait_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;

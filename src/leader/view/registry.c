@@ -299,7 +299,8 @@ void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->waited);
         list_unlink(&u->order_due);
         list_unlink(&u->parting);
-        deadline_heap_clear(&l->deadlines, &u->deadline);
+        deadline_heap_clear(&l->move_deadlines, &u->move_due);
+        deadline_heap_clear(&l->end_deadlines, &u->end_due);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
         free(u->name);
@@ -481,7 +482,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
         u->recorded = !e->removed;
         unit_unplace(u);
         list_unlink(&u->global);
-        deadline_heap_clear(&l->deadlines, &u->deadline);
+        deadline_heap_clear(&l->move_deadlines, &u->move_due);
         u->leaves = !e->removed && record_has_to_leave(record);
         if (unit_has_place(e) && record->node)
                 u->node = node_find(l, record->node);

@@ -140,7 +140,10 @@ struct Unit {
         ListNode
                 untried; // in Leader.untried: pending, and no round has looked for a node since it lost its last
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
-        Deadline deadline;          // in Leader.deadlines: it is put into Leader.moving when its time comes
+        Deadline
+                move_due; // in Leader.move_deadlines: then it may leave its lost node, and is put into Leader.moving
+        Deadline
+                end_due; // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
         Retry *retry;     // NULL: it has not failed, or is not started again for it
         Exclusion *exclusions;
         ListNode excluded; // in Leader.excluded while there are any

@@ -1196,4 +1196,12 @@ FAULTS = [
           "if (!d->store || d->store_closing || d->peers->raft_id != raft_id)",
           "if (!d->store || d->store_closing)",
           "daemon/daemon-log: who_is_no_voter_any_more_keeps_neither_log_nor_key"),
+    Fault("left-behind-for-good", "src/leader/followers.c",
+          "homes_on_unit(l, u, e);",
+          ";",
+          "leader/homes: what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit"),
+    Fault("ends-hold-up-moves", "src/leader/fencing/homes.c",
+          "return deadline_heap_set(&l->end_deadlines, &u->end_due, at_us);",
+          "return deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);",
+          "leader/homes: a_node_that_it_left_before_does_not_hold_up_the_next_move"),
 ]

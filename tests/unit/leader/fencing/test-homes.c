@@ -188,6 +188,49 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
         assert_moved();
 }
 
+// ------------------------------------------------------------------------------------------------ times
+
+static bool is_seen_on_2(void) {
+        return site_find(unit_find(g.leader, X), node_find(g.leader, rig_host(&g, 2)->node));
+}
+
+static void what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit(void **state) {
+        start_on_2(FENCED);
+        cut(2);
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
+        rig_pass_ms(&g, RIG_LEASE_MS + FENCE_MS + RIG_BEAT_MS);
+        assert_true(runs_on(3));
+        assert_false(is_seen_on_2());
+        rig_host(&g, 2)->deaf = false; // back with the unit, and gone before it hears that it is to end
+        while (!is_seen_on_2())
+                assert_true(rig_turn(&g));
+        cut(2);
+        assert_true(runs_on(2));
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_RESTART, X, NULL)->status, 0);
+        assert_true(is_seen_on_2());
+        rig_pass_ms(&g, FENCE_MS);
+        assert_false(is_seen_on_2());
+        assert_true(runs_on(3));
+}
+
+static void a_node_that_it_left_before_does_not_hold_up_the_next_move(void **state) {
+        start_on_2(FENCED "NodeLostDelaySec=10\n");
+        rig_host(&g, 2)->deaf = true;
+        (void) rig_set_host_mode(&g, 2, DRAINING, 0);
+        cut(3);
+        (void) rig_set_host_mode(&g, 1, OPEN, 0);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        cut(2);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 3)->node);
+        rig_pass_ms(&g, 10000 - RIG_LEASE_MS);
+        assert_int_equal(rig_record(&g, X)->node, rig_host(&g, 1)->node);
+        assert_false(runs_on(1));
+        rig_pass_ms(&g, FENCE_MS - 10000 + RIG_LEASE_MS);
+        assert_true(runs_on(1));
+}
+
 // ------------------------------------------------------------------------------------------------ leaders
 
 static void a_new_leader_knows_where_a_unit_may_still_run(void **state) {
@@ -282,6 +325,8 @@ int main(void) {
                 RIG_TEST(what_has_stopped_and_is_not_begun_again_is_not_waited_for),
                 RIG_TEST(what_was_down_before_it_heard_that_it_is_to_go_may_be_starting),
                 RIG_TEST(a_manager_that_cannot_be_asked_has_seen_nothing_end),
+                RIG_TEST(what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit),
+                RIG_TEST(a_node_that_it_left_before_does_not_hold_up_the_next_move),
                 RIG_TEST(a_new_leader_knows_where_a_unit_may_still_run),
                 RIG_TEST(a_new_leader_waits_for_a_silent_host_as_long_as_a_lease),
                 RIG_TEST(a_new_leader_fences_what_it_has_never_seen),

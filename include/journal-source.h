@@ -41,7 +41,7 @@ JournalSource *journal_source_close(JournalSource *s);
 static inline void journal_source_closep(JournalSource **s) {
         journal_source_close(*s);
 }
-// Readable when there is something to read behind JOURNAL_END. Only of one that follows.
+// Readable when there may be something to read behind JOURNAL_END. -1: it does not follow.
 int journal_source_fd(const JournalSource *s);
 // Goes on where it stood until there is a batch: JournalRead, or negative errno; what was read before an error
 // counts. *ret: the lines, formatted like journalctl's short output; the source's, until the next call of this

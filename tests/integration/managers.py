@@ -250,6 +250,16 @@ def readers(node):
     return [line.split() for line in found.splitlines()]
 
 
+def switches(node):
+    """How often they have gone to sleep."""
+    return node.run("cat $(pgrep -f 'manager-helper [j]ournal' | sed 's,.*,/proc/&/status,') | grep ^voluntary")
+
+
+def read_until(follower, text):
+    while text not in (line := follower.line()):
+        assert line, "its output has ended"
+
+
 def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothing_else(c: Cluster):
     node = c.node("n1")
     pid = prepare_container(node)
@@ -266,9 +276,17 @@ def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothin
     assert STARTED in follower.line()
     confined = ["0" * 16] * 3 + node.run(f"readlink /proc/{pid}/ns/mnt /proc/1/ns/pid").split()  # it cannot be seen from inside
     eventually(lambda: readers(node) == [confined])
+    # It sleeps until something is written, and goes on in the next file when the journal is rotated and old files are removed.
+    eventually(lambda: switches(node) == node.run("sleep 1.2") + switches(node))
+    node.run(f"{inside} journalctl --rotate")
     node.run(f"{inside} touch /run/go")
-    while FAILED not in follower.line():
-        pass
+    read_until(follower, FAILED)
+    node.run(f"{inside} rm /run/go")
+    node.run(f"{inside} sh -c 'journalctl --rotate && journalctl --vacuum-files=1'")
+    c.ctl("restart speaker")
+    read_until(follower, STARTED)
+    node.run(f"{inside} touch /run/go")
+    read_until(follower, FAILED)
     follower.kill()
     eventually(lambda: not readers(node))
     # What is no journal breaks nothing but the answer, and one that keeps its reader waiting only its own.

@@ -21,9 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 enum {
         NICE = 10,
-        LOOK_MS = 500, // how often a follower looks
+        PAUSE_MS = 100, // between two looks: whoever writes without end in between has us look once
 };
 
 int helper_journal_prepare(void) {
@@ -53,15 +55,23 @@ static int begin(HelperJournal *j, const Argosy__HelperJournal *asked) {
         return journal_source_open(&q, &j->source);
 }
 
-// sd-journal asks for its watches by way of /proc/self, and the container's /proc does not have a process that is
-// not to be seen there: so nothing wakes it, and what was added to a file is only seen by looking.
-static int wait_for_more(const HelperJournal *j, int link) {
-        struct pollfd p[] = {{.fd = link, .events = POLLIN},
-                             {.fd = journal_source_fd(j->source), .events = POLLIN}};
+// -ECONNRESET: the link says something, and nobody asks twice. 0: the journal does, or that time is over.
+static int wait_for(int link, int journal, int timeout_ms) {
+        struct pollfd p[] = {{.fd = link, .events = POLLIN}, {.fd = journal, .events = POLLIN}};
 
-        if (poll(p, ELEMENTSOF(p), LOOK_MS) < 0 && errno != EINTR)
+        if (poll(p, ELEMENTSOF(p), timeout_ms) < 0 && errno != EINTR)
                 return -errno;
-        return p[0].revents ? -ECONNRESET : 0; // nobody asks twice
+        return p[0].revents ? -ECONNRESET : 0;
+}
+
+static int wait_for_more(HelperJournal *j, int link) {
+        uint64_t now = clock_boot_us(), due = j->looked_us + PAUSE_MS * USEC_PER_MSEC;
+        int r = j->looked_us > 0 && now < due ? wait_for(link, -1, (int) ((due - now) / USEC_PER_MSEC) + 1) : 0;
+
+        if (r == 0)
+                r = wait_for(link, journal_source_fd(j->source), -1);
+        j->looked_us = clock_boot_us();
+        return r;
 }
 
 int helper_journal_answer(HelperJournal *j, const Argosy__HelperRequest *q, int link,

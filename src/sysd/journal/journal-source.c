@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// sd-journal behind a small interface: open at the tail, go back, read forward batch by batch. The descriptor is
-// asked for before the first read, so nothing that arrives in between is missed. Nothing is read ahead: a source
-// that nobody asks has no lines, only its place in the journal. A damaged entry hides no others.
+// sd-journal behind a small interface: open at the tail, go back, read forward batch by batch. What follows watches
+// the journal's directories (journal-watch.c) from before they are read, so nothing that arrives in between is
+// missed. When there are other files, after a rotation or when old ones were removed, the journal is opened again,
+// behind the entry that was read last (whose place is noted before, since systemd empties files that it removes).
+// Nothing is read ahead: a source that nobody asks has no lines, only its
+// place in the journal. A damaged entry hides no others.
 
 #include "journal-source.h"
 
@@ -10,16 +13,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-id128.h>
 #include <systemd/sd-journal.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "journal-watch.h"
 #include "str.h"
+
+enum { DIR_SIZE = 64, N_DIRS = 4 };
 
 struct JournalSource {
         sd_journal *journal;
-        int fd; // -1: it does not follow
-        bool at_end;
+        uid_t manager;
+        char *unit;
+        char dirs[N_DIRS][DIR_SIZE];
+        const char *watched[N_DIRS + 1];
+        JournalWatch *watch; // NULL: it does not follow
+        char *cursor;        // of one that follows: of the entry that was read last; NULL: of none
+        bool on_unread; // it stands on an entry that was not read
         size_t batch_bytes;
         char **lines;
         size_t n, n_room, n_bytes;
@@ -204,35 +216,111 @@ static int check_access(sd_journal *j) {
         return r == 0 && geteuid() != 0 ? -EACCES : MIN_OF(r, 0);
 }
 
-static int open_at_tail(JournalSource *s, const JournalQuestion *q) {
-        int r;
+static int open_files(const JournalSource *s, sd_journal **ret) {
+        int r = sd_journal_open(ret, SD_JOURNAL_LOCAL_ONLY);
 
-        r = sd_journal_open(&s->journal, SD_JOURNAL_LOCAL_ONLY);
-        if (r >= 0)
-                r = check_access(s->journal);
         if (r < 0)
                 return r;
-        if (q->follow) {
-                s->fd = sd_journal_get_fd(s->journal);
-                if (s->fd < 0)
-                        return s->fd;
-        }
-        r = q->manager == JOURNAL_SYSTEM ? match_system_unit(s->journal, q->unit)
-                                         : match_user_unit(s->journal, q->manager, q->unit);
-        if (r < 0)
-                return r;
-        r = sd_journal_seek_tail(s->journal);
+        return s->manager == JOURNAL_SYSTEM ? match_system_unit(*ret, s->unit) : match_user_unit(*ret, s->manager, s->unit);
+}
+
+static int seek_near_tail(sd_journal *j, unsigned n_lines) {
+        int r = sd_journal_seek_tail(j);
+
         if (r < 0)
                 return r;
         // One further back than wanted: reading begins with a step forward. At the very first entry that
         // step would skip it.
-        r = sd_journal_previous_skip(s->journal, (uint64_t) q->n_lines + 1);
-        if (r >= 0 && (unsigned) r <= q->n_lines)
-                r = sd_journal_seek_head(s->journal);
+        r = sd_journal_previous_skip(j, (uint64_t) n_lines + 1);
+        if (r >= 0 && (unsigned) r <= n_lines)
+                r = sd_journal_seek_head(j);
         return MIN_OF(r, 0);
 }
 
+// ---- what follows
+
+// Where sd-journal finds this machine's files.
+static int watch_dirs(JournalSource *s) {
+        static const char *const tops[] = {"/run/log/journal", "/var/log/journal"};
+        char id[SD_ID128_STRING_MAX] = "";
+        sd_id128_t machine;
+        size_t n = 0;
+
+        if (sd_id128_get_machine(&machine) >= 0)
+                sd_id128_to_string(machine, id);
+        for (size_t i = 0; i < ELEMENTSOF(tops); i++) {
+                str_fit(s->dirs[n++], DIR_SIZE, "%s", tops[i]);
+                if (*id)
+                        str_fit(s->dirs[n++], DIR_SIZE, "%s/%s", tops[i], id);
+        }
+        for (size_t i = 0; i < n; i++)
+                s->watched[i] = s->dirs[i];
+        return journal_watch_new(s->watched, &s->watch);
+}
+
+// Nothing is known of what came after that entry, also if it is gone itself.
+static int seek_behind(JournalSource *s, sd_journal *j) {
+        int r;
+
+        if (!s->cursor)
+                return sd_journal_seek_head(j);
+        r = sd_journal_seek_cursor(j, s->cursor);
+        if (r >= 0)
+                r = sd_journal_next(j);
+        if (r <= 0)
+                return r;
+        r = sd_journal_test_cursor(j, s->cursor);
+        s->on_unread = r == 0;
+        return MIN_OF(r, 0);
+}
+
+static int note_place(JournalSource *s) {
+        char *cursor;
+        int r = s->watch ? sd_journal_get_cursor(s->journal, &cursor) : -EADDRNOTAVAIL;
+
+        if (r < 0)
+                return r == -EADDRNOTAVAIL ? 0 : r; // it stands nowhere
+        free(s->cursor);
+        s->cursor = cursor;
+        return 0;
+}
+
+static int open_again(JournalSource *s) {
+        sd_journal *j = NULL;
+        int r = journal_watch_again(s->watch);
+
+        if (r >= 0)
+                r = open_files(s, &j);
+        if (r >= 0)
+                r = seek_behind(s, j);
+        if (r < 0) {
+                sd_journal_close(j);
+                return r;
+        }
+        sd_journal_close(s->journal);
+        s->journal = j;
+        return 0;
+}
+
+static int take_changes(JournalSource *s) {
+        int r = s->watch ? journal_watch_read(s->watch) : JOURNAL_AS_IT_WAS;
+
+        return r == JOURNAL_OTHER_FILES ? open_again(s) : MIN_OF(r, 0);
+}
+
 // ---- the source
+
+static int open_at_tail(JournalSource *s, const JournalQuestion *q) {
+        int r = q->follow ? watch_dirs(s) : 0;
+
+        if (r >= 0)
+                r = open_files(s, &s->journal);
+        if (r >= 0)
+                r = check_access(s->journal);
+        if (r >= 0)
+                r = seek_near_tail(s->journal, q->n_lines);
+        return r < 0 ? r : note_place(s);
+}
 
 int journal_source_open(const JournalQuestion *q, JournalSource **ret) {
         JournalSource *s = calloc(1, sizeof(*s));
@@ -240,8 +328,10 @@ int journal_source_open(const JournalQuestion *q, JournalSource **ret) {
 
         if (!s)
                 return -ENOMEM;
-        *s = (JournalSource){.fd = -1, .batch_bytes = q->batch_bytes ?: JOURNAL_BATCH_BYTES};
-        r = open_at_tail(s, q);
+        *s = (JournalSource){.manager = q->manager,
+                             .unit = strdup(q->unit),
+                             .batch_bytes = q->batch_bytes ?: JOURNAL_BATCH_BYTES};
+        r = s->unit ? open_at_tail(s, q) : -ENOMEM;
         if (r < 0) {
                 journal_source_close(s);
                 return r;
@@ -251,27 +341,37 @@ int journal_source_open(const JournalQuestion *q, JournalSource **ret) {
 }
 
 int journal_source_fd(const JournalSource *s) {
-        return s->fd;
+        return s->watch ? journal_watch_fd(s->watch) : -1;
+}
+
+// Whether there is an entry that was not read. What has been damaged may have been removed meanwhile.
+static int step(JournalSource *s) {
+        int r = s->on_unread ? 1 : sd_journal_next(s->journal);
+
+        if (r == -EBADMSG && s->watch && journal_watch_read(s->watch) == JOURNAL_OTHER_FILES) {
+                r = open_again(s);
+                if (r >= 0)
+                        r = s->on_unread ? 1 : sd_journal_next(s->journal);
+        }
+        s->on_unread = false;
+        return r;
 }
 
 static int read_batch(JournalSource *s) {
         int r;
 
-        if (s->at_end && s->fd >= 0) {
-                r = sd_journal_process(s->journal);
-                if (r < 0)
-                        return r;
-        }
-        s->at_end = false;
+        r = take_changes(s);
+        if (r < 0)
+                return r;
         while (s->n_bytes < s->batch_bytes) {
-                r = sd_journal_next(s->journal);
+                r = step(s);
                 if (r < 0)
                         return r;
-                if (r == 0) {
-                        s->at_end = true;
+                if (r == 0)
                         return JOURNAL_END;
-                }
-                r = take_entry(s);
+                r = note_place(s);
+                if (r >= 0)
+                        r = take_entry(s);
                 if (r < 0 && r != -EBADMSG && r != -EADDRNOTAVAIL)
                         return r;
         }
@@ -298,7 +398,10 @@ JournalSource *journal_source_close(JournalSource *s) {
         if (!s)
                 return NULL;
         sd_journal_close(s->journal);
+        journal_watch_free(s->watch);
         journal_source_drop_lines(s);
+        free(s->cursor);
+        free(s->unit);
         free(s->lines);
         free(s);
         return NULL;

@@ -244,10 +244,16 @@ bool placement_may_conflict(const Placement *p, uint32_t unit);
 // to do if a budget was used up.
 void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
                      const PlacementDecision **ret, size_t *ret_n);
+// What is decided, put and wanted between the two is only thought of. The caller puts each unit back before the end; who
+// waited longest, and what is kept free for whom, is then as it was. Not one within another.
+void placement_dry_run_begin(Placement *p);
+void placement_dry_run_end(Placement *p);
 // Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or
 // not, as if its turn had come. Where it is from now on, or PLACEMENT_NONE: nothing has changed.
 // Those who follow it stay where they are, but the node is one that takes them too, if there is one.
 uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) _warn_unused_;
+// Whether it replaces others.
+bool placement_unit_replaces(const Placement *p, uint32_t unit);
 // Whether a unit that replaces it is on its node. False for a unit on no node.
 bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it is where it may not be, or was released. False for a unit on no node or a lost one.

@@ -6,13 +6,11 @@
 #include "decide-private.h"
 #include "dependencies.h"
 #include "draft.h"
-#include "dry-run.h"
 #include "failing.h"
 #include "follow.h"
 #include "groups.h"
 #include "homes.h"
 #include "mates.h"
-#include "message.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer-roles.h"
@@ -37,9 +35,11 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
 
         ret->node = follow_node(d->leader, &d->batch, name, activates, options);
         ret->possible = ret->node;
-        if (ret->node)
-                return 0;
         decision_need_placer(d);
+        if (ret->node) {
+                placer_put(d->placer, name, options, ret->node);
+                return 0;
+        }
         r = placer_place(d->placer, name, options, true, &place);
         if (r < 0)
                 return r;
@@ -264,27 +264,8 @@ static const ChangeOps change_ops = {.place = on_place,
                                      .order = on_order,
                                      .circles = on_circles};
 
-// With a placer of its own, since what that one places counts for the rest of the batch.
-static int describe_change(Leader *l, Ticket *t) {
-        _cleanup_response_ Argosy__Response *response = NULL;
-        Decision alone = {.leader = l};
-        void *batch = NULL;
-        int r;
-
-        r = change_plan(l->state, t->request->change, &alone.batch, &change_ops, &alone, &response);
-        if (r >= 0)
-                r = message_unpack(&argosy__log_batch__descriptor, alone.batch.packed.data,
-                                   alone.batch.packed.len, &batch);
-        if (r >= 0)
-                r = dry_run_describe(l->state, batch, response, node_name, l);
-        message_free(batch);
-        draft_done(&alone.batch);
-        placer_free(alone.placer);
-        dependencies_done_all(&alone.planned);
-        if (r < 0)
-                return r;
-        ticket_settle(t, TAKE_PTR(response));
-        return 0;
+int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
+        return change_plan(d->leader->state, change, &d->batch, &change_ops, d, ret);
 }
 
 int decide_change(Decision *d, Ticket *t) {
@@ -297,13 +278,13 @@ int decide_change(Decision *d, Ticket *t) {
         int r;
 
         if (change->dry_run)
-                return describe_change(l, t);
+                return decide_dry_run(d, t);
         if (draft_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
         repeated = cluster_state_was_applied(l->state, change->id.data, &revision);
         if (!repeated)
                 forget_refusals(l, change);
-        r = change_plan(l->state, change, &d->batch, &change_ops, d, &response);
+        r = decision_plan_change(d, change, &response);
         if (r < 0)
                 return r;
         if (repeated) {

@@ -19,7 +19,7 @@
 #include "unit-file.h"
 #include "unit-record.h"
 
-static bool still_has_to_move(Decision *d, const Unit *u, const UnitEntry *e) {
+bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
 
         if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || e->record->global)
@@ -83,17 +83,19 @@ static uint32_t node_of_mates(Decision *d, const Unit *u, const UnitOptions *opt
                            options);
 }
 
-// Finds the unit another node.
-static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
+// In the order in which it may end: later, not now, on a node that is to be asked for, on that of a mate.
+int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         UnitOptions *options = NULL;
         PlacerAnswer place;
         int r;
 
-        r = moves_later(d, u, e);
-        if (r != 0)
-                return r < 0 ? r : 0;
+        *ret = (MoveChoice){.at_us = failing_moves_at(d->leader, u, e)};
+        if (ret->at_us > leader_now(d->leader)) {
+                ret->verdict = MOVE_LATER;
+                return 0;
+        }
         if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e)) {
-                wait_for_a_node(d->leader, u);
+                ret->verdict = MOVE_WAITS;
                 return 0;
         }
         decision_need_placer(d);
@@ -101,23 +103,43 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
         place = (PlacerAnswer){.node = node_of_mates(d, u, options)};
-        if (!place.node && !u->retry && u->node && host_is_lost(u->node->host)) {
-                unit_options_unref(options); // in its turn: decide_homeless()
-                wait_for_a_node(d->leader, u);
+        if (!place.node && !u->retry && (!u->node || host_is_lost(u->node->host))) {
+                unit_options_unref(options); // in its turn, which may displace others: decide_homeless()
+                ret->verdict = MOVE_WAITS;
                 return 0;
         }
-        if (!place.node)
+        if (place.node)
+                placer_put(d->placer, u->name, options, place.node);
+        else
                 r = placer_place(d->placer, u->name, options, false, &place);
         unit_options_unref(options);
         if (r == -ENOSPC || r == -EINVAL) // more than can be counted: nobody takes it
                 place = (PlacerAnswer){};
         else if (r < 0)
                 return r;
-        if (!place.node && stays_without_other(d->leader, u)) {
+        ret->verdict = !place.node && stays_without_other(d->leader, u) ? MOVE_WAITS : MOVE_GOES;
+        ret->node = place.node;
+        return 0;
+}
+
+// Finds the unit another node.
+static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
+        MoveChoice choice;
+        int r = move_choose(d, u, e, &choice);
+
+        if (r < 0)
+                return r;
+        switch (choice.verdict) {
+        case MOVE_LATER:
+                return failing_delay(d->leader, u, choice.at_us);
+        case MOVE_WAITS:
                 wait_for_a_node(d->leader, u);
                 return 0;
+        case MOVE_GOES:
+                return give_node(d, u, e, choice.node);
+        default:
+                return 0;
         }
-        return give_node(d, u, e, place.node);
 }
 
 // Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
@@ -142,7 +164,7 @@ int decide_moves(Decision *d) {
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 list_unlink(&u->moving);
-                if (!still_has_to_move(d, u, e) || waits_for_its_group(d, u, e))
+                if (!move_is_due(d, u, e) || waits_for_its_group(d, u, e))
                         continue;
                 if (draft_has_unit(&d->batch, u->name))
                         list_append(&later, &u->moving);
@@ -200,7 +222,7 @@ int decide_homeless(Decision *d) {
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 l->n_asked++;
-                if (!still_has_to_move(d, u, e)) {
+                if (!move_is_due(d, u, e)) {
                         unit_set_homeless(l, u, false);
                         unit_touch(l, u);
                 } else if (!waits_for_its_group(d, u, e))

@@ -51,6 +51,15 @@ bool conflict_with_others(const Placement *p, uint32_t unit) {
         return false;
 }
 
+bool placement_unit_replaces(const Placement *p, uint32_t unit) {
+        const Selector *s = &p->selectors[p->shapes[p->units[unit].shape].selector];
+
+        for (uint32_t i = 0; i < s->hates.n; i++)
+                if (p->globs[s->hates.of[i]].one_sided)
+                        return true;
+        return false;
+}
+
 bool placement_unit_replaced(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
         const Selector *s = &p->selectors[p->shapes[u->shape].selector];

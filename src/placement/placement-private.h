@@ -28,6 +28,8 @@
 struct PlacedHost {
         PlacementVector offers, free;
         uint32_t size, first_node;
+        uint32_t tried_for; // Reservation.attempt that it was chosen for last
+        uint64_t left_at;   // Placement.n_grants when a unit left it last
         bool counted;    // in Placement.capacity and .room
         uint32_t points; // of penalty, at `points_at_us`
         uint64_t points_at_us, half_us;
@@ -143,7 +145,24 @@ typedef struct Reservation {    // on one host, for one unit at a time
         uint32_t unit, host;    // PLACEMENT_NONE: none
         PlacementVector demand; // of the unit and those who go with it
         uint64_t looked_at;     // Placement.n_grants when it was chosen last
+        uint64_t better_at;     // the same, when the host came to lack less than before
+        uint32_t least;         // what it lacked then
+        uint32_t attempt;       // hosts whose tried_for this is have had it for this unit
 } Reservation;
+
+typedef struct DryRunNote {
+        enum { NOTE_PASSED, NOTE_TURN, NOTE_LEFT, NOTE_TRIED } what; // Queue.passed_from, PlacedUnit.seq, PlacedHost's
+        uint32_t number;                                            // the queue's first unit; the unit; the host
+        uint64_t before;
+} DryRunNote;
+
+typedef struct DryRun { // what is as before when it ends
+        bool on;
+        uint64_t n_grants;
+        Reservation reservation;
+        DryRunNote *notes; // first those of queues, as they were at the begin
+        uint32_t n_notes, notes_allocated;
+} DryRun;
 
 typedef struct Excluded {
         uint32_t unit, node;
@@ -201,6 +220,7 @@ struct Placement {
         uint64_t now_us, seq;
         uint64_t n_grants; // of units that demand anything
         Reservation reservation;
+        DryRun dry_run;
 
         PlacementDecision *decisions;
         uint32_t n_decisions, decisions_allocated;
@@ -269,6 +289,11 @@ bool reservation_is_for_another(const Placement *p, uint32_t host, uint32_t unit
 void reservation_settle(Placement *p);                // chosen anew, if enough has happened
 void reservation_let_go(Placement *p, uint32_t unit); // it waits no more: others may have the room
 void reservation_end(Placement *p);
+
+// placement-dry-run.c: what is about to change.
+void dry_run_note_turn(Placement *p, uint32_t unit);
+void dry_run_note_left(Placement *p, uint32_t host);
+void dry_run_note_tried(Placement *p, uint32_t host);
 // placement-round.c
 PlacementVector bundle_demand(const Placement *p, uint32_t unit); // of the unit and those who go with it
 

@@ -358,10 +358,11 @@ void wait_again(Placement *p, uint32_t unit) {
                 p->queues[p->units[unit].queue].passed_from = passed_from;
 }
 
-// Who was wanted before those that wait goes before them, so that what was taken back has its turn again.
+// Who was wanted before others that wait goes before them, so that what was taken back has its turn again. Cost: the
+// end and the front of the queue at once; elsewhere those before it.
 void wait_add(Placement *p, uint32_t unit) {
         PlacedUnit *u = &p->units[unit];
-        uint32_t queue;
+        uint32_t queue, before;
         bool front;
         Queue *q;
 
@@ -369,20 +370,19 @@ void wait_add(Placement *p, uint32_t unit) {
                 return;
         queue_get(p, unit, &queue);
         q = &p->queues[queue];
-        if (u->seq == 0)
+        if (u->seq == 0) {
+                dry_run_note_turn(p, unit);
                 u->seq = ++p->seq;
+        }
         u->queue = queue;
-        front = q->n > 0 && u->seq < p->units[q->first].seq;
-        u->queue_prev = front ? PLACEMENT_NONE : q->last;
-        u->queue_next = front ? q->first : PLACEMENT_NONE;
-        if (q->n == 0 || front)
-                q->first = unit;
-        if (q->n == 0 || !front)
-                q->last = unit;
-        if (u->queue_prev != PLACEMENT_NONE)
-                p->units[u->queue_prev].queue_next = unit;
-        if (u->queue_next != PLACEMENT_NONE)
-                p->units[u->queue_next].queue_prev = unit;
+        before = q->n == 0 || u->seq > p->units[q->last].seq ? PLACEMENT_NONE : q->first;
+        while (before != PLACEMENT_NONE && p->units[before].seq < u->seq)
+                before = p->units[before].queue_next;
+        front = q->n > 0 && before == q->first;
+        u->queue_next = before;
+        u->queue_prev = before == PLACEMENT_NONE ? q->last : p->units[before].queue_prev;
+        *(u->queue_prev == PLACEMENT_NONE ? &q->first : &p->units[u->queue_prev].queue_next) = unit;
+        *(u->queue_next == PLACEMENT_NONE ? &q->last : &p->units[u->queue_next].queue_prev) = unit;
         if (q->n++ == 0)
                 queue_in(p, queue);
         else if (front && !q->blocked)

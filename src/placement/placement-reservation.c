@@ -9,9 +9,16 @@
 // after as many grants, so that it follows a host that is closed, or gives way to a higher priority. It ends
 // when the unit waits no more. What no host could ever hold has none. The choice looks at every node that may be
 // chosen, so in a large cluster it comes once in so many grants that each pays for NODES_PER_GRANT.
+//
+// Who is on the host that lacks the least may stay for ever. So a host keeps the reservation as long as it comes to
+// lack less at least once while every unit could have come and gone PATIENCE times (as many grants as there are
+// units, each). Then it is another host's turn: one that has not had it, of these one that units left lately.
 #include "placement-private.h"
 
-enum { NODES_PER_GRANT = 64 };
+enum {
+        NODES_PER_GRANT = 64,
+        PATIENCE = 4,
+};
 
 static bool waits(const Placement *p, uint32_t unit) {
         return unit != PLACEMENT_NONE && p->units[unit].queue != PLACEMENT_NONE;
@@ -101,31 +108,98 @@ static uint32_t lack(const Placement *p, const PlacedHost *h, const PlacementVec
         return (uint32_t) most;
 }
 
-static uint32_t choose_host(const Placement *p, uint32_t unit, const PlacementVector *demand) {
+static bool may_be_on(const Placement *p, uint32_t unit, uint32_t node) {
         const PlacedUnit *u = &p->units[unit];
-        const Selector *s = &p->selectors[p->shapes[u->shape].selector];
-        uint32_t best = PLACEMENT_NONE, least = UINT32_MAX;
+
+        return p->nodes[node].state <= PLACEMENT_SECOND && !unit_excluded(p, unit, node) &&
+               spread_allows(p, unit_class(p, u), node);
+}
+
+// Lower comes first.
+typedef struct Rank {
+        bool tried, settled; // it had the reservation; nobody left it lately
+        uint32_t lack;
+} Rank;
+
+static bool is_before(const Rank *a, const Rank *b) {
+        if (a->tried != b->tried)
+                return b->tried;
+        return a->settled != b->settled ? b->settled : a->lack < b->lack;
+}
+
+// A lifetime of a unit, in grants: each of them follows somebody's end.
+static uint64_t lifetime(const Placement *p) {
+        return MAX_OF((uint64_t) PLACEMENT_PASSES_MAX, p->unit_slots.count);
+}
+
+static uint32_t choose_host(const Placement *p, uint32_t unit, const PlacementVector *demand, Rank *ret) {
+        const Selector *s = &p->selectors[p->shapes[p->units[unit].shape].selector];
+        uint32_t best = PLACEMENT_NONE;
 
         for (uint32_t w = 0; w < p->node_words; w++)
                 for (Word bits = s->nodes[w]; bits; bits &= bits - 1) {
-                        uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits), missing;
+                        uint32_t node = w * WORD_BITS + (uint32_t) __builtin_ctzll(bits), host = p->nodes[node].host;
+                        const PlacedHost *h = &p->hosts[host];
+                        Rank rank = {.tried = h->tried_for == p->reservation.attempt,
+                                     .settled = h->left_at == 0 || p->n_grants - h->left_at > lifetime(p),
+                                     .lack = lack(p, h, demand)};
 
-                        if (p->nodes[node].state > PLACEMENT_SECOND || unit_excluded(p, unit, node) ||
-                            !spread_allows(p, unit_class(p, u), node))
+                        if (rank.lack == UINT32_MAX || !may_be_on(p, unit, node) ||
+                            (best != PLACEMENT_NONE && !is_before(&rank, ret)))
                                 continue;
-                        missing = lack(p, &p->hosts[p->nodes[node].host], demand);
-                        if (missing < least) {
-                                best = p->nodes[node].host;
-                                least = missing;
-                        }
+                        best = host;
+                        *ret = rank;
                 }
         return best;
 }
 
+// Whether the one that has it may have it longer.
+static bool keeps(Placement *p, uint32_t unit, const PlacementVector *demand) {
+        Reservation *r = &p->reservation;
+        const Selector *s = &p->selectors[p->shapes[p->units[unit].shape].selector];
+        uint32_t node, missing;
+
+        if (r->unit != unit)
+                return false;
+        node = p->hosts[r->host].first_node;
+        while (node != PLACEMENT_NONE && !(bit_test(s->nodes, node) && may_be_on(p, unit, node)))
+                node = p->nodes[node].next_of_host;
+        missing = lack(p, &p->hosts[r->host], demand);
+        if (node == PLACEMENT_NONE || missing == UINT32_MAX)
+                return false;
+        if (missing < r->least) {
+                r->least = missing;
+                r->better_at = p->n_grants;
+        }
+        return p->n_grants - r->better_at < PATIENCE * lifetime(p);
+}
+
+static void give_to(Placement *p, uint32_t unit, const PlacementVector *demand) {
+        Reservation *r = &p->reservation;
+        Rank rank;
+        uint32_t host;
+
+        if (r->unit != unit)
+                r->attempt++;
+        host = choose_host(p, unit, demand, &rank);
+        if (host != PLACEMENT_NONE && rank.tried) // all of them were: anew
+                r->attempt++;
+        if (r->unit != unit || r->host != host)
+                reservation_end(p);
+        if (host == PLACEMENT_NONE)
+                return;
+        dry_run_note_tried(p, host);
+        p->hosts[host].tried_for = r->attempt;
+        r->unit = unit;
+        r->host = host;
+        r->least = rank.lack;
+        r->better_at = p->n_grants;
+}
+
 void reservation_settle(Placement *p) {
         Reservation *r = &p->reservation;
-        uint32_t unit, host = PLACEMENT_NONE;
-        PlacementVector demand = {0};
+        PlacementVector demand;
+        uint32_t unit;
 
         if (r->unit != PLACEMENT_NONE && !waits(p, r->unit))
                 reservation_end(p);
@@ -134,15 +208,12 @@ void reservation_settle(Placement *p) {
                 return;
         r->looked_at = p->n_grants;
         unit = choose_unit(p);
-        if (unit != PLACEMENT_NONE) {
-                demand = bundle_demand(p, unit);
-                host = choose_host(p, unit, &demand);
-        }
-        if (r->unit != unit || r->host != host)
+        if (unit == PLACEMENT_NONE) {
                 reservation_end(p);
-        if (host != PLACEMENT_NONE) {
-                r->unit = unit;
-                r->host = host;
-                r->demand = demand;
+                return;
         }
+        demand = bundle_demand(p, unit);
+        if (!keeps(p, unit, &demand))
+                give_to(p, unit, &demand);
+        r->demand = demand;
 }

@@ -57,6 +57,8 @@ void unit_leave(Placement *p, uint32_t unit) {
         u->node = PLACEMENT_NONE;
         for (uint32_t i = p->hosts[n->host].first_node; i != PLACEMENT_NONE; i = p->nodes[i].next_of_host)
                 node_freed(p, i);
+        dry_run_note_left(p, n->host);
+        p->hosts[n->host].left_at = p->n_grants;
         count(p, unit, node, -1);
 }
 
@@ -179,6 +181,8 @@ void placement_unit_want(Placement *p, uint32_t unit, bool wanted) {
         }
         u->flags &= (uint8_t) ~UNIT_WANTED;
         wait_take(p, unit);
+        if (u->seq != 0)
+                dry_run_note_turn(p, unit);
         u->seq = 0;
         unit_leave(p, unit);
 }

@@ -95,6 +95,24 @@ def test_a_higher_priority_displaces_what_agreed_to_it(c: Cluster):
     withdraw(c)
 
 
+def test_a_plan_names_who_has_to_go(c: Cluster):
+    offer(c, n1=1, n2=1)
+    c.start("calm.service", options("ReserveResource=slot", "Priority=-10", "Host=n1"))
+    c.submit("busy.service", options("ReserveResource=slot", "Priority=100", "Host=n1"))
+    c.start("old.service", options("Host=n3"))
+    c.submit("new.service", options("Host=n3", "Replaces=old.service"))
+    planned = {row["unit"]: row for row in c.json("plan busy new")}
+    told = c.ctl("plan busy new")
+    assert (at(c, "calm"), at(c, "old")) == ("n1", "n3"), "to ask moved something"
+    assert planned["calm.service"]["because_of"] == "busy.service" and planned["calm.service"]["from"] == "n1", planned
+    assert planned["old.service"]["because_of"] == "new.service" and planned["old.service"]["from"] == "n3", planned
+    assert "calm.service: would stop on n1 and wait for a node: busy.service, which has a higher priority, takes its place" in told, told
+    assert "old.service: would stop on n3 and " in told and "new.service replaces it there" in told, told
+    c.ctl("start busy new")
+    eventually(lambda: all(at(c, unit) == (row["node"] or None) for unit, row in planned.items()))
+    withdraw(c)
+
+
 def test_a_lost_node_s_urgent_unit_displaces_elsewhere(c: Cluster):
     offer(c, n2=1, n3=1)
     c.start("batch.service", options("ReserveResource=slot", "Priority=-10", "Host=n2"))

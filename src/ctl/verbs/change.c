@@ -61,7 +61,7 @@ typedef struct Change {
 
 // ---- results
 
-static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
+static void json_result(Json *j, const Argosy__Response__UnitResult *u, bool plans) {
         json_begin(j, '{');
         json_key(j, "unit");
         json_string(j, u->name);
@@ -73,6 +73,12 @@ static void json_result(Json *j, const Argosy__Response__UnitResult *u) {
         json_string(j, u->status != 0 ? status_text(u->status, u->message) : u->message);
         json_key(j, "refusals");
         json_refusals(j, u->refusals, u->n_refusals);
+        if (plans) {
+                json_key(j, "from");
+                json_string(j, u->from);
+                json_key(j, "because_of");
+                json_string(j, u->because_of);
+        }
         json_key(j, "may_run_on");
         json_begin(j, '[');
         for (size_t i = 0; i < u->n_may_run_on; i++)
@@ -116,17 +122,29 @@ static void report_end(Change *c, const Argosy__Response__UnitResult *u) {
         if (u->status != 0 && u->n_may_run_on > 0)
                 c->n_may_run++;
         if (ctl->opt.json != JSON_OFF)
-                json_result(&c->json, u);
+                json_result(&c->json, u, c->verb->plans);
         if (u->status == 0 && !(ctl->opt.given & OPT_VERBOSE) && !c->verb->plans)
                 return;
         progress_clear(&ctl->term);
-        if (u->status != 0)
+        if (u->status != 0) {
+                fflush(ctl->term.out); // what was said before stands before it, also in a pipe
                 report_failure(c, u);
-        else if (ctl->opt.json == JSON_OFF && c->verb->plans)
+        } else if (ctl->opt.json == JSON_OFF && c->verb->plans)
                 fprintf(ctl->term.out, "%s: %s\n", u->name, u->message);
         else if (ctl->opt.json == JSON_OFF)
                 fprintf(ctl->term.out, "%s: %s%s%s%s\n", u->name, c->verb->waits && !will_wait(c) ? "to be " : "",
                         c->verb->past, *u->node ? " on " : "", u->node);
+}
+
+// Reasons stand below their unit: what a plan says of a unit goes to standard output, and so do they.
+static void report_refusals(Change *c, const Argosy__Response__UnitResult *u) {
+        Ctl *ctl = c->ctl;
+
+        if (u->status == 0 && c->verb->plans) {
+                if (ctl->opt.json == JSON_OFF)
+                        ctl_refusals(ctl, ctl->term.out, u->refusals, u->n_refusals);
+        } else if (!(ctl->opt.given & OPT_QUIET && u->status == 0))
+                ctl_refusals(ctl, ctl->term.err, u->refusals, u->n_refusals);
 }
 
 static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
@@ -134,8 +152,8 @@ static void report_warning(Change *c, const Argosy__Response__UnitResult *u) {
                 progress_clear(&c->ctl->term);
         if (u->status == 0 && *u->message && !c->verb->plans)
                 ctl_warn(c->ctl, "%s: %s", u->name, u->message);
-        if (u->n_refusals > 0 && !(c->ctl->opt.given & OPT_QUIET && u->status == 0))
-                ctl_refusals(c->ctl, c->ctl->term.err, u->refusals, u->n_refusals);
+        if (u->n_refusals > 0)
+                report_refusals(c, u);
 }
 
 static void note_status(Change *c, const Argosy__Response *r) {

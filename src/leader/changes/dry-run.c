@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A draft of a Change in words: what each record would become is compared with what it is. Nothing is
-// decided here, so the words are as good as the draft. A unit that has an error keeps it. -ENOMEM leaves the
-// response half described; the caller answers with an error then.
+// A plan in words: what each record would become is compared with what it is. Nothing is decided here, so the
+// words are as good as the plan. A unit that has an error keeps it. -ENOMEM leaves the response half described; the
+// caller answers with an error then.
 
 #include "dry-run.h"
 
 #include <errno.h>
 
+#include "map.h"
 #include "response.h"
 #include "str.h"
+#include "unit-record.h"
 
 typedef const char *(*NodeName)(uint32_t node, void *userdata);
-
-static const Argosy__LogOp__UnitPut *find_put(const Argosy__LogBatch *batch, const char *name) {
-        for (size_t i = 0; i < batch->n_ops; i++)
-                if (batch->ops[i]->op_case == ARGOSY__LOG_OP__OP_UNIT &&
-                    streq(batch->ops[i]->unit->unit->name, name))
-                        return batch->ops[i]->unit;
-        return NULL;
-}
 
 static bool same_spec(const Argosy__UnitRecord *a, const Argosy__UnitRecord *b) {
         return a->spec.len == b->spec.len && memcmp(a->spec.data, b->spec.data, a->spec.len) == 0;
@@ -50,12 +44,12 @@ static const char *action_of_new(const Argosy__UnitRecord *next) {
         }
 }
 
-static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next) {
+static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__UnitRecord *next, uint32_t node) {
         bool placed = now->node || now->global;
 
         if (now->target == ARGOSY__TARGET__TARGET_INACTIVE || !placed)
                 return action_of_new(next);
-        if (next->node != now->node || next->global != now->global)
+        if (node != now->node || next->global != now->global)
                 return "would stop where it is and start";
         if (!same_spec(now, next))
                 return now->target == ARGOSY__TARGET__TARGET_LAUNCHED
@@ -66,68 +60,125 @@ static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__
         return action_of_ended(now) ?: "is started already";
 }
 
-static int describe(Argosy__Response__UnitResult *result, const UnitEntry *u,
-                    const Argosy__LogOp__UnitPut *put, NodeName node_name, void *userdata) {
-        const Argosy__UnitRecord *next = put->unit;
-        const char *node = next->global ? "all nodes that fit" : node_name(next->node, userdata);
-        bool waits = next->target != ARGOSY__TARGET__TARGET_INACTIVE && !next->node && !next->global;
-        _cleanup_free_ char *warning = strdup(result->message);
+typedef struct Words {
+        const ClusterState *state;
+        NodeName node_name;
+        void *userdata;
+} Words;
+
+static int append_reason(const DryRunUnit *u, char **message) {
+        static const char *const formats[] = {
+                [DRY_RUN_REPLACED] = "%s: %s replaces it there",
+                [DRY_RUN_DISPLACED] = "%s: %s, which has a higher priority, takes its place",
+                [DRY_RUN_FOLLOWS] = "%s, where %s is",
+        };
+        _cleanup_free_ char *before = *message;
+
+        *message = NULL;
+        if (u->reason >= ELEMENTSOF(formats) || !formats[u->reason] || !u->by) {
+                *message = TAKE_PTR(before);
+                return 0;
+        }
+        *message = str_printf(formats[u->reason], before, u->by);
+        return *message ? 0 : -ENOMEM;
+}
+
+// A unit that somebody else's start moves.
+static int describe_brought(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
+        const UnitEntry *e = cluster_state_find_unit(w->state, result->name);
+        bool runs = u->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && e &&
+                    !record_final_outcome(e->record, e->record->node);
+        const char *from = e && e->record->node ? w->node_name(e->record->node, w->userdata) : NULL;
+        const char *node = u->node ? w->node_name(u->node, w->userdata) : NULL;
+        _cleanup_free_ char *left = from ? str_printf("%s %s and ", runs ? "stop on" : "leave", from) : strdup("");
+        _cleanup_free_ char *message = NULL;
         int r;
 
-        if (!warning)
+        if (!left)
                 return -ENOMEM;
-        if (waits)
-                r = field_set(&result->message, "would wait for a node");
+        message = node ? str_printf("would %s%s %s", left, runs ? "start on" : "go to", node)
+                       : str_printf("would %swait for a node", left);
+        r = message ? append_reason(u, &message) : -ENOMEM;
+        r = r < 0 ? r : field_set(&result->message, message);
+        r = r < 0 || !from ? r : field_set(&result->from, from);
+        return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
+}
+
+// What the first look said of a unit that has no node yet is not so any more.
+static void forget_refusals(Argosy__Response__UnitResult *result) {
+        for (size_t i = 0; i < result->n_refusals; i++)
+                message_free(result->refusals[i]);
+        result->n_refusals = 0;
+}
+
+static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
+        const UnitEntry *e = cluster_state_find_unit(w->state, result->name);
+        const Argosy__UnitRecord *next = u->record;
+        bool wanted = next->target != ARGOSY__TARGET__TARGET_INACTIVE;
+        bool moves = e && e->record->node && e->record->node != u->node && wanted;
+        const char *node = next->global ? "all nodes that fit" : w->node_name(u->node, w->userdata);
+        _cleanup_free_ char *warning = strdup(u->reason == DRY_RUN_TURN ? "" : result->message);
+        _cleanup_free_ char *message = NULL;
+        int r = warning ? 0 : -ENOMEM;
+
+        if (u->node)
+                forget_refusals(result);
+        if (wanted && !u->node && !next->global)
+                message = strdup(moves ? "would stop where it is and wait for a node" : "would wait for a node");
         else
-                r = field_printf(&result->message, "%s%s%s%s%s",
-                                 u ? action_of_known(u->record, next) : action_of_new(next),
-                                 node && next->target != ARGOSY__TARGET__TARGET_INACTIVE ? " on " : "",
-                                 node && next->target != ARGOSY__TARGET__TARGET_INACTIVE ? node : "",
-                                 *warning ? "; " : "", warning);
-        return r < 0 || next->global ? r : field_set(&result->node, node);
+                message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node) : action_of_new(next),
+                                     node && wanted ? " on " : "", node && wanted ? node : "",
+                                     warning && *warning ? "; " : "", warning ?: "");
+        r = r < 0 || !message ? -ENOMEM : append_reason(u, &message);
+        r = r < 0 ? r : field_set(&result->message, message);
+        if (r >= 0 && moves)
+                r = field_set(&result->from, w->node_name(e->record->node, w->userdata));
+        if (r >= 0 && u->by)
+                r = field_set(&result->because_of, u->by);
+        return r;
 }
 
-static Argosy__Response__UnitResult *find_result(const Argosy__Response__Change *change, const char *name) {
-        for (size_t i = 0; i < change->n_units; i++)
-                if (streq(change->units[i]->name, name))
-                        return change->units[i];
-        return NULL;
+static int describe(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
+        int r = u->brought ? describe_brought(w, result, u) : describe_asked(w, result, u);
+
+        return r < 0 || u->record->global ? r : field_set(&result->node, w->node_name(u->node, w->userdata));
 }
 
-static int add_brought_along(Argosy__Response__Change *change, const Argosy__LogBatch *batch) {
-        for (size_t i = 0; i < batch->n_ops; i++) {
-                const char *name;
+static int add_results(Argosy__Response__Change *change, Map *by_name, DryRunUnit *const *units, size_t n) {
+        int r = 0;
 
-                if (batch->ops[i]->op_case != ARGOSY__LOG_OP__OP_UNIT)
+        for (size_t i = 0; i < change->n_units && r >= 0; i++)
+                if (!map_find_str(by_name, change->units[i]->name))
+                        r = map_add_str(by_name, change->units[i]->name, change->units[i]);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                const char *name = units[i]->record->name;
+
+                if (map_find_str(by_name, name))
                         continue;
-                name = batch->ops[i]->unit->unit->name;
-                if (!find_result(change, name) &&
-                    FIELD_APPEND(change->units, change->n_units, unit_result_new(name)) < 0)
-                        return -ENOMEM;
+                r = FIELD_APPEND(change->units, change->n_units, unit_result_new(name));
+                if (r >= 0)
+                        r = map_add_str(by_name, change->units[change->n_units - 1]->name,
+                                        change->units[change->n_units - 1]);
         }
-        return 0;
+        return r;
 }
 
-int dry_run_describe(const ClusterState *state, const Argosy__LogBatch *batch, Argosy__Response *planned,
+int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n, Argosy__Response *planned,
                      NodeName node_name, void *userdata) {
+        const Words w = {state, node_name, userdata};
         Argosy__Response__Change *change = planned->change;
+        Map by_name = {};
+        int r = add_results(change, &by_name, units, n);
 
-        if (add_brought_along(change, batch) < 0)
-                return -ENOMEM;
-        for (size_t i = 0; i < change->n_units; i++) {
-                Argosy__Response__UnitResult *result = change->units[i];
-                const Argosy__LogOp__UnitPut *put = find_put(batch, result->name);
-                int r = 0;
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                Argosy__Response__UnitResult *result = map_find_str(&by_name, units[i]->record->name);
 
-                if (result->status)
-                        continue;
-                if (put)
-                        r = describe(result, cluster_state_find_unit(state, result->name), put, node_name,
-                                     userdata);
-                else if (!*result->message)
-                        r = field_set(&result->message, "nothing would change");
-                if (r < 0)
-                        return r;
+                if (result && !result->status)
+                        r = describe(&w, result, units[i]);
         }
-        return 0;
+        for (size_t i = 0; i < change->n_units && r >= 0; i++)
+                if (!change->units[i]->status && !*change->units[i]->message)
+                        r = field_set(&change->units[i]->message, "nothing would change");
+        map_done(&by_name);
+        return r;
 }

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What a Change would do, in words, instead of doing it. Pure: what change_plan() put into a draft of its
-// own is compared with the records as they are.
+// What a Change would do, in words, instead of doing it. Pure: records as they would be are compared with the
+// records as they are.
 
 #include "cluster-state.h"
 
-// `planned` is change_plan()'s response, `batch` what it drafted. Gives every unit that has no error a
-// message, and a node if it would be placed on one; appends units that would be brought along. `node_name`
-// may return NULL. 0 or -ENOMEM.
-int dry_run_describe(const ClusterState *state, const Argosy__LogBatch *batch, Argosy__Response *planned,
+// Why a unit would be where it is not now.
+typedef enum DryRunReason {
+        DRY_RUN_ASKED,     // the change is about it, or brings it along
+        DRY_RUN_REPLACED,  // `by` comes to its node, and has Replaces=
+        DRY_RUN_DISPLACED, // `by` has a higher priority, and needs its room
+        DRY_RUN_FOLLOWS,   // it is to be with `by`
+        DRY_RUN_TURN,      // there is room for it
+} DryRunReason;
+
+typedef struct DryRunUnit {
+        const Argosy__UnitRecord *record; // as it would be but for its node
+        uint32_t node;                    // where it would be in the end; 0: nowhere, or it is global
+        DryRunReason reason;
+        const char *by; // NULL: nobody
+        bool brought;   // the change does not touch it: it only follows
+} DryRunUnit;
+
+// `planned` is change_plan()'s response. Gives every unit that has no error a message, and a node if it would be
+// on one; appends units that it does not name. `node_name` may return NULL. 0 or -ENOMEM.
+int dry_run_describe(const ClusterState *state, DryRunUnit *const *units, size_t n, Argosy__Response *planned,
                      const char *(*node_name)(uint32_t node, void *userdata), void *userdata);

@@ -159,11 +159,11 @@ static size_t displacements_left(const Leader *l) {
 // What is decided about already is left alone.
 static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        const Draft *b = userdata;
+        const Draft *b = userdata; // NULL: nothing is
         const Group *g = u->group;
         size_t of_group = 0;
 
-        if (!e || draft_has_unit(b, u->name) || list_is_linked(&u->moving) || u->pending || has_mate(l, u))
+        if (!e || (b && draft_has_unit(b, u->name)) || list_is_linked(&u->moving) || u->pending || has_mate(l, u))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;
@@ -175,21 +175,21 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
 // ------------------------------------------------------------------------------------------------ the round
 
 static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, step->unit->name);
+        const UnitEntry *e = cluster_state_find_unit(l->state, step->name);
         Argosy__UnitRecord next;
 
         // Of its group another one may have been taken down in this round.
-        if (!e || draft_has_unit(b, step->unit->name) || (step->node && group_keeps(l, step->unit, e))) {
+        if (!e || !step->unit || draft_has_unit(b, step->name) || (step->node && group_keeps(l, step->unit, e))) {
                 l->retry_homeless = true;
                 return 0;
         }
         next = *e->record;
         next.node = step->node ? step->node->number : 0;
         if (!step->node)
-                next.displaced_by = step->by->name;
+                next.displaced_by = (char *) step->by;
         group_take(l, step->unit);
-        follow_look_again(l, step->unit->name);
-        placer_look_at_followers(l, step->unit->name);
+        follow_look_again(l, step->name);
+        placer_look_at_followers(l, step->name);
         return draft_put_unit(b, &next, 0, e->record->revision);
 }
 
@@ -206,12 +206,16 @@ static void all_were_tried(Leader *l, const Draft *b) {
         }
 }
 
+void homeless_round(Leader *l, Draft *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
+        placer_round(placer, STEPS_MAX, displacements_left(l), may_be_displaced, b, ret, ret_n);
+}
+
 int homeless_decide(Leader *l, Draft *b, Placer *placer) {
         _cleanup_free_ PlacerStep *steps = NULL;
         size_t n;
         int r = 0;
 
-        placer_round(placer, STEPS_MAX, displacements_left(l), may_be_displaced, b, &steps, &n);
+        homeless_round(l, b, placer, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)

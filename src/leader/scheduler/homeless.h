@@ -10,6 +10,8 @@
 // One round over the units that are on no node and those that were offered (placer_offer()): whose turn
 // it is goes next, and what it may displace goes. 0 or -ENOMEM.
 int homeless_decide(Leader *l, Draft *b, Placer *placer);
+// What such a round would do now. `b`: units that it touches are not displaced; NULL: nothing is decided yet.
+void homeless_round(Leader *l, Draft *b, Placer *placer, PlacerStep **ret, size_t *ret_n);
 // The only way to change Unit.pending: no node takes it, or somebody does again.
 void unit_set_homeless(Leader *l, Unit *u, bool homeless);
 // The next turn that gives out nodes looks at the unit by itself, if it has none.

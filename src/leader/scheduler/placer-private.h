@@ -37,6 +37,7 @@ struct Placer {
         size_t n_touched;
         Unit **released; // recorded units: they live longer
         size_t n_released;
+        bool dry_run;
 };
 
 // placer-nodes.c

@@ -79,6 +79,25 @@ void placer_set_aside(Placer *p, Unit *u) {
                 placement_unit_want(p->leader->places->placement, u->place - 1, false);
 }
 
+void placer_want(Placer *p, const char *name, bool wanted) {
+        uint32_t unit = placer_get_unit(p->leader, name, true);
+
+        placer_touch(p, name);
+        placement_unit_want(p->leader->places->placement, unit, wanted);
+}
+
+bool placer_drive(Placer *p, const char *name, uint32_t *ret_node) {
+        Leader *l = p->leader;
+        uint32_t unit = placer_get_unit(l, name, true), node;
+
+        if (!placement_unit_must_go(l->places->placement, unit))
+                return false;
+        placer_touch(p, name);
+        node = placement_move(l->places->placement, unit, leader_now(l));
+        *ret_node = node == PLACEMENT_NONE ? 0 : l->places->nodes[node]->number;
+        return true;
+}
+
 static Unit *unit_at(const Leader *l, uint32_t number) {
         return unit_find(l, placement_unit_name(l->places->placement, number));
 }
@@ -93,21 +112,25 @@ static bool spares(uint32_t unit, const uint32_t *taken, uint32_t n, void *userd
         const Sparing *s = userdata;
         const Unit *u = unit_at(s->leader, unit);
         Unit *others[PLACEMENT_VICTIMS_MAX];
+        size_t n_others = 0;
 
-        for (uint32_t i = 0; i < n; i++)
-                others[i] = unit_at(s->leader, taken[i]); // each was asked about, so it is there
-        return u && s->spares(s->leader, u, others, n, s->userdata);
+        for (uint32_t i = 0; i < n; i++) { // each was asked about, so it is there, or has no record yet
+                Unit *other = unit_at(s->leader, taken[i]);
+
+                if (other)
+                        others[n_others++] = other;
+        }
+        return !u || s->spares(s->leader, u, others, n_others, s->userdata);
 }
 
 static void take_decision(Placer *p, const PlacementDecision *d, PlacerStep *steps, size_t *n) {
         Leader *l = p->leader;
-        PlacerStep step = {.unit = unit_at(l, d->unit)};
+        PlacerStep step = {.name = placement_unit_name(l->places->placement, d->unit),
+                           .unit = unit_at(l, d->unit)};
 
-        if (!step.unit)
-                return;
-        placer_touch(p, step.unit->name);
+        placer_touch(p, step.name);
         if (d->kind == PLACEMENT_PREEMPT)
-                step.by = unit_at(l, d->unit_for);
+                step.by = placement_unit_name(l->places->placement, d->unit_for);
         else
                 step.node = l->places->nodes[d->to];
         if (step.by || step.node)

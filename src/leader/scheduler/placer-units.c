@@ -198,6 +198,15 @@ bool placer_is_replaced(const Leader *l, const Unit *u) {
         return u->place && placement_unit_replaced(l->places->placement, u->place - 1);
 }
 
+bool placer_replaces(const Leader *l, const char *name) {
+        const Guest *g = map_find_str(&l->places->guests, name);
+        const Unit *u = unit_find(l, name);
+
+        if (u && u->place)
+                return placement_unit_replaces(l->places->placement, u->place - 1);
+        return g && placement_unit_replaces(l->places->placement, g->unit);
+}
+
 static void drive_out(Leader *l, Unit *u) {
         if (placer_is_replaced(l, u) && !list_is_linked(&u->moving))
                 list_append(&l->moving, &u->moving);
@@ -215,18 +224,31 @@ void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
-void placer_look_at_followers(Leader *l, const char *name) {
+size_t placer_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+        const Guest *g = map_find_str(&l->places->guests, name);
         const Unit *target = unit_find(l, name);
-        uint32_t unit = PLACEMENT_NONE, i = 0;
+        uint32_t number = target && target->place ? target->place - 1 : g ? g->unit : PLACEMENT_NONE, unit;
+        size_t n = 0;
 
-        if (!target || !target->place)
-                return;
-        while (placement_unit_follower(l->places->placement, target->place - 1, i++, &unit)) {
-                Unit *u = unit_find(l, placement_unit_name(l->places->placement, unit));
+        for (uint32_t i = 0; number != PLACEMENT_NONE && n < PLACEMENT_FOLLOWS_MAX &&
+                             placement_unit_follower(l->places->placement, number, i, &unit);
+             i++) {
+                ret[n] = unit_find(l, placement_unit_name(l->places->placement, unit));
+                n += ret[n] != NULL;
+        }
+        return n;
+}
 
-                if (u && u->recorded && !list_is_linked(&u->moving) && !u->pending)
+void placer_look_at_followers(Leader *l, const char *name) {
+        Unit *followers[PLACEMENT_FOLLOWS_MAX];
+        size_t n = placer_followers(l, name, followers);
+
+        for (size_t i = 0; i < n; i++) {
+                Unit *u = followers[i];
+
+                if (u->recorded && !list_is_linked(&u->moving) && !u->pending)
                         list_append(&l->moving, &u->moving);
-                else if (u && u->pending)
+                else if (u->pending)
                         l->retry_homeless = true;
         }
 }

@@ -37,6 +37,14 @@ Placer *placer_new(Leader *l, uint32_t without_host) {
         return p;
 }
 
+Placer *placer_new_dry_run(Leader *l) {
+        Placer *p = placer_new(l, 0);
+
+        p->dry_run = true;
+        placement_dry_run_begin(l->places->placement);
+        return p;
+}
+
 Placer *placer_free(Placer *p) {
         Leader *l = p ? p->leader : NULL;
 
@@ -59,6 +67,8 @@ Placer *placer_free(Placer *p) {
         for (size_t i = 0; p && i < p->n_released; i++)
                 if (p->released[i]->place)
                         placement_unit_release(l->places->placement, p->released[i]->place - 1, false);
+        if (p && p->dry_run)
+                placement_dry_run_end(l->places->placement);
         if (p) {
                 free(p->touched);
                 free(p->released);
@@ -104,6 +114,18 @@ static int prepare(Placer *p, const char *name, const UnitOptions *options, uint
         *ret = placer_get_unit(p->leader, name, true);
         placer_touch(p, name);
         return placer_set_options(p->leader, name, *ret, options);
+}
+
+void placer_put(Placer *p, const char *name, const UnitOptions *options, uint32_t node) {
+        const Node *n = node_find(p->leader, node);
+        Placement *placement = p->leader->places->placement;
+        uint32_t unit = placer_get_unit(p->leader, name, true);
+
+        placer_touch(p, name);
+        (void) placer_set_options(p->leader, name, unit, options); // what cannot be counted counts as nothing
+        if (n && n->place)
+                placement_unit_put(placement, unit, n->place - 1);
+        placement_unit_want(placement, unit, true);
 }
 
 // Where it has failed only if it would be on no node otherwise.

@@ -6,6 +6,7 @@
 // is freed, the records count again.
 
 #include "leader-core.h"
+#include "placement.h"
 #include "unit-file.h"
 
 typedef struct Placer Placer;
@@ -37,6 +38,8 @@ bool placer_must_go(const Leader *l, const Unit *u);
 bool placer_is_replaced(const Leader *l, const Unit *u);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.
 void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e);
+// Those who are to be with it, as far as they are in the tables: how many.
+size_t placer_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
 // Those who are to be with it are looked at again.
 void placer_look_at_followers(Leader *l, const char *name);
 // Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
@@ -44,18 +47,32 @@ bool placer_admits(const ClusterState *state, const Argosy__HostRecord *host, co
                    const UnitOptions *options);
 Placer *placer_new(Leader *l, uint32_t without_host) _warn_unused_;
 Placer *placer_free(Placer *p);
+// One whose answers change nothing, also not who is next. No other one lives beside it.
+Placer *placer_new_dry_run(Leader *l);
 DEFINE_CLEANUP(Placer *, placer_free)
 // `explain`: fill in the refusals when node is 0.
 int placer_place(Placer *p, const char *name, const UnitOptions *options, bool explain, PlacerAnswer *ret);
 void placer_answer_done(PlacerAnswer *p);
+// The unit goes to this node, whatever it demands: it counts there.
+void placer_put(Placer *p, const char *name, const UnitOptions *options, uint32_t node);
 // Lets a recorded unit take part in rounds as long as the Placer lives, also if it is on a node.
 void placer_offer(Placer *p, Unit *u);
 void placer_set_aside(Placer *p, Unit *u); // or keeps it from having a turn as long
 
+// The unit leaves the node where it counts, and waits no more; or waits for its turn in rounds. Those that
+// placer_place() found no node for have their turn again when all of them were let go, and are wanted then.
+void placer_want(Placer *p, const char *name, bool wanted);
+// Whether the unit, which may have no record, replaces others by what it demands now.
+bool placer_replaces(const Leader *l, const char *name);
+// Gives another node to a unit that may not be where it counts now: *ret_node, or 0: there is none, and it counts
+// where it was. False: it may stay.
+bool placer_drive(Placer *p, const char *name, uint32_t *ret_node);
+
 typedef struct PlacerStep {
-        Unit *unit;
-        Node *node; // NULL: it is displaced
-        Unit *by;   // and by whom
+        const char *name; // lives as long as the Placer
+        Unit *unit;       // NULL: it has no record, and was placed by this Placer
+        Node *node;       // NULL: it is displaced
+        const char *by;   // and by whom
 } PlacerStep;
 
 // Whether the unit may be displaced together with those.

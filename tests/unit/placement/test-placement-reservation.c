@@ -132,6 +132,73 @@ static void small_ones_that_come_and_go_do_not_keep_a_large_one_waiting(void **s
         }
 }
 
+// The host that lacks the least is the one with the other large unit, which stays.
+static void it_is_kept_elsewhere_when_nobody_leaves_that_host(void **state) {
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+                Fleet *f = hosts(3);
+                uint32_t small[12];
+
+                f->seed = seed * UINT64_C(0x9e3779b97f4a7c15);
+                fill(f, small, 12);
+                (void) churn_until(f, add(f, "large", f->large, 0), small, 12);
+                (void) churn_until(f, add(f, "another", f->large, 0), small, 12);
+                (void) churn_until(f, add(f, "third", f->large, 0), small, 12);
+                done(f);
+        }
+}
+
+// Somebody asks what would become of two more, of which the larger one displaces; and in what order those that wait
+// would be looked at if they came back.
+static void ask(Fleet *f, const uint32_t *waiting, unsigned n) {
+        uint32_t others[2] = {}, nodes[2 * UNITS];
+
+        for (uint32_t u = 0; u < f->p->unit_slots.n; u++)
+                nodes[u] = slots_has(&f->p->unit_slots, u) ? at(f, u) : PLACEMENT_NONE;
+        placement_dry_run_begin(f->p);
+        others[0] = add(f, "asked", f->small, 1);
+        others[1] = add(f, "asked too", f->large, 2);
+        for (unsigned i = 0; i < n; i++)
+                placement_unit_want(f->p, waiting[i], false);
+        go(f);
+        f->last = placement_move(f->p, others[0], 0);
+        for (unsigned i = n; i-- > 0;)
+                placement_unit_want(f->p, waiting[i], true);
+        go(f);
+        for (unsigned i = 0; i < ELEMENTSOF(others); i++)
+                placement_unit_remove(f->p, others[i]);
+        for (uint32_t u = 0; u < f->p->unit_slots.n; u++)
+                if (slots_has(&f->p->unit_slots, u))
+                        placement_unit_put(f->p, u, nodes[u]);
+        placement_dry_run_end(f->p);
+}
+
+static void asking_does_not_change_whose_turn_it_is(void **state) {
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+                Fleet *fleets[2] = {hosts(3), hosts(3)};
+                uint32_t small[2][12], large[2][3];
+                unsigned steps[2][3];
+
+                for (int i = 0; i < 2; i++) {
+                        Fleet *f = fleets[i];
+
+                        f->seed = seed * UINT64_C(0x9e3779b97f4a7c15);
+                        fill(f, small[i], 12);
+                        for (int k = 0; k < 3; k++)
+                                large[i][k] = add(f, k == 0 ? "a" : k == 1 ? "b" : "c", f->large, 0);
+                        go(f);
+                        for (int k = 0; k < 3; k++)
+                                for (steps[i][k] = 0; at(f, large[i][k]) == PLACEMENT_NONE; steps[i][k]++) {
+                                        assert_true(steps[i][k] < 1000);
+                                        if (i == 1)
+                                                ask(f, large[i] + k, 3 - (unsigned) k);
+                                        churn(f, small[i], 12);
+                                }
+                        done(f);
+                }
+                assert_memory_equal(steps[0], steps[1], sizeof steps[0]);
+        }
+}
+
 // So that a unit that finds its room soon disturbs nobody.
 static void nothing_is_kept_before_enough_have_passed_by(void **state) {
         Fleet *f = hosts(1);
@@ -291,6 +358,8 @@ static void a_host_that_is_closed_is_exchanged_for_another(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(small_ones_that_come_and_go_do_not_keep_a_large_one_waiting),
+                cmocka_unit_test(it_is_kept_elsewhere_when_nobody_leaves_that_host),
+                cmocka_unit_test(asking_does_not_change_whose_turn_it_is),
                 cmocka_unit_test(nothing_is_kept_before_enough_have_passed_by),
                 cmocka_unit_test(the_reason_says_for_whom_room_is_kept),
                 cmocka_unit_test(when_it_waits_no_more_its_room_is_anybodys),

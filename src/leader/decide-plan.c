@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A Change that is only asked about: what it would do, and what would follow from that.
+//
+// The change is planned like any other, with a batch and a Placer of its own. Then the turns that would follow it are
+// gone through with the functions that decide them, on what the Placer counts: who is replaced on the nodes that were
+// given away, or goes where one of them goes, looks for another node (move_choose()), and who has none waits for its
+// turn in a round, in which it may displace others (homeless_round()); until nothing follows any more. Every unit that
+// would be elsewhere, or nowhere, is noted once, with its last place. When the Placer is freed everything counts as
+// before. Cost: the units that are noted, those on nodes where somebody replaces others, and a round.
+//
+// How long it takes until others of its group are up again, or a unit has ended, is not gone through: that decides when
+// something happens, not what. What nodes would say when they are told is not known to a leader.
+//
+// Failures: -ENOMEM, -EBUSY: this batch has decided something already.
+#include <errno.h>
+
+#include "decide-private.h"
+#include "draft.h"
+#include "dry-run.h"
+#include "homeless.h"
+#include "mates.h"
+#include "message.h"
+#include "nodes.h"
+#include "placer.h"
+#include "registry.h"
+#include "response.h"
+#include "tables.h"
+#include "tickets.h"
+
+enum { TURNS_MAX = 64 }; // of one plan: each goes to fewer units, or to such of lower priority
+
+// A unit that may have to go because of another one.
+typedef struct PlanDue {
+        const char *name;
+        DryRunReason reason;
+        const char *by;
+} PlanDue;
+
+typedef struct Plan {
+        Decision alone;
+        DryRunUnit **units; // as they were noted
+        size_t n, allocated;
+        PlanDue *due; // in the order in which a turn looks at them
+        size_t n_due, due_allocated, n_driven;
+        DryRunUnit **put; // of a turn that is not over, in its order
+        size_t n_put, put_allocated;
+        Draft turn; // the same
+        Map by_name;
+        bool waiting; // somebody waits for whom there may be something since the last round
+} Plan;
+
+static void plan_done(Plan *p) {
+        for (size_t i = 0; i < p->n; i++)
+                free(p->units[i]);
+        free(p->units);
+        free(p->due);
+        free(p->put);
+        map_done(&p->by_name);
+        draft_done(&p->turn);
+        draft_done(&p->alone.batch);
+        placer_free(p->alone.placer);
+        dependencies_done_all(&p->alone.planned);
+}
+
+// Makes room for one more. 0 or -ENOMEM.
+static int grow(void *list, size_t n, size_t *allocated, size_t size) {
+        size_t more = *allocated ? 2 * *allocated : 16;
+        void *longer;
+
+        if (n < *allocated)
+                return 0;
+        longer = reallocarray(*(void **) list, more, size);
+        if (!longer)
+                return -ENOMEM;
+        *(void **) list = longer;
+        *allocated = more;
+        return 0;
+}
+
+static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
+        int r = grow(&p->units, p->n, &p->allocated, sizeof(*p->units));
+        DryRunUnit *u = r < 0 ? NULL : calloc(1, sizeof(*u));
+
+        if (!u)
+                return -ENOMEM;
+        u->record = record;
+        p->units[p->n++] = *ret = u;
+        return map_add_str(&p->by_name, record->name, u);
+}
+
+static int add_due(Plan *p, const char *name, DryRunReason reason, const char *by) {
+        int r = grow(&p->due, p->n_due, &p->due_allocated, sizeof(*p->due));
+
+        if (r >= 0)
+                p->due[p->n_due++] = (PlanDue){name, reason, by};
+        return r;
+}
+
+// Those who are to be where this unit is, as far as there are records of them.
+static int add_followers(Plan *p, const char *name) {
+        Leader *l = p->alone.leader;
+        const char *activated = mates_activated(&l->mates, name);
+        Unit *followers[PLACEMENT_FOLLOWS_MAX];
+        size_t n = placer_followers(l, name, followers);
+        int r = activated && unit_find(l, activated) ? add_due(p, activated, DRY_RUN_FOLLOWS, name) : 0;
+
+        for (size_t i = 0; i < n && r >= 0; i++)
+                if (followers[i]->recorded && followers[i]->node)
+                        r = add_due(p, followers[i]->name, DRY_RUN_FOLLOWS, name);
+        return r;
+}
+
+static int add_put(Plan *p, DryRunUnit *u) {
+        int r = grow(&p->put, p->n_put, &p->put_allocated, sizeof(*p->put));
+
+        if (r >= 0)
+                p->put[p->n_put++] = u;
+        return r < 0 ? r : add_followers(p, u->record->name);
+}
+
+// A unit that the change does not name would be elsewhere, or one that it names not where it was planned first.
+static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, const char *by) {
+        DryRunUnit *u = map_find_str(&p->by_name, name);
+        Argosy__UnitRecord next;
+        int r;
+
+        if (!u) {
+                const UnitEntry *e = cluster_state_find_unit(p->alone.leader->state, name);
+
+                if (!e)
+                        return 0;
+                r = add(p, e->record, &u);
+                if (r < 0)
+                        return r;
+                u->brought = true;
+        }
+        u->node = node;
+        u->reason = node && u->by ? u->reason : reason; // who took its place counts, not that it found another one
+        u->by = node && u->by ? u->by : by;
+        next = *u->record;
+        next.node = node;
+        p->waiting = true;
+        r = add_put(p, u);
+        r = r < 0 ? r : draft_put_unit(&p->turn, &next, 0, 0);
+        return r < 0 ? r : draft_put_unit(&p->alone.batch, &next, 0, 0); // for those who follow it
+}
+
+// What was noted is not where its record says.
+static int drive_noted(Plan *p, const DryRunUnit *u, DryRunReason reason, const char *by) {
+        uint32_t node;
+
+        if (!u->node || !placer_drive(p->alone.placer, u->record->name, &node))
+                return 0;
+        return note(p, u->record->name, node, reason, by);
+}
+
+static int drive(Plan *p, const PlanDue *due) {
+        Leader *l = p->alone.leader;
+        UnitEntry *e = cluster_state_find_unit(l->state, due->name);
+        const DryRunUnit *noted = map_find_str(&p->by_name, due->name);
+        Unit *u = unit_find(l, due->name);
+        MoveChoice choice;
+        int r;
+
+        if (noted)
+                return drive_noted(p, noted, due->reason, due->by);
+        if (!u || !u->recorded || !move_is_due(&p->alone, u, e))
+                return 0;
+        r = move_choose(&p->alone, u, e, &choice);
+        if (r < 0 || choice.verdict != MOVE_GOES || (!u->node && !choice.node))
+                return r;
+        return note(p, u->name, choice.node, due->reason, due->by);
+}
+
+static int drive_all(Plan *p) {
+        int r = 0;
+
+        while (r >= 0 && p->n_driven < p->n_due)
+                r = drive(p, &(PlanDue){p->due[p->n_driven].name, p->due[p->n_driven].reason,
+                                        p->due[p->n_driven].by}),
+                p->n_driven++;
+        return r;
+}
+
+// Whom this unit replaces on its node, noted there or by its record.
+static int find_replaced(Plan *p, const DryRunUnit *by) {
+        Leader *l = p->alone.leader;
+        const Node *n = node_find(l, by->node);
+        const char *name = by->record->name;
+        int r = 0;
+
+        if (!n || !placer_replaces(l, name))
+                return 0;
+        list_foreach (i, &n->placed) {
+                const Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                if (placer_is_replaced(l, u) && !map_find_str(&p->by_name, u->name))
+                        r = add_due(p, u->name, DRY_RUN_REPLACED, name);
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < p->n && r >= 0; i++)
+                if (p->units[i]->node == by->node && p->units[i] != by)
+                        r = add_due(p, p->units[i]->record->name, DRY_RUN_REPLACED, name);
+        return r;
+}
+
+static bool waits(const DryRunUnit *u) {
+        return !u->node && !u->record->global && u->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
+}
+
+// The turn is over: the log has what it put.
+static int end_turn(Plan *p) {
+        size_t n = p->n_put;
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (waits(p->put[i])) {
+                        placer_want(p->alone.placer, p->put[i]->record->name, false);
+                        p->waiting = true;
+                }
+        for (size_t i = 0; i < n; i++)
+                if (waits(p->put[i]))
+                        placer_want(p->alone.placer, p->put[i]->record->name, true);
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                r = find_replaced(p, p->put[i]);
+                r = r < 0 ? r : add_followers(p, p->put[i]->record->name);
+        }
+        p->n_put = 0;
+        draft_done(&p->turn);
+        return r;
+}
+
+// Gives those without a node their turn, among all others who wait. *ret: whether it made a difference.
+static int give_turns(Plan *p, bool *ret) {
+        _cleanup_free_ PlacerStep *steps = NULL;
+        size_t n;
+        int r = 0;
+
+        homeless_round(p->alone.leader, &p->turn, p->alone.placer, &steps, &n);
+        *ret = p->waiting = false;
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                *ret = true;
+                if (draft_has_unit(&p->turn, steps[i].name)) { // in the next turn, as it is then
+                        p->waiting = true;
+                        continue;
+                }
+                r = note(p, steps[i].name, steps[i].node ? steps[i].node->number : 0,
+                         steps[i].node ? DRY_RUN_TURN : DRY_RUN_DISPLACED, steps[i].by);
+        }
+        return r;
+}
+
+static int look_ahead(Plan *p) {
+        bool more = true;
+        int r = 0;
+
+        decision_need_placer(&p->alone);
+        p->waiting = p->alone.leader->n_pending > 0;
+        for (unsigned turns = 0; r >= 0 && more && turns < TURNS_MAX; turns++) {
+                r = end_turn(p);
+                r = r < 0 ? r : drive_all(p);
+                more = p->n_put > 0;
+                if (r >= 0 && p->waiting)
+                        r = give_turns(p, &more);
+                more |= p->n_put > 0;
+        }
+        return r;
+}
+
+// The units that the change puts, in its order; a unit that is put twice is as it was put last.
+static int note_planned(Plan *p, const Argosy__LogBatch *batch) {
+        for (size_t i = 0; i < batch->n_ops; i++) {
+                const Argosy__UnitRecord *record;
+                DryRunUnit *u;
+                int r = 0;
+
+                if (batch->ops[i]->op_case != ARGOSY__LOG_OP__OP_UNIT)
+                        continue;
+                record = batch->ops[i]->unit->unit;
+                u = map_find_str(&p->by_name, record->name);
+                if (!u)
+                        r = add(p, record, &u);
+                if (r < 0)
+                        return r;
+                u->record = record;
+                u->node = record->node;
+                r = add_put(p, u);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static const char *name_of_node(uint32_t node, void *userdata) {
+        const Node *n = node_find(userdata, node);
+
+        return n ? n->name : NULL;
+}
+
+static int describe(Decision *d, Ticket *t, Plan *p, Argosy__Response **ret) {
+        Leader *l = d->leader;
+        void *batch = NULL;
+        int r = decision_plan_change(&p->alone, t->request->change, ret);
+
+        if (r >= 0)
+                r = message_unpack(&argosy__log_batch__descriptor, p->alone.batch.packed.data,
+                                   p->alone.batch.packed.len, &batch);
+        if (r >= 0)
+                r = note_planned(p, batch);
+        if (r >= 0)
+                r = look_ahead(p);
+        if (r >= 0)
+                r = dry_run_describe(l->state, p->units, p->n, *ret, name_of_node, l);
+        message_free(batch);
+        return r;
+}
+
+int decide_dry_run(Decision *d, Ticket *t) {
+        _cleanup_response_ Argosy__Response *response = NULL;
+        Plan p = {.alone = {.leader = d->leader}};
+        int r;
+
+        if (d->batch.n_ops > 0) // that counts when the log has it
+                return -EBUSY;
+        d->placer = placer_free(d->placer); // two at once would not know of each other
+        p.alone.placer = placer_new_dry_run(d->leader);
+        r = describe(d, t, &p, &response);
+        plan_done(&p);
+        if (r < 0)
+                return r;
+        ticket_settle(t, TAKE_PTR(response));
+        return 0;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is only thought of. Between the begin and the end of a dry run units are placed, let go and put as ever; then the
+// caller puts them back where they are, and the end makes good what no put can: since when each of them waits, how many
+// were given room since the first of a queue was refused, and what is kept free for whom. So a question does not
+// change who is next.
+//
+// Happy path: the begin notes the queues whose first unit was passed by; who changes a unit's turn, or what decides which
+// host is kept free, notes it before; the end goes back through all of it. Cost: the kinds of units that wait, twice,
+// and what changed.
+#include "placement-private.h"
+
+static void note(Placement *p, int what, uint32_t number, uint64_t before) {
+        DryRun *d = &p->dry_run;
+
+        if (!d->on)
+                return;
+        grow(&d->notes, &d->notes_allocated, d->n_notes + 1, sizeof *d->notes);
+        d->notes[d->n_notes++] = (DryRunNote){.what = what, .number = number, .before = before};
+}
+
+void dry_run_note_turn(Placement *p, uint32_t unit) {
+        note(p, NOTE_TURN, unit, p->units[unit].seq);
+}
+
+void dry_run_note_left(Placement *p, uint32_t host) {
+        note(p, NOTE_LEFT, host, p->hosts[host].left_at);
+}
+
+void dry_run_note_tried(Placement *p, uint32_t host) {
+        note(p, NOTE_TRIED, host, p->hosts[host].tried_for);
+}
+
+void placement_dry_run_begin(Placement *p) {
+        assert(!p->dry_run.on);
+        p->dry_run = (DryRun){.on = true, .n_grants = p->n_grants, .reservation = p->reservation};
+        for (uint32_t i = 0; i < p->queue_slots.n; i++)
+                if (p->queue_slots.used[i] && p->queues[i].passed_from != 0)
+                        note(p, NOTE_PASSED, p->queues[i].first, p->queues[i].passed_from);
+}
+
+// Who waits and did not before keeps the turn that it has now.
+static void turn_back(Placement *p, uint32_t unit, uint64_t seq) {
+        bool waits;
+
+        if (!slots_has(&p->unit_slots, unit))
+                return;
+        waits = p->units[unit].queue != PLACEMENT_NONE;
+        if (waits && seq == 0)
+                return;
+        wait_take(p, unit);
+        p->units[unit].seq = seq;
+        if (waits)
+                wait_add(p, unit);
+}
+
+static void put_back(Placement *p, const DryRunNote *n) {
+        uint32_t queue;
+
+        switch (n->what) {
+        case NOTE_PASSED:
+                queue = p->units[n->number].queue;
+                if (queue != PLACEMENT_NONE && p->queues[queue].first == n->number)
+                        p->queues[queue].passed_from = n->before;
+                return;
+        case NOTE_TURN:
+                turn_back(p, n->number, n->before);
+                return;
+        case NOTE_LEFT:
+                p->hosts[n->number].left_at = n->before;
+                return;
+        case NOTE_TRIED:
+                p->hosts[n->number].tried_for = (uint32_t) n->before;
+                return;
+        }
+}
+
+void placement_dry_run_end(Placement *p) {
+        DryRun d = p->dry_run;
+
+        assert(d.on);
+        p->dry_run = (DryRun){};
+        for (uint32_t i = 0; i < p->queue_slots.n; i++)
+                if (p->queue_slots.used[i])
+                        p->queues[i].passed_from = 0;
+        while (d.n_notes > 0) // the queues' come last, when every unit is in its own again
+                put_back(p, &d.notes[--d.n_notes]);
+        reservation_end(p);
+        p->reservation = d.reservation;
+        p->n_grants = d.n_grants;
+        free(d.notes);
+}

@@ -141,19 +141,9 @@ static const char *node_name(uint32_t node, void *userdata) {
         return n ? n->name : NULL;
 }
 
-static bool is_anybody_silent(const Leader *l) {
-        map_foreach (slot, &l->hosts) {
-                const Host *h = slot->value;
-
-                if (h->recorded && !h->attached)
-                        return true;
-        }
-        return false;
-}
-
 // What the verb was to end, and could not be told. What is not named for want of memory is named to who waits.
 static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response *response) {
-        if ((verb != ARGOSY__VERB__VERB_STOP && verb < ARGOSY__VERB__VERB_UNLOAD) || !is_anybody_silent(l))
+        if ((verb != ARGOSY__VERB__VERB_STOP && verb < ARGOSY__VERB__VERB_UNLOAD) || l->n_hosts.silent == 0)
                 return;
         for (size_t i = 0; i < response->change->n_units; i++)
                 if (response->change->units[i]->status == 0)

@@ -18,6 +18,7 @@
 #include "handlers.h"
 #include "homes.h"
 #include "host-complaints.h"
+#include "host-marks.h"
 #include "host-record.h"
 #include "log.h"
 #include "members.h"
@@ -66,12 +67,14 @@ static int decide_outcomes(Decision *d) {
 
 // What others say about the host may have changed since the wish was made.
 static int decide_hosts(Decision *d) {
-        map_foreach (slot, &d->leader->hosts) {
-                Host *h = slot->value;
-                const Argosy__HostRecord *now = cluster_state_find_host(d->leader->state, h->number);
+        Leader *l = d->leader;
+
+        list_foreach_safe (i, &l->wishes_due) {
+                Host *h = CONTAINER_OF(i, Host, wish_queue);
+                const Argosy__HostRecord *now = cluster_state_find_host(l->state, h->number);
                 int r;
 
-                if (!h->wish_due || !now || draft_has_host(&d->batch, h->number))
+                if (!now || draft_has_host(&d->batch, h->number))
                         continue;
                 if (!draft_takes_more(&d->batch))
                         return 0;
@@ -79,10 +82,11 @@ static int decide_hosts(Decision *d) {
                 if (r >= 0)
                         r = draft_put_host(&d->batch, h->wish);
                 if (r >= 0)
-                        r = tombstones_part_with_host(d->leader, &d->batch, h->wish);
+                        r = tombstones_part_with_host(l, &d->batch, h->wish);
                 if (r < 0)
                         return r;
-                h->wish_due = false;
+                list_unlink(i);
+                list_append(&l->wishes_flying, i);
         }
         return 0;
 }
@@ -180,18 +184,18 @@ static Argosy__Response *failed_response(const Leader *l, StoreOutcome outcome) 
         return r;
 }
 
-// The wish that was in the entry: a newer one is still to be written. True: there was one.
-static bool forget_wish_that_flew(Host *h) {
-        if (!h->wish || h->wish_due)
-                return false;
-        message_free(h->wish);
-        h->wish = NULL;
-        return true;
+static Host *wish_that_flew(const Leader *l) {
+        const ListNode *first = l->wishes_flying.next;
+
+        return first == &l->wishes_flying ? NULL : CONTAINER_OF(first, Host, wish_queue);
 }
 
+// Those that were in the entry. A newer one of the same host is still to be written.
 static void forget_granted_wishes(Leader *l) {
-        map_foreach (slot, &l->hosts)
-                (void) forget_wish_that_flew(slot->value);
+        Host *h;
+
+        while ((h = wish_that_flew(l)))
+                host_set_wish(l, h, NULL);
 }
 
 // What we decided of our own accord is still to be done.
@@ -199,10 +203,9 @@ static void look_again(Leader *l) {
         l->retry_homeless = l->features_due = l->globals_changed = true;
         rollouts_look_again(l);
         retries_take_back(l);
-        map_foreach (slot, &l->hosts) {
-                ((Host *) slot->value)->wish_due = ((Host *) slot->value)->wish;
+        list_splice(&l->wishes_due, &l->wishes_flying);
+        map_foreach (slot, &l->hosts)
                 host_mark_tombstones(l, slot->value);
-        }
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
@@ -267,12 +270,10 @@ void decide_done(Leader *l, StoreOutcome outcome) {
 // that somebody said.
 static bool drop_what_flies(Leader *l, size_t bytes) {
         bool dropped = !list_is_empty(&l->flying);
+        Host *h;
 
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
-
-                if (!forget_wish_that_flew(h))
-                        continue;
+        while ((h = wish_that_flew(l))) {
+                host_set_wish(l, h, NULL);
                 dropped = true;
                 host_complain(l, h,
                               "what it says of itself makes %zu bytes of log, more than the %d that one "

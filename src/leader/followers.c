@@ -176,7 +176,6 @@ static void follow_hosts(Leader *l) {
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
         sessions_on_level(l);
-        sessions_count_unheard(l);
         l->drain_due_us = nodes_next_deadline(l);
         l->features_due = true;
 }
@@ -247,7 +246,6 @@ void followers_build(Leader *l) {
         l->features_due = true;
         if (build(l) < 0)
                 oom_end();
-        sessions_count_unheard(l);
         l->drain_due_us = nodes_next_deadline(l);
         followers_pull(l);
         leader_mark(l);

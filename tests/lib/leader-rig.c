@@ -17,8 +17,11 @@
 #include "batch.h"
 #include "buf.h"
 #include "feature-level.h"
+#include "host-marks.h"
 #include "leader-private.h"
 #include "message.h"
+#include "placed-node.h"
+#include "placer-private.h"
 #include "test.h"
 #include "unit-state.h"
 
@@ -244,6 +247,48 @@ static bool loop_is_busy(Rig *g) {
         return g->leader->drain.marked || g->leader->n_outside > 0;
 }
 
+static void assert_is_placed(const Leader *l, const Node *n) {
+        const Placement *p = l->places->placement;
+        PlacementState told = placed_node_state(p, n->place - 1);
+        bool open = node_takes_units(n, NULL);
+
+        assert_int_equal(told == PLACEMENT_OPEN, open && n->host->attached);
+        assert_int_equal(told == PLACEMENT_SECOND, open && !n->host->attached);
+        assert_int_equal(told == PLACEMENT_LOST, host_is_lost(n->host));
+        assert_int_equal(placed_node_others(p, n->place - 1), n->n_globals);
+}
+
+static void add_host(HostCounts *all, const Host *h) {
+        bool lost = host_is_lost(h), expected = !lost && host_is_expected(h);
+
+        all->unheard += !lost && !h->heard;
+        all->silent += !h->attached;
+        all->awaited += !lost && !h->attached && !h->leaving;
+        all->expected += expected;
+        all->suspect += expected && h->lease.state == LEASE_SUSPECT;
+}
+
+// What is kept of hosts as they change is what one would find by looking at all of them, and the Placement knows all but
+// those that are marked.
+static void assert_hosts_are_kept(const Leader *l) {
+        HostCounts found = {};
+
+        map_foreach (slot, &l->hosts) {
+                const Host *h = slot->value;
+
+                assert_int_equal(list_is_linked(&h->lost), h->recorded && host_is_lost(h));
+                if (h->recorded)
+                        add_host(&found, h);
+        }
+        assert_memory_equal(&found, &l->n_hosts, sizeof found);
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+
+                if (n->place && !list_is_linked(&n->host->place_due))
+                        assert_is_placed(l, n);
+        }
+}
+
 bool rig_turn(Rig *g) {
         StoreMemberDone done = TAKE_PTR(g->member_done);
         bool busy = done;
@@ -257,6 +302,10 @@ bool rig_turn(Rig *g) {
                 busy |= rig_host_turn(&g->hosts[i]);
         if (g->on_turn)
                 g->on_turn(g);
+        g->looks = true;
+        if (g->leader->leading)
+                assert_hosts_are_kept(g->leader);
+        g->looks = false;
         return busy || loop_is_busy(g);
 }
 
@@ -304,8 +353,10 @@ void rig_settle(Rig *g) {
                 assert_true(turns < 20000);
                 quiet = rig_turn(g) ? 0 : quiet + 1;
         }
+        g->looks = true;
         if (g->led)
                 assert_counts(g);
+        g->looks = false;
 }
 
 void rig_pass_ms(Rig *g, unsigned ms) {

@@ -12,7 +12,7 @@
 #include "leader.h"
 #include "map.h"
 
-enum { RIG_HOSTS_MAX = 64, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
+enum { RIG_HOSTS_MAX = 1024, RIG_LEASE_MS = 4000, RIG_BEAT_MS = 1000 };
 
 typedef struct Rig Rig;
 
@@ -115,6 +115,7 @@ struct Rig {
         bool lags;               // no member has caught up
         uint32_t members_silent; // raft id of one whose log does not answer, although its session lives
         unsigned batches;        // committed
+        bool looks;              // it looks at the leader's tables itself, which does not count as the leader's work
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
         void (*on_told)(Rig *g, uint32_t host, const Argosy__ToHost *m);

@@ -126,13 +126,7 @@ void rebalance_clear(Leader *l) {
 // A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
 // it: what it has can neither be seen nor moved until it is back or lost.
 static bool somebody_is_awaited(const Leader *l) {
-        map_foreach (slot, &l->hosts) {
-                const Host *h = slot->value;
-
-                if (h->recorded && !h->attached && !h->leaving && !host_is_lost(h))
-                        return true;
-        }
-        return false;
+        return l->n_hosts.awaited > 0;
 }
 
 // ------------------------------------------------------------------------------------------------ eligible

@@ -374,7 +374,7 @@ int rollouts_decide(Leader *l, Draft *b, Placer **placer) {
                 DraftMark mark = draft_mark(b);
                 int k;
 
-                if (o->due && rollout_is_under_way(r) && l->n_unheard == 0 && draft_takes_more(b)) {
+                if (o->due && rollout_is_under_way(r) && l->n_hosts.unheard == 0 && draft_takes_more(b)) {
                         o->due = false;
                         k = take_step(l, b, o, r, placer);
                         if (k == -EBUSY) { // the batch touches its records already

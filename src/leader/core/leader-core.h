@@ -38,6 +38,15 @@ typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
 typedef struct Retry Retry;
 
+// Recorded hosts, kept as what is counted of them changes (host_touch()).
+typedef struct HostCounts {
+        size_t unheard;  // within their lease, and have not attached yet since this leader leads
+        size_t silent;   // not in session
+        size_t awaited;  // of these: within their lease, and not shutting down
+        size_t expected; // within their lease, neither shutting down nor in maintenance
+        size_t suspect;  // of these
+} HostCounts;
+
 struct Leader {
         LeaderConfig config;
         LeaderOps ops;
@@ -79,6 +88,12 @@ struct Leader {
         ListNode nodes_gone;     // Node.gone: the log knows it no more
         ListNode sessions_ended; // Host.session_ended
         ListNode sessions_begun; // Host.session_begun: it was welcomed
+        ListNode places_due;     // Host.place_due: the Placement is to hear of it
+        // What is to be done about hosts, by those who pull it.
+        ListNode wishes_due, wishes_flying;     // Host.wish_queue: for the next entry; of the one on its way
+        ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
+        ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
+        ListNode orders_due;                    // Host.orders_due: there may be something to send
         ListNode waited;         // Unit.waited: touched, and somebody waits for it
         ListNode awaiting;                             // Site.awaiting
         bool homes_due;                                // a host was heard, lost or removed: they may go on
@@ -97,7 +112,8 @@ struct Leader {
         bool braked;      // so many hosts were lost at once that their units stay where they are
         bool brake_due;   // that is to be judged again
         bool waits_all;   // every wait is to be judged again
-        size_t n_unheard; // recorded hosts within their lease that have not attached yet
+        HostCounts n_hosts;
+        ListNode lost_hosts; // Host.lost
 
         Map tickets_by_id, calls_by_id;
         ListNode tickets, queue, flying, outbox, waits, waits_due, calls, drains, manager_waits;
@@ -105,7 +121,6 @@ struct Leader {
         uint64_t last_ticket, last_call;
         uint64_t n_waits_judged; // of units, one by one
         bool batch_flying, barrier_flying;
-        bool beats_wait; // Host.beat_seq of some host
         uint64_t n_acknowledged;
         ListNode rollouts, rollout_waits;
         Rebalance *rebalance; // NULL: none is under way

@@ -11,6 +11,7 @@
 // at the same moment; those whose units were moved by the leader before it do not count either.
 #include "brake.h"
 #include "clock.h"
+#include "host-marks.h"
 #include "lease.h"
 #include "log.h"
 #include "losses.h"
@@ -19,15 +20,6 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-record.h"
-
-static bool is_expected(const Host *h) {
-        if (!h->recorded || h->leaving || h->down)
-                return false;
-        list_foreach (i, &h->nodes)
-                if (CONTAINER_OF(i, Node, of_host)->mode != ARGOSY__NODE_MODE__MODE_MAINTENANCE)
-                        return true;
-        return false;
-}
 
 static bool holds_units(const Leader *l, const Host *h) {
         list_foreach (i, &h->nodes) {
@@ -62,29 +54,26 @@ static bool was_recovered(const Leader *l) {
 }
 
 static BrakeView look(const Leader *l) {
-        BrakeView v = {.percent = l->config.mass_loss_percent ?: BRAKE_PERCENT_DEFAULT};
+        BrakeView v = {.percent = l->config.mass_loss_percent ?: BRAKE_PERCENT_DEFAULT,
+                       .n_hosts = l->n_hosts.expected,
+                       .n_suspect = l->n_hosts.suspect};
 
-        map_foreach (slot, &l->hosts) {
-                const Host *h = slot->value;
+        list_foreach (i, &l->lost_hosts) {
+                const Host *h = CONTAINER_OF(i, Host, lost);
 
-                if (!is_expected(h))
+                if (!host_is_expected(h) || !lost_at_once(l, h) || !holds_units(l, h))
                         continue;
-                if (!host_is_lost(h)) {
-                        v.n_hosts++;
-                        v.n_suspect += h->lease.state == LEASE_SUSPECT;
-                } else if (lost_at_once(l, h) && holds_units(l, h)) {
-                        v.n_hosts++;
-                        v.n_lost++;
-                }
+                v.n_hosts++;
+                v.n_lost++;
         }
         return v;
 }
 
 static void mark_the_lost(Leader *l, bool braked) {
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+        list_foreach (i, &l->lost_hosts) {
+                Host *h = CONTAINER_OF(i, Host, lost);
 
-                h->braked = braked && host_is_lost(h) && is_expected(h);
+                h->braked = braked && host_is_expected(h);
         }
 }
 

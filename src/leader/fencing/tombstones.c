@@ -116,12 +116,11 @@ void tombstones_on_time(Leader *l) {
         l->tombstones_due_us = 0;
         if (cluster_state_n_tombstones(l->state) == 0)
                 return;
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+        list_foreach (i, &l->lost_hosts) {
+                Host *h = CONTAINER_OF(i, Host, lost);
 
-                if (host_is_lost(h))
-                        list_foreach (i, &h->nodes)
-                                look_at_lost(l, h, CONTAINER_OF(i, Node, of_host));
+                list_foreach (k, &h->nodes)
+                        look_at_lost(l, h, CONTAINER_OF(k, Node, of_host));
         }
 }
 

@@ -19,6 +19,7 @@
 #include "host-address.h"
 #include "host-complaints.h"
 #include "host-link.h"
+#include "host-marks.h"
 #include "host-record.h"
 #include "lease.h"
 #include "log.h"
@@ -42,21 +43,6 @@
 #include "unit-wanted.h"
 #include "voters.h"
 
-void sessions_count_unheard(Leader *l) {
-        size_t n = 0;
-
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
-
-                n += h->recorded && !h->heard && !host_is_lost(h);
-        }
-        if (n == l->n_unheard)
-                return;
-        l->waits_all = true;
-        l->retry_homeless |= n == 0; // they are all known: who is not taken now is told so, or displaces others
-        l->n_unheard = n;
-}
-
 static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
         list_foreach (k, &h->nodes)
                 list_foreach_safe (i, &CONTAINER_OF(k, Node, of_host)->sites)
@@ -65,15 +51,18 @@ static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
 
 static void end_session(Leader *l, Host *h) {
         h->attached = h->welcoming = h->welcomed = false;
-        h->barrier_due = h->barrier_flying = false;
+        list_unlink(&h->barrier_queue);
         h->opened_id = 0;
-        h->beat_seq = h->told_ms = 0;
+        h->told_ms = 0;
+        list_unlink(&h->beat_waiting);
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
         h->nodes_due = false;
+        list_unlink(&h->orders_due);
         list_unlink(&h->session_begun);
         if (!list_is_linked(&h->session_ended))
                 list_append(&l->sessions_ended, &h->session_ended);
+        host_touch(l, h);
 }
 
 void host_lose(Leader *l, Host *h) {
@@ -98,7 +87,6 @@ void host_lose(Leader *l, Host *h) {
         }
         foreach_site(h, l, home_on_lost);
         tombstones_on_lost(l, h);
-        sessions_count_unheard(l);
         l->globals_changed = true;
         if (h->linked && h->number != l->config.self)
                 l->ops.drop_host(h->number, l->userdata);
@@ -116,6 +104,8 @@ void sessions_on_time(Leader *l, uint64_t now_us) {
                          (unsigned long long) ((now_us - lease->heard_us) / USEC_PER_MSEC));
                 if (lease->state == LEASE_LOST)
                         host_lose(l, h);
+                else
+                        host_touch(l, h);
                 leader_mark(l);
         }
 }
@@ -128,6 +118,7 @@ static void hear(Leader *l, Host *h) {
         } else if (!lease_beat(&l->leases, &h->lease, leader_now(l)))
                 return;
         h->braked = false;
+        host_touch(l, h);
         l->brake_due = true;
         l->retry_homeless = true;
         l->waits_all = true;
@@ -138,7 +129,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
-        h->beat_seq = 0;
+        list_unlink(&h->beat_waiting);
         l->n_acknowledged++;
         ack.seq = seq;
         m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
@@ -158,7 +149,8 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
                 return;
         }
         h->beat_seq = beat->seq;
-        l->beats_wait = true;
+        if (!list_is_linked(&h->beat_waiting))
+                list_append(&l->beats_waiting, &h->beat_waiting);
 }
 
 uint64_t leader_n_acknowledged(const Leader *l) {
@@ -166,14 +158,10 @@ uint64_t leader_n_acknowledged(const Leader *l) {
 }
 
 void sessions_acknowledge(Leader *l) {
-        if (!l->beats_wait)
-                return;
-        l->beats_wait = false;
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+        while (!list_is_empty(&l->beats_waiting)) {
+                Host *h = CONTAINER_OF(l->beats_waiting.next, Host, beat_waiting);
 
-                if (h->beat_seq > 0)
-                        acknowledge(l, h, h->beat_seq);
+                acknowledge(l, h, h->beat_seq);
         }
 }
 
@@ -210,6 +198,7 @@ void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *good
         log_host(LOG_NOTICE, host_name(l, h), "Host %s is shutting down%s.", host_name(l, h),
                  goodbye->stopping ? ": it takes no new units" : "");
         h->leaving = true;
+        host_touch(l, h); // it takes no new units
         leader_mark(l);
         if (goodbye->stopping)
                 return;
@@ -334,10 +323,7 @@ static void wish_name(Leader *l, Host *h) {
                 message_free(wish);
                 return;
         }
-        if (h->wish)
-                message_free(h->wish);
-        h->wish = wish;
-        h->wish_due = true;
+        host_set_wish(l, h, wish);
         free(h->name_later);
         h->name_later = NULL;
 }
@@ -356,9 +342,7 @@ static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         Argosy__HostRecord *wish = message_copy(r);
         char why[REASON_MAX / 2];
 
-        message_free(h->wish);
-        h->wish = NULL;
-        h->wish_due = false;
+        host_set_wish(l, h, NULL);
         if (!wish)
                 return;
         if (!host_attach_is_sound(a, why, sizeof(why))) {
@@ -371,8 +355,7 @@ static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
                 message_free(wish);
                 return;
         }
-        h->wish = wish;
-        h->wish_due = true;
+        host_set_wish(l, h, wish);
 }
 
 // It may mend what was wrong by saying something else.
@@ -479,7 +462,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->attached = true;
         h->leaving = h->down = false;
         h->attach_seq = a->seq;
-        h->barrier_due = true;
+        list_append(&l->barriers_due, &h->barrier_queue);
         h->cpu_milli = a->cpu_milli;
         h->memory_mib = a->memory_mib;
         h->voters_configured = a->voters_configured;
@@ -499,7 +482,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
                         take_report(l, site, a->held[i]);
         }
         h->heard = true;
-        sessions_count_unheard(l);
+        host_touch(l, h);
         host_mark_tombstones(l, h);
         l->retry_homeless = l->homes_due = true;
         l->globals_changed = true;
@@ -509,21 +492,21 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
 
 static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
         Leader *l = userdata;
+        ListNode flying = LIST_INIT(flying);
 
         l->barrier_flying = false;
         if (index > l->index)
                 l->index = index;
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+        list_splice(&flying, &l->barriers_flying);
+        while (!list_is_empty(&flying)) { // whoever attached anew meanwhile is not among them
+                Host *h = CONTAINER_OF(flying.next, Host, barrier_queue);
 
-                if (!h->barrier_flying)
-                        continue;
-                h->barrier_flying = false;
+                list_unlink(&h->barrier_queue);
                 if (!l->leading || outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN)
                         continue;
                 if (outcome != STORE_COMMITTED || !leader_has_authority(l))
-                        h->barrier_due = true;
-                else if (h->attached && h->attach_seq == h->barrier_seq)
+                        list_append(&l->barriers_due, &h->barrier_queue);
+                else
                         orders_welcome(l, h);
         }
         leader_mark(l);
@@ -532,25 +515,12 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
 
 // One barrier for everybody who attached before it was proposed.
 void sessions_start_barrier(Leader *l) {
-        bool any = false;
-
-        if (l->barrier_flying)
-                return;
-        map_foreach (slot, &l->hosts)
-                any |= ((Host *) slot->value)->barrier_due;
-        if (!any || l->ops.barrier(on_barrier, l, l->userdata) < 0)
+        if (l->barrier_flying || list_is_empty(&l->barriers_due) ||
+            l->ops.barrier(on_barrier, l, l->userdata) < 0)
                 return;
         l->n_outside++;
         l->barrier_flying = true;
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
-
-                if (!h->barrier_due)
-                        continue;
-                h->barrier_due = false;
-                h->barrier_flying = true;
-                h->barrier_seq = h->attach_seq;
-        }
+        list_splice(&l->barriers_flying, &l->barriers_due);
 }
 
 // ------------------------------------------------------------------------------------------------ reports

@@ -14,6 +14,7 @@
 #include "homes.h"
 #include "host-complaints.h"
 #include "host-link.h"
+#include "host-marks.h"
 #include "log.h"
 #include "nodes.h"
 #include "ordering.h"
@@ -38,7 +39,7 @@ void orders_mark(Leader *l, Unit *u, Node *n) {
                 return;
         if (!list_is_linked(&s->order))
                 list_append(&n->host->orders, &s->order);
-        leader_mark(l);
+        host_mark_orders(l, n->host);
 }
 
 static bool is_relevant(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
@@ -65,8 +66,10 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
 
 // Hosts, labels or refusals changed: who runs the global units now?
 void orders_globals(Leader *l) {
-        map_foreach (slot, &l->nodes)
+        map_foreach (slot, &l->nodes) {
                 ((Node *) slot->value)->n_globals = 0;
+                host_mark_place(l, ((Node *) slot->value)->host);
+        }
         list_foreach (i, &l->globals) {
                 Unit *u = CONTAINER_OF(i, Unit, global);
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -388,14 +391,20 @@ static bool has_orders(const Host *h) {
 
 // What a host does not take yet stays in its list: it may be hundreds of MiB.
 void orders_flush(Leader *l) {
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+        ListNode due = LIST_INIT(due);
 
+        list_splice(&due, &l->orders_due);
+        while (!list_is_empty(&due)) {
+                Host *h = CONTAINER_OF(due.next, Host, orders_due);
+
+                list_unlink(&h->orders_due);
                 while (has_orders(h) && !l->ops.host_is_full(h->number, l->userdata))
                         if (flush_some(l, h) < 0) { // it hears everything again when it comes back
                                 l->ops.drop_host(h->number, l->userdata);
                                 break;
                         }
+                if (has_orders(h) && !list_is_linked(&h->orders_due))
+                        list_append(&l->orders_due, &h->orders_due);
         }
 }
 
@@ -449,6 +458,7 @@ void orders_welcome(Leader *l, Host *h) {
                 return;
         h->welcoming = true;
         h->welcome_parts = 0;
+        host_mark_orders(l, h);
         list_foreach (i, &h->nodes)
                 if (welcome_node(l, CONTAINER_OF(i, Node, of_host)) < 0) {
                         l->ops.drop_host(h->number, l->userdata);

@@ -184,7 +184,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                               .n_sites = nodes.n,
                               .stranded = stranded,
                               .untried = list_is_linked(&u->untried),
-                              .hosts_unheard = l->n_unheard > 0};
+                              .hosts_unheard = l->n_hosts.unheard > 0};
 
                 count_left_out(l, u, e, &v);
                 verdict = wait_judge(verb, revision, &v);

@@ -143,7 +143,7 @@ bool homeless_is_touched(Leader *l, const Draft *b) {
 static size_t displacements_left(const Leader *l) {
         size_t n = 0;
 
-        if (l->n_unheard > 0)
+        if (l->n_hosts.unheard > 0)
                 return 0;
         list_foreach (i, &l->displaced) {
                 const Unit *u = CONTAINER_OF(i, Unit, displaced);
@@ -222,7 +222,7 @@ int homeless_decide(Leader *l, Draft *b, Placer *placer) {
                 return r;
         if (n >= STEPS_MAX)
                 l->retry_homeless = true;
-        else if (l->n_unheard == 0) // one of those that this leader has not heard yet may take them
+        else if (l->n_hosts.unheard == 0) // one of those that this leader has not heard yet may take them
                 all_were_tried(l, b);
         return 0;
 }

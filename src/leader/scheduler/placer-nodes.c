@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nodes and hosts in the Placement: looked at when somebody is about to place something, one comparison
-// each, and work for those that changed.
+// Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to place
+// something; all of them if the log says something else of any.
 #include <errno.h>
 
+#include "host-marks.h"
 #include "lease.h"
 #include "oom.h"
 #include "placer-private.h"
@@ -63,6 +64,7 @@ static void add_node(Leader *l, Node *n) {
                 t->n_nodes = more;
         }
         t->nodes[number] = n;
+        host_mark_place(l, h);
 }
 
 static int by_number(const void *a, const void *b) {
@@ -91,9 +93,12 @@ void placer_label_nodes(Leader *l) {
                 Node *n = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-                if (host && n->place)
-                        placer_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1,
-                                          host, n->manager, &n->place_labels);
+                if (!host || !n->place)
+                        continue;
+                placer_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1, host,
+                                  n->manager, &n->place_labels);
+                n->host->offers_changed = true; // some labels say what it offers
+                host_mark_place(l, n->host);
         }
         l->places->hosts_revision = cluster_state_hosts_revision(l->state);
 }
@@ -119,28 +124,43 @@ static void sync_offers(Leader *l, const Host *h, const Argosy__HostRecord *host
         placement_host_set(l->places->placement, h->place - 1, &offers, PLACEMENT_SIZE_ONE);
 }
 
-void placer_sync_nodes(Leader *l, uint32_t without_host) {
+static void sync_host(Leader *l, Host *h) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
         Placement *p = l->places->placement;
-        bool relabelled;
 
-        placer_add_new_nodes(l);
-        relabelled = l->places->hosts_revision != cluster_state_hosts_revision(l->state);
-        if (relabelled)
-                placer_label_nodes(l);
-        map_foreach (slot, &l->nodes) {
-                const Node *n = slot->value;
-                Host *h = n->host;
-                const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
-                bool out = h->number == without_host || !host;
+        if (host && h->place && h->offers_changed)
+                sync_offers(l, h, host);
+        h->offers_changed = false;
+        list_foreach (i, &h->nodes) {
+                const Node *n = CONTAINER_OF(i, Node, of_host);
 
                 if (!n->place)
                         continue;
-                if (host && (relabelled || h->offers_changed))
-                        sync_offers(l, h, host);
-                h->offers_changed = false;
-                placement_node_set_state(p, n->place - 1, out ? PLACEMENT_CLOSED : state_of(n));
+                placement_node_set_state(p, n->place - 1, host ? state_of(n) : PLACEMENT_CLOSED);
                 placement_node_set_others(p, n->place - 1, (uint32_t) n->n_globals);
         }
+}
+
+void placer_sync_nodes(Leader *l, uint32_t without_host) {
+        Host *out = without_host ? host_find(l, without_host) : NULL;
+
+        if (l->places->hosts_revision != cluster_state_hosts_revision(l->state)) {
+                placer_add_new_nodes(l);
+                placer_label_nodes(l);
+        }
+        while (!list_is_empty(&l->places_due)) {
+                Host *h = CONTAINER_OF(l->places_due.next, Host, place_due);
+
+                list_unlink(&h->place_due);
+                sync_host(l, h);
+        }
+        if (!out)
+                return;
+        list_foreach (i, &out->nodes)
+                if (CONTAINER_OF(i, Node, of_host)->place)
+                        placement_node_set_state(l->places->placement, CONTAINER_OF(i, Node, of_host)->place - 1,
+                                                 PLACEMENT_CLOSED);
+        host_mark_place(l, out); // the next one has it again
 }
 
 void placer_on_node_freed(Leader *l, Node *n) {

@@ -2,8 +2,8 @@
 //
 // Keeps the Placement (placement.h) as the tables are, and asks it.
 //
-// Units follow their records (placer_on_unit). Nodes and hosts are looked at when somebody is about to place
-// something: one comparison each, and work for those that changed. What is placed in the course of a batch
+// Units follow their records (placer_on_unit). Nodes and hosts that changed are told to it when somebody is about to place
+// something (placer-nodes.c). What is placed in the course of a batch
 // counts at once; whether that came true is the log's to say, so when the Placer is freed, all units that it
 // touched are again as their records are.
 #include <errno.h>

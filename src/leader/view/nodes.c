@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "host-marks.h"
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
@@ -97,6 +98,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
         l->retry_homeless = l->waits_all = true;
+        host_mark_place(l, n->host);
         if (!list_is_linked(&n->touched))
                 list_append(&l->nodes_touched, &n->touched);
         leader_mark(l);

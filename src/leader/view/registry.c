@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "deadline-heap.h"
 #include "feature-level.h"
+#include "host-marks.h"
 #include "lease.h"
 #include "log-format.h"
 #include "manager-name.h"
@@ -47,12 +48,8 @@ Host *host_get(Leader *l, uint32_t number) {
 static void host_free(Host *h) {
         map_done_with(&h->specs, free);
         map_done(&h->forwards);
-        if (h->wish)
-                message_free(h->wish);
+        host_forget_marks(h);
         lease_forget(&h->lease);
-        list_unlink(&h->tombstones_due);
-        list_unlink(&h->session_ended);
-        list_unlink(&h->session_begun);
         free(h->name_later);
         free(h->version);
         free(h->complaint);
@@ -108,6 +105,7 @@ void node_free(Leader *l, Node *n) {
         free(n->closed);
         free(n->name);
         free(n);
+        host_touch(l, h);
         host_drop_if_unused(l, h);
 }
 
@@ -132,6 +130,8 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         }
         list_append(&h->nodes, &n->of_host);
         h->nodes_due |= h->welcomed;
+        if (h->nodes_due)
+                host_mark_orders(l, h);
         return n;
 }
 
@@ -180,6 +180,7 @@ void registry_sync_hosts(Leader *l) {
                 }
                 for (size_t k = 0; k < record->n_nodes; k++)
                         (void) node_sync(l, h, record, record->nodes[k]);
+                host_touch(l, h);
         }
         map_foreach (slot, &l->nodes) {
                 Node *node = slot->value;
@@ -194,6 +195,8 @@ void registry_sync_hosts(Leader *l) {
                 if (h->recorded && !cluster_state_find_host(l->state, h->number)) {
                         h->recorded = false;
                         lease_end(&h->lease);
+                        host_set_wish(l, h, NULL);
+                        host_touch(l, h);
                         host_drop_if_unused(l, h);
                 }
         }
@@ -506,23 +509,26 @@ void registry_clear(Leader *l) {
 
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
-                list_unlink(&h->tombstones_due);
-                list_unlink(&h->session_ended);
-                list_unlink(&h->session_begun);
+                host_forget_marks(h);
                 h->braked = false;
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
-                        h->leaving = h->down = h->wish_due = h->nodes_due = false;
-                h->barrier_due = h->barrier_flying = false;
+                        h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
                 map_done_with(&h->specs, free);
-                if (h->wish)
-                        message_free(h->wish);
-                h->wish = NULL;
                 free(h->name_later);
                 h->name_later = NULL;
                 host_drop_if_unused(l, h);
         }
         lease_table_init(&l->leases, l->config.lease_ms * USEC_PER_MSEC);
+        l->n_hosts = (HostCounts){};
+        list_init(&l->lost_hosts);
+        list_init(&l->places_due);
+        list_init(&l->wishes_due);
+        list_init(&l->wishes_flying);
+        list_init(&l->barriers_due);
+        list_init(&l->barriers_flying);
+        list_init(&l->beats_waiting);
+        list_init(&l->orders_due);
         list_init(&l->moving);
         list_init(&l->moved);
         list_init(&l->ordering);

@@ -44,12 +44,12 @@ struct Host {
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
         uint64_t lingers_until_us; // what it said may still run there (Site.lingers) is waited for until then
-        bool barrier_due; // its Attach waits for a barrier to be proposed
-        bool barrier_flying;
-        uint64_t attach_seq, barrier_seq;
+        ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
+        uint64_t attach_seq;
         uint32_t welcome_parts; // sent of the Welcome so far
         uint64_t told_ms;       // on its own clock: what it has seen until then was told; 0: not said yet
-        uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority; 0: none
+        uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority
+        ListNode beat_waiting;  // in Leader.beats_waiting, while there is one
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
@@ -58,11 +58,12 @@ struct Host {
         Lease lease;
         Map specs;       // HostSpec by hash
         ListNode orders; // Site.order: to be sent
+        ListNode orders_due; // in Leader.orders_due, if these or `nodes_due` can be
         Argosy__HostRecord
                 *wish;    // what its Attach said its record should say, until the log has it; NULL: as it is
         uint64_t lost_us; // when it was lost, by our clock
         bool braked;      // it is one of those for which the brake is on
-        bool wish_due;    // to be put into the next batch
+        ListNode wish_queue; // in Leader.wishes_due, or .wishes_flying while an entry has it
         char *name_later; // its Address=, a name, which the log cannot say yet; NULL: nothing
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host
@@ -70,9 +71,12 @@ struct Host {
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
         bool offers_changed;            // since the Placement was told
+        ListNode place_due;             // in Leader.places_due
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
         ListNode session_ended, session_begun; // in the lists of Leader of these names
+        ListNode lost;      // in Leader.lost_hosts, while it is recorded and lost
+        HostCounts counted; // its part of Leader.n_hosts
 };
 
 struct Node {

@@ -96,11 +96,11 @@ static void a_barrier_that_failed_is_proposed_again_unless_somebody_else_leads(v
 
 static void who_has_not_attached_yet_is_counted(void **state) {
         attach(1);
-        assert_int_equal(t.leader->n_unheard, 2);
+        assert_int_equal(t.leader->n_hosts.unheard, 2);
         attach(2);
-        assert_int_equal(t.leader->n_unheard, 1);
+        assert_int_equal(t.leader->n_hosts.unheard, 1);
         pass_ms(TABLES_LEASE_MS); // the third is lost: nobody waits to hear it
-        assert_int_equal(t.leader->n_unheard, 0);
+        assert_int_equal(t.leader->n_hosts.unheard, 0);
 }
 
 // ---- beats and leases

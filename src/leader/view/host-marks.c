@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is due of a host, and what is counted of all of them, so that a turn looks at the hosts that it is about and at
+// no others.
+//
+// Whoever changes the lease, the session, the mode or a manager of a host says so with host_touch(): the counts of
+// Leader.n_hosts are right at once, and the Placement hears of it before it is asked next (placer-nodes.c). What a host is
+// to be sent, or says of itself, puts it into a list of Leader, whose follower takes it out. Each mark belongs to one
+// host, costs the same with three hosts as with a thousand, and goes with the host.
+#include "host-marks.h"
+
+#include "lease.h"
+#include "message.h"
+#include "registry.h"
+#include "tables.h"
+#include "turn.h"
+
+bool host_is_expected(const Host *h) {
+        if (!h->recorded || h->leaving || h->down)
+                return false;
+        list_foreach (i, &h->nodes)
+                if (CONTAINER_OF(i, Node, of_host)->mode != ARGOSY__NODE_MODE__MODE_MAINTENANCE)
+                        return true;
+        return false;
+}
+
+static HostCounts count(const Host *h) {
+        bool lost = host_is_lost(h), expected = !lost && host_is_expected(h);
+
+        if (!h->recorded)
+                return (HostCounts){};
+        return (HostCounts){
+                .unheard = !lost && !h->heard,
+                .silent = !h->attached,
+                .awaited = !lost && !h->attached && !h->leaving,
+                .expected = expected,
+                .suspect = expected && h->lease.state == LEASE_SUSPECT,
+        };
+}
+
+static void recount(Leader *l, Host *h) {
+        HostCounts now = count(h), *all = &l->n_hosts;
+
+        if (now.unheard != h->counted.unheard) {
+                all->unheard += now.unheard - h->counted.unheard;
+                l->waits_all = true;
+                l->retry_homeless |= all->unheard == 0; // who is not taken now is told so, or displaces others
+        }
+        all->silent += now.silent - h->counted.silent;
+        all->awaited += now.awaited - h->counted.awaited;
+        all->expected += now.expected - h->counted.expected;
+        all->suspect += now.suspect - h->counted.suspect;
+        h->counted = now;
+}
+
+static void mark(ListNode *list, ListNode *host) {
+        if (!list_is_linked(host))
+                list_append(list, host);
+}
+
+void host_touch(Leader *l, Host *h) {
+        recount(l, h);
+        if (!h->recorded || !host_is_lost(h))
+                list_unlink(&h->lost);
+        else
+                mark(&l->lost_hosts, &h->lost);
+        host_mark_place(l, h);
+}
+
+void host_mark_place(Leader *l, Host *h) {
+        mark(&l->places_due, &h->place_due);
+}
+
+void host_mark_orders(Leader *l, Host *h) {
+        mark(&l->orders_due, &h->orders_due);
+        leader_mark(l);
+}
+
+void host_set_wish(Leader *l, Host *h, Argosy__HostRecord *wish) {
+        message_free(h->wish);
+        h->wish = wish;
+        list_unlink(&h->wish_queue);
+        if (wish)
+                list_append(&l->wishes_due, &h->wish_queue);
+}
+
+void host_forget_marks(Host *h) {
+        message_free(h->wish);
+        h->wish = NULL;
+        h->counted = (HostCounts){};
+        list_unlink(&h->wish_queue);
+        list_unlink(&h->barrier_queue);
+        list_unlink(&h->beat_waiting);
+        list_unlink(&h->orders_due);
+        list_unlink(&h->place_due);
+        list_unlink(&h->lost);
+        list_unlink(&h->tombstones_due);
+        list_unlink(&h->session_ended);
+        list_unlink(&h->session_begun);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What is due of a host, and what is counted of all of them.
+
+#include "leader-core.h"
+
+// Its lease, its session, the mode of a node or what its managers say has changed: the counts, and what the Placement
+// knows.
+void host_touch(Leader *l, Host *h);
+void host_mark_place(Leader *l, Host *h);  // only the Placement is to hear of it
+void host_mark_orders(Leader *l, Host *h); // there may be something to send
+// What the log is to say of the host; takes the message over. NULL: as it is.
+void host_set_wish(Leader *l, Host *h, Argosy__HostRecord *wish);
+// Nothing is due of it any more, and it is not counted: it goes, or this leader's time is over.
+void host_forget_marks(Host *h);
+// Neither off nor about to be, by its owner's word.
+bool host_is_expected(const Host *h);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or nodes. What is
+// counted are the entries of these two tables that anybody comes by.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "macro.h"
+#include "str.h"
+#include "test.h"
+
+enum { HOSTS = 1000 };
+
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+#define DESTROY ARGOSY__VERB__VERB_DESTROY
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+
+static Rig g;
+static unsigned n_looked_at;
+
+MapSlot *__real_map_next(const Map *m, size_t *iter);
+MapSlot *__wrap_map_next(const Map *m, size_t *iter);
+
+MapSlot *__wrap_map_next(const Map *m, size_t *iter) {
+        MapSlot *slot = __real_map_next(m, iter);
+
+        n_looked_at += slot && g.leader && !g.looks && (m == &g.leader->hosts || m == &g.leader->nodes);
+        return slot;
+}
+
+static int setup(void **state) {
+        rig_start(&g, HOSTS);
+        for (unsigned i = 0; i < 2; i++) {
+                _cleanup_free_ char *name = str_printf("u%u.service", i);
+
+                assert_int_equal(rig_change(&g, START, name, SERVICE)->status, 0);
+        }
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static uint32_t host_of(const char *name) {
+        return cluster_state_find_host_by_node(g.state, rig_record(&g, name)->node)->host;
+}
+
+// One that does not run on the leader's own host.
+static const char *some_unit(void) {
+        return host_of("u0.service") == 1 ? "u1.service" : "u0.service";
+}
+
+// ---- stories
+
+static void who_starts_and_stops_a_unit_looks_at_its_host(void **state) {
+        n_looked_at = 0;
+        assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
+        assert_int_equal(rig_count_running(&g, "web.service"), 1);
+        assert_int_equal(rig_change(&g, STOP, "web.service", NULL)->status, 0);
+        assert_int_equal(rig_change(&g, DESTROY, "web.service", NULL)->status, 0);
+        assert_null(rig_unit_on(&g, 1, "web.service"));
+        assert_int_equal(n_looked_at, 0);
+}
+
+static void a_report_concerns_the_host_that_makes_it(void **state) {
+        uint32_t host = host_of(some_unit());
+        RigUnit *u = rig_unit_on(&g, host, some_unit());
+
+        n_looked_at = 0;
+        rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
+        rig_settle(&g);
+        rig_pass_ms(&g, RIG_BEAT_MS); // all beat
+        assert_int_equal(n_looked_at, 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(who_starts_and_stops_a_unit_looks_at_its_host),
+                TEST(a_report_concerns_the_host_that_makes_it),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,8 +4,9 @@
 // newest journal lines), journal, and the local stop. A call is known by its number; answers of systemd name
 // the number, so a call that was cancelled meanwhile is simply not found.
 //
-// A status call goes through its names one by one: properties, resource use, lines, then one response. The
-// leader's calls are the same with a reply that is wrapped in a CallReply.
+// A status call goes through its names one by one: properties, resource use, lines, then one response. One helper
+// reads the lines of all its units of a container, and if it fails, no other is tried for them. The leader's calls
+// are the same with a reply that is wrapped in a CallReply.
 //
 // A journal call reads no further than its window allows (flow-window.h): its reader is held from the response
 // that filled it until agent_taken() says that the lines have reached the client. Lines of a container's units are
@@ -44,6 +45,8 @@ typedef struct Call {
         unsigned n_lines;
 
         JournalReader *reader;
+        const AgentNode *reads; // a container: `reader`, or `unread`, is about it; NULL: neither is
+        int unread;             // why no lines of it can be had; 0: they can
         FlowWindow window; // of a journal call
         Argosy__Response__Property **properties; // status: of names[at]
         size_t n_properties;
@@ -104,6 +107,8 @@ static void reader_drop(Call *c) {
         if (reader)
                 journal_reader_close(reader, on_reader_closed,
                                      c->agent); // n_open was raised when it was made
+        c->reads = NULL;
+        c->unread = 0;
 }
 
 static void call_free(Call *c) {
@@ -211,6 +216,15 @@ static char *why_no_lines(const Call *c, int error) {
                           machine, strerror(-error), machine, c->names[c->at]);
 }
 
+static int reader_open(Call *c, const JournalQuestion *q, const JournalOps *ops) {
+        int r = has_journal_here(c->node) ? journal_reader_new(c->agent->loop, q, ops, c, &c->reader)
+                                          : read_inside(c, q, ops);
+
+        if (r >= 0)
+                c->agent->n_open++;
+        return r;
+}
+
 static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, const JournalOps *ops) {
         const JournalQuestion question = {
                 .manager = c->node->uid,
@@ -219,14 +233,11 @@ static int read_lines(Call *c, const char *unit, unsigned n_lines, bool follow, 
                 .follow = follow,
                 .batch_bytes = c->window.size ? MIN_OF(c->window.size, (size_t) JOURNAL_BATCH_BYTES) : 0,
         };
-        int r;
 
-        r = has_journal_here(c->node)
-                    ? journal_reader_new(c->agent->loop, &question, ops, c, &c->reader)
-                    : read_inside(c, &question, ops);
-        if (r >= 0)
-                c->agent->n_open++;
-        return r;
+        if (c->reader && c->reads == c->node && journal_reader_again(c->reader, &question) == 0)
+                return 0;
+        reader_drop(c);
+        return reader_open(c, &question, ops);
 }
 
 // ---- status
@@ -329,7 +340,8 @@ static void status_finish_one(Call *c) {
         uint64_t number = c->number;
         Agent *a = c->agent;
 
-        reader_drop(c);
+        if (has_journal_here(c->node))
+                reader_drop(c);
         status_respond(c);
         c = call_find(a, number); // the reply may have cancelled it
         if (!c)
@@ -362,6 +374,8 @@ static void on_status_lines_end(int error, void *userdata) {
         _cleanup_free_ char *note =
                 error == -EACCES || (error < 0 && !has_journal_here(c->node)) ? why_no_lines(c, error) : NULL;
 
+        c->reads = has_journal_here(c->node) ? NULL : c->node;
+        c->unread = MIN_OF(error, 0);
         if (note)
                 on_status_lines(&note, 1, c);
         status_finish_one(c); // without a journal the rest is still worth showing
@@ -393,6 +407,10 @@ static void status_read_lines(Call *c) {
 
         if (c->n_lines == 0 && !has_journal_here(c->node)) {
                 status_finish_one(c); // a process for nothing
+                return;
+        }
+        if (c->reads == c->node && c->unread < 0) {
+                on_status_lines_end(c->unread, c);
                 return;
         }
         r = read_lines(c, c->names[c->at], c->n_lines, false, &status_journal_ops);
@@ -443,6 +461,8 @@ static void status_next(Call *c) {
 
         if (c->anywhere)
                 c->node = holder_of(c->agent, c->names[c->at]) ?: c->agent->system;
+        if (c->reads != c->node)
+                reader_drop(c);
         r = ref ? systemd_manager_inspect(c->node->systemd, c->names[c->at], on_inspected, ref) : -ENOMEM;
         if (r < 0) {
                 free(ref);

@@ -143,6 +143,10 @@ int journal_reader_new_foreign(const HelperConfig *config, const JournalQuestion
         return 0;
 }
 
+int journal_reader_again(JournalReader *r, const JournalQuestion *q) {
+        return r->foreign ? foreign_journal_again(r->foreign, q) : -EPIPE;
+}
+
 void journal_reader_hold(JournalReader *r, bool hold) {
         if (r->foreign) {
                 foreign_journal_hold(r->foreign, hold);

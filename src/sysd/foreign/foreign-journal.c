@@ -2,6 +2,8 @@
 //
 //   unit and number of lines -> lines -> "go on" -> lines -> ... -> the end, or "go on when there is something"
 //
+// Then, within the time that a helper may idle, it can be asked about another unit.
+//
 // One request is under way at most, and none while the reader is held: then the helper rests where it stands in
 // the journal. It has a limited time for each answer, but for one that it can only give when somebody writes.
 // Lines that no helper of ours sends (control bytes, too long, too many, none where there must be one) end it.
@@ -21,6 +23,7 @@ struct ForeignJournal {
         bool follow, held, due; // due: to be asked when it is no longer held
         bool waits;             // the answer under way is one for which it may wait
         bool at_end, ended, closing;
+        bool resting; // ended, and the helper can be asked about another unit
         int error; // that is told when the process is gone; 0: none
         void (*closed)(void *userdata);
         void *closed_data;
@@ -30,7 +33,9 @@ static void finish(ForeignJournal *j, int error) {
         if (j->ended)
                 return;
         j->ended = true;
-        helper_link_close(j->link);
+        j->resting = error == 0;
+        if (!j->resting)
+                helper_link_close(j->link);
         if (!j->closing)
                 j->ops.ended(error, j->userdata);
 }
@@ -45,6 +50,17 @@ static int ask(ForeignJournal *j, Argosy__HelperJournal *journal) {
         q.journal = journal;
         helper_link_be_patient(j->link, j->waits);
         return helper_link_send(j->link, &q);
+}
+
+static int ask_about(ForeignJournal *j, const JournalQuestion *q) {
+        Argosy__HelperJournal journal = ARGOSY__HELPER_JOURNAL__INIT;
+
+        j->follow = q->follow;
+        journal.unit = (char *) q->unit;
+        journal.lines = q->n_lines;
+        journal.follow = q->follow;
+        journal.batch_bytes = (uint32_t) q->batch_bytes;
+        return ask(j, &journal);
 }
 
 static void ask_on(ForeignJournal *j) {
@@ -106,7 +122,13 @@ static void on_reply(const Argosy__HelperReply *reply, int fd, void *userdata) {
 }
 
 static void on_ended(int error, void *userdata) {
-        finish(userdata, error ?: -EPIPE);
+        ForeignJournal *j = userdata;
+
+        if (j->resting) {
+                j->resting = false;
+                helper_link_close(j->link);
+        } else
+                finish(j, error ?: -EPIPE);
 }
 
 // ---- begin and end
@@ -138,27 +160,31 @@ int foreign_journal_new(const HelperConfig *config, const JournalQuestion *q, co
                         void *userdata, ForeignJournal **ret) {
         static const HelperOps link_ops = {.reply = on_reply, .ended = on_ended, .closed = on_link_closed};
         ForeignJournal *j = calloc(1, sizeof(*j));
-        Argosy__HelperJournal journal = ARGOSY__HELPER_JOURNAL__INIT;
         int r;
 
         if (!j)
                 return -ENOMEM;
-        *j = (ForeignJournal){.ops = *ops, .userdata = userdata, .follow = q->follow};
+        *j = (ForeignJournal){.ops = *ops, .userdata = userdata};
         r = helper_link_new(config, &link_ops, j, &j->link);
         if (r < 0) {
                 free(j);
                 return r;
         }
-        journal.unit = (char *) q->unit;
-        journal.lines = q->n_lines;
-        journal.follow = q->follow;
-        journal.batch_bytes = (uint32_t) q->batch_bytes;
-        r = ask(j, &journal);
+        r = ask_about(j, q);
         if (r < 0) {
                 j->error = r;
                 helper_link_close(j->link);
         }
         *ret = j;
+        return 0;
+}
+
+int foreign_journal_again(ForeignJournal *j, const JournalQuestion *q) {
+        int r = j->resting ? ask_about(j, q) : -EPIPE;
+
+        if (r < 0)
+                return r;
+        j->ended = j->resting = j->at_end = false;
         return 0;
 }
 

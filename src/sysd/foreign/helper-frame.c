@@ -2,7 +2,7 @@
 //
 // Frames between the daemon and a helper: a length of four bytes and one message. What a helper sends was
 // perhaps written by whoever owns the manager: a longer frame than allowed is -EBADMSG, and a reply with an
-// errno that is none is no reply.
+// errno that is none is no reply. Neither is one of very many parts: they are counted before any of them is unpacked.
 
 #include "helper-frame.h"
 
@@ -66,8 +66,76 @@ static bool is_seen_in_directories(Argosy__LoadState load) {
                load == ARGOSY__LOAD_STATE__LOAD_NOT_FOUND;
 }
 
+// ---- parts: the wire format of protobuf, as far as it takes to count
+
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, FIELD_RESULTS = 2, FIELD_LOADS = 185 };
+
+typedef struct Field {
+        uint64_t number;
+        const uint8_t *bytes; // of one that has a length
+        size_t len;
+} Field;
+
+static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret) {
+        *ret = 0;
+        for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+                uint8_t byte = *(*at)++;
+
+                *ret |= (uint64_t) (byte & 0x7f) << shift;
+                if (!(byte & 0x80))
+                        return true;
+        }
+        return false;
+}
+
+static bool take_field(const uint8_t **at, const uint8_t *end, Field *ret) {
+        uint64_t key, len;
+
+        if (!take_varint(at, end, &key))
+                return false;
+        *ret = (Field){.number = key >> 3};
+        switch (key & 7) {
+        case WIRE_VARINT:
+                return take_varint(at, end, &len);
+        case WIRE_64:
+        case WIRE_32:
+                len = (key & 7) == WIRE_64 ? 8 : 4;
+                break;
+        case WIRE_BYTES:
+                if (!take_varint(at, end, &len))
+                        return false;
+                ret->bytes = *at;
+                ret->len = (size_t) len;
+                break;
+        default:
+                return false;
+        }
+        if (len > (uint64_t) (end - *at))
+                return false;
+        *at += len;
+        return true;
+}
+
+// -EBADMSG: it is no message, or has more than so many.
+static int count_parts(const uint8_t *data, size_t len, bool whole, size_t *n) {
+        const uint8_t *at = data, *end = data + len;
+
+        while (at < end) {
+                Field f;
+
+                if (!take_field(&at, end, &f) || ++*n > HELPER_REPLY_PARTS)
+                        return -EBADMSG;
+                if (whole && f.number == FIELD_LOADS && (*n += f.len) > HELPER_REPLY_PARTS)
+                        return -EBADMSG;
+                if (whole && f.number == FIELD_RESULTS && f.bytes && count_parts(f.bytes, f.len, false, n) < 0)
+                        return -EBADMSG;
+        }
+        return 0;
+}
+
 Argosy__HelperReply *helper_reply_parse(const uint8_t *data, size_t len) {
-        Argosy__HelperReply *reply = argosy__helper_reply__unpack(NULL, len, data);
+        size_t n = 0;
+        Argosy__HelperReply *reply = count_parts(data, len, true, &n) < 0 ? NULL : argosy__helper_reply__unpack(NULL, len, data);
         bool good = reply && reply->error <= 0 && reply->error > -4096;
 
         for (size_t i = 0; good && i < reply->n_results; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 //   the unit and how many lines -> the newest batch -> "go on" -> the next -> ... -> at the end: "go on when
-//   there is something"
+//   there is something", or another unit
 //
 // The place in the journal is this process: while nobody asks, nothing is read, and nobody keeps lines. The
 // files belong to the container: what they hold may be made to crash whoever parses them, which ends this
@@ -45,6 +45,10 @@ int helper_journal_prepare(void) {
         return 0;
 }
 
+void helper_journal_done(HelperJournal *j) {
+        j->source = journal_source_close(j->source);
+}
+
 static int begin(HelperJournal *j, const Argosy__HelperJournal *asked) {
         const JournalQuestion q = {.manager = JOURNAL_SYSTEM,
                                    .unit = asked->unit,
@@ -52,6 +56,7 @@ static int begin(HelperJournal *j, const Argosy__HelperJournal *asked) {
                                    .follow = asked->follow,
                                    .batch_bytes = asked->batch_bytes};
 
+        helper_journal_done(j);
         return journal_source_open(&q, &j->source);
 }
 
@@ -79,7 +84,7 @@ int helper_journal_answer(HelperJournal *j, const Argosy__HelperRequest *q, int 
         bool first = q->journal && *q->journal->unit;
         int r = 0;
 
-        if (!q->journal || first != !j->source || (q->journal->wait && (first || journal_source_fd(j->source) < 0)))
+        if (!q->journal || (!first && !j->source) || (q->journal->wait && (first || journal_source_fd(j->source) < 0)))
                 return -EBADMSG;
         if (first)
                 r = begin(j, q->journal);
@@ -94,8 +99,4 @@ int helper_journal_answer(HelperJournal *j, const Argosy__HelperRequest *q, int 
         reply->error = MIN_OF(r, 0);
         reply->at_end = r == JOURNAL_END;
         return 0;
-}
-
-void helper_journal_done(HelperJournal *j) {
-        j->source = journal_source_close(j->source);
 }

@@ -76,11 +76,23 @@ static void say_many(void) {
         say(&reply);
 }
 
+static void say_who(void) {
+        for (;;) {
+                const Argosy__HelperJournal *asked = hear();
+                char line[64];
+
+                snprintf(line, sizeof(line), "%s %d", asked->unit, (int) getpid());
+                say_line(line, true);
+        }
+}
+
 static int helper_main(const char *kind) {
         static char long_line[FOREIGN_LINE_MAX + 2];
 
         if (streq(kind, "batches") || streq(kind, "empty") || streq(kind, "late"))
                 say_batches();
+        else if (streq(kind, "who"))
+                say_who();
         else
                 (void) hear();
         if (streq(kind, "silent"))
@@ -179,6 +191,30 @@ static void a_follower_s_helper_waits_longer_than_for_an_answer(void **state) {
         assert_int_equal(seen.n_ended, 0);
 }
 
+static void one_helper_tells_of_one_unit_after_the_other(void **state) {
+        const JournalQuestion q = {.manager = JOURNAL_SYSTEM, .unit = "db.service", .n_lines = 7};
+        char unit[2][32];
+        int pid[2];
+
+        begin("who", false);
+        assert_int_equal(foreign_journal_again(seen.journal, &q), -EPIPE); // not yet
+        loop_until(seen.n_ended == 1);
+        assert_int_equal(seen.error, 0);
+        assert_int_equal(foreign_journal_again(seen.journal, &q), 0);
+        loop_until(seen.n_ended == 2);
+        assert_int_equal(seen.error, 0);
+        assert_int_equal(sscanf(seen.text, "%31s %d|%31s %d|", unit[0], &pid[0], unit[1], &pid[1]), 4);
+        assert_string_equal(unit[0], "web.service");
+        assert_string_equal(unit[1], "db.service");
+        assert_int_equal(pid[0], pid[1]);
+        end();
+        begin("escape", false);
+        loop_until(seen.n_ended == 1);
+        assert_int_equal(foreign_journal_again(seen.journal, &q), -EPIPE); // it has ended
+        end();
+        assert_int_equal(seen.n_ended, 1);
+}
+
 static void nothing_is_asked_while_it_is_held_however_long(void **state) {
         begin("batches", false);
         seen.hold = true;
@@ -216,6 +252,7 @@ int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 T(lines_come_batch_by_batch_until_the_end),
                 T(a_follower_s_helper_waits_longer_than_for_an_answer),
+                T(one_helper_tells_of_one_unit_after_the_other),
                 T(nothing_is_asked_while_it_is_held_however_long),
                 T(whoever_does_not_answer_is_ended),
                 T(what_no_helper_of_ours_says_ends_it),

@@ -208,6 +208,51 @@ static void a_request_that_no_frame_takes_is_refused(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, loop_setup, loop_teardown)
 
+// ---- what is parsed
+
+static bool is_reply(const uint8_t *data, size_t len) {
+        Argosy__HelperReply *reply = helper_reply_parse(data, len);
+
+        if (reply)
+                argosy__helper_reply__free_unpacked(reply, NULL);
+        return reply;
+}
+
+// `n` empty ones of a field whose key is two bytes long.
+static bool is_reply_of(size_t n, const uint8_t key[static 2]) {
+        _cleanup_free_ uint8_t *data = malloc(3 * n);
+
+        for (size_t i = 0; i < n; i++)
+                memcpy(data + 3 * i, (uint8_t[]){key[0], key[1], 0}, 3);
+        return is_reply(data, 3 * n);
+}
+
+// Each takes memory, also if it is empty: together many times what the frame has.
+static void a_reply_of_very_many_parts_is_none(void **state) {
+        static const uint8_t line[] = {0x9a, 0x0c}, unknown[] = {0xf2, 0x0c}, load[] = {0xc8, 0x0b};
+        _cleanup_free_ uint8_t *results = calloc(HELPER_REPLY_MAX, 1);
+
+        assert_true(is_reply_of(16 * 1024, line));
+        assert_false(is_reply_of(85000, line));
+        assert_false(is_reply_of(85000, unknown));
+        assert_false(is_reply_of(85000, load));
+        for (size_t i = 0; i < HELPER_REPLY_MAX; i += 2) // field 2, of no bytes
+                results[i] = 0x12;
+        assert_true(is_reply(results, 2 * 512));
+        assert_false(is_reply(results, HELPER_REPLY_MAX));
+        // One result of 85,000 fields that nobody knows.
+        memcpy(results, (uint8_t[]){0x12, 0x80, 0x80, 0x0f}, 4);
+        for (size_t i = 4; i + 3 <= 4 + 0xf * 0x4000; i += 3)
+                memcpy(results + i, (uint8_t[]){unknown[0], unknown[1], 0}, 3);
+        assert_false(is_reply(results, 4 + 0xf * 0x4000));
+        // All loads that may be asked for, and more than a frame of them.
+        memset(results, ARGOSY__LOAD_STATE__LOAD_LOADED, HELPER_REPLY_MAX);
+        memcpy(results, (uint8_t[]){0xca, 0x0b, 0x80, 0x20}, 4);
+        assert_true(is_reply(results, 4 + HELPER_NAMES_PER_REQUEST));
+        memcpy(results, (uint8_t[]){0xca, 0x0b, 0x80, 0x80, 0x0f}, 5);
+        assert_false(is_reply(results, 5 + 0xf * 0x4000));
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 T(whoever_does_not_answer_is_ended),
@@ -215,6 +260,7 @@ int main(int argc, char **argv) {
                 T(the_last_words_of_one_that_ends_are_heard),
                 T(only_a_connection_to_the_manager_s_owner_is_taken),
                 T(a_request_that_no_frame_takes_is_refused),
+                cmocka_unit_test(a_reply_of_very_many_parts_is_none),
         };
 
         if (argc > 2 && streq(argv[1], "--helper"))

@@ -236,6 +236,9 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                 report_refused(h, o);
                 return;
         }
+        assert_true(!o->stay || h->feature_level >= FEATURE_STAYING);
+        if (o->stay && launched) // as it is; what was ordered before stays ordered
+                return;
         // The content must be known: from this session, or because the unit has it installed.
         if (!map_find(&h->contents, o->spec.data, o->spec.len) &&
             !(u && u->order->spec.len == o->spec.len &&
@@ -250,7 +253,6 @@ static void obey(RigHost *h, const Argosy__UnitOrder *o) {
                 u->active = ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE; // what failed is not what is there
         assert_true(!u->order || o->revision >= u->order->revision || o->stay ||
                     o->revision == UNIT_REVISION_STAY);
-        assert_true(!o->stay || h->feature_level >= FEATURE_STAYING);
         message_free(u->order);
         u->order = message_copy(o);
         if (again) {

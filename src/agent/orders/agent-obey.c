@@ -97,6 +97,8 @@ static int obey_order(Agent *a, const Argosy__UnitOrder *o, const Parcel *parcel
         if (!node || (!remove && !hash_from_bytes(o->spec.data, o->spec.len, &hash)))
                 return -EINVAL;
         u = agent_unit_find(node, o->name);
+        if (o->stay && o->target == ARGOSY__TARGET__TARGET_LAUNCHED)
+                return 0; // as it is: what was ordered before stays ordered, and is what reports answer
         if (remove) {
                 if (!u) {
                         r = agent_unit_new(node, o->name, &u); // unknown here: still answered with `gone`

@@ -8,9 +8,11 @@
 // the same.
 //
 // A unit that a host holds already gets an order in any case, since a Welcome without one means that it is
-// to go: one to be down while its start waits, one to stay up while its stop waits. Such an order has a
-// revision that no unit's record ever has, so that nobody takes the answer to it for an answer to the
-// record.
+// to go: one to be down while its start waits, one to stay as it is while its stop waits, or the stop that its
+// restart begins with. The former has a revision that no unit's record ever has, so that nobody takes the
+// answer to it for an answer to the record; the latter is not answered at all. (A host from before
+// FEATURE_STAYING knows only orders that it answers: it is told to be up by that revision, and a restart goes
+// out to it with the Welcome.)
 //
 // Whatever is seen of a unit, or changes its record, ends in ordering_look(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it. Units without
@@ -209,12 +211,22 @@ static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool b
         return s->revision < e->record->revision;
 }
 
+// Whether it may run there and have its restart still before it, as far as was seen.
+static bool may_be_to_restart(const Leader *l, const Unit *u, const UnitEntry *e) {
+        const Site *s = site_find(u, u->node);
+        uint64_t restart_rev = rollout_content(l, e, u->node->number).restart_rev;
+
+        return restart_rev > 0 && !(s && s->reported && (is_down(s) || s->revision >= restart_rev));
+}
+
 // A leader that has not heard a host yet does not know what is still to be stopped there.
 static bool may_be_ending(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Host *h = u->node ? u->node->host : NULL;
 
-        return h && !h->attached && !host_is_lost(h) && e &&
-               e->record->target == ARGOSY__TARGET__TARGET_LOADED;
+        if (!h || h->attached || host_is_lost(h) || !e)
+                return false;
+        return e->record->target == ARGOSY__TARGET__TARGET_LOADED ||
+               (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && may_be_to_restart(l, u, e));
 }
 
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata) {
@@ -259,6 +271,10 @@ bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {
         // A Welcome names everything that the host is to keep.
         return hold == HOLD_STOP ? s->node->host->welcomed || !e
                                  : (hold == HOLD_START || hold == HOLD_BLOCKED) && !s->reported;
+}
+
+bool ordering_keeps(const Site *s) {
+        return s->hold == HOLD_STOP && s->node->host->feature_level >= FEATURE_STAYING;
 }
 
 // The answer to this order is no answer to a change.

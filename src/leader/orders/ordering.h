@@ -17,6 +17,8 @@ SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wante
 // Notes that. True: nothing is to be sent; else the order is to be adjusted.
 bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted);
 void ordering_adjust(const Site *s, Argosy__UnitOrder *o);
+// Whether an order that goes out nevertheless is one to stay as it is.
+bool ordering_keeps(const Site *s);
 // Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a
 // circle.
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,

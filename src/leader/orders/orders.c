@@ -194,12 +194,25 @@ static int order_outcome(Bundle *b, const Site *s, const Argosy__UnitRecord *r, 
         return 0;
 }
 
+// As it is, with what is there: nothing of its record.
+static void order_to_stay(Site *s, Argosy__UnitOrder *o) {
+        s->remove = false;
+        site_count(s);
+        o->spec = (ProtobufCBinaryData){.data = s->seen.bytes, .len = HASH_SIZE};
+        o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
+        o->stay = true;
+}
+
 static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
         const Argosy__UnitRecord *r = e->record;
         Content c = rollout_content(l, e, s->node->number);
         bool is_new = false;
         int k;
 
+        if (ordering_keeps(s)) {
+                order_to_stay(s, o);
+                return 0;
+        }
         if (!has_it(s, &c.spec->hash)) {
                 k = site_need_spec(s, &c.spec->hash, &is_new);
                 if (k < 0)

@@ -4,6 +4,7 @@
 #include "agent-world.h"
 
 #include "agent-private.h"
+#include "str.h"
 #include "unit-state.h"
 
 static void losing_the_leader_stops_nothing(void **state) {
@@ -45,6 +46,33 @@ static void an_order_to_stay_answers_no_change(void **state) {
         send_order(o);
         loop_until(answered("web.service", 6));
         assert_false(report_of("web.service")->stays);
+}
+
+// A stop is held back, or a restart: the leader goes by what was carried out before.
+static void what_is_to_stay_as_it_is_does(void **state) {
+        const Order stay = {.name = "web.service", .stay = true, .content = web2, .start = 9, .restart = 9};
+
+        meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
+        loop_until(answered("web.service", 5));
+        for (unsigned i = 0; i < 2; i++) {
+                if (i > 0) { // nobody has told the next run of it what is wanted
+                        agent_down();
+                        agent_up();
+                }
+                w.term++;
+                meet_leader(&stay, 1);
+                for (size_t k = 0; k < w.attach->attach->n_held; k++)
+                        if (streq(w.attach->attach->held[k]->name, "web.service"))
+                                assert_int_equal(w.attach->attach->held[k]->revision, 5);
+                send_order((Order){.name = "job.service", .content = job, .loaded_only = true, .revision = 6 + i});
+                loop_until(answered("job.service", 6 + i)); // and the other one was planned by then
+                assert_int_equal(pid1_runs(pid1, "web.service"), 1);
+                assert_false(report_of("web.service")->stays);
+                assert_int_equal(report_of("web.service")->revision, 5);
+        }
+        send_order((Order){.name = "web.service", .content = web, .revision = 9, .start = 9, .restart = 9});
+        loop_until(answered("web.service", 9));
+        assert_int_equal(pid1_runs(pid1, "web.service"), 2);
 }
 
 static void the_lease_runs_out_and_comes_back(void **state) {
@@ -379,6 +407,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 WORLD_TEST(losing_the_leader_stops_nothing),
                 WORLD_TEST(an_order_to_stay_answers_no_change),
+                WORLD_TEST(what_is_to_stay_as_it_is_does),
                 WORLD_TEST(the_lease_runs_out_and_comes_back),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),

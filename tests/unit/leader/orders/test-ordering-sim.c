@@ -13,11 +13,14 @@ static unsigned draw(unsigned n) {
         return (random_state >> 16) % n;
 }
 
+typedef enum Way { STARTS, STOPS, RESTARTS } Way;
+
 typedef struct Life {
         unsigned seed;
         char names[UNITS][16], contents[UNITS][1024];
         bool after[UNITS][UNITS]; // the first one after the second
         Argosy__ActiveState was[UNITS];
+        bool anew[UNITS]; // it has begun again, of those that are restarted
 } Life;
 
 static Argosy__ActiveState state_of(const char *name) {
@@ -29,13 +32,16 @@ static Argosy__ActiveState state_of(const char *name) {
 
 // Who has begun to start finds everybody up that it comes after; who has begun to stop finds everybody down
 // that comes after it.
-static void check_step(Life *v, bool stops) {
+static void check_step(Life *v, Way way) {
         for (unsigned a = 0; a < UNITS; a++) {
                 Argosy__ActiveState now = state_of(v->names[a]), was = v->was[a];
-                bool began = !stops && was == DOWN && now != DOWN, ends = stops && was == UP && now != UP;
+                bool began = way != STOPS && was == DOWN && now != DOWN;
+                bool ends = way != STARTS && was == UP && now != UP;
 
+                v->anew[a] |= way == RESTARTS && (began || (ends && now == ACTIVATING));
                 for (unsigned b = 0; b < UNITS; b++) {
-                        if (began && v->after[a][b] && state_of(v->names[b]) != UP)
+                        if (began && v->after[a][b] &&
+                            (state_of(v->names[b]) != UP || (way == RESTARTS && !v->anew[b])))
                                 fail_msg("seed %u: %s began before %s was up", v->seed, v->names[a],
                                          v->names[b]);
                         if (ends && v->after[b][a] && state_of(v->names[b]) != DOWN)
@@ -47,26 +53,27 @@ static void check_step(Life *v, bool stops) {
                 v->was[a] = state_of(v->names[a]);
 }
 
-static void play(Life *v, bool stops) {
-        Argosy__ActiveState goal = stops ? DOWN : UP;
+static void play(Life *v, Way way) {
+        Argosy__ActiveState goal = way == STOPS ? DOWN : UP;
         unsigned left = UNITS;
 
-        check_step(v, stops);
+        memset(v->anew, 0, sizeof(v->anew));
+        check_step(v, way);
         for (unsigned step = 0; left > 0; step++) {
                 if (step > UNITS * 8)
                         fail_msg("seed %u: %u units have not got there", v->seed, left);
                 if (draw(8) == 0) {
                         rig_depose(&g);
                         rig_elect(&g);
-                        check_step(v, stops);
+                        check_step(v, way);
                 }
                 g.start_ms = STEP_MS * (1 + draw(4));
                 g.stop_ms = STEP_MS * (1 + draw(4));
                 rig_pass_ms(&g, STEP_MS);
-                check_step(v, stops);
+                check_step(v, way);
                 left = 0;
                 for (unsigned a = 0; a < UNITS; a++)
-                        left += state_of(v->names[a]) != goal;
+                        left += state_of(v->names[a]) != goal || (way == RESTARTS && !v->anew[a]);
         }
 }
 
@@ -108,11 +115,13 @@ static void starts_are_in_order_and_stops_in_reverse_whatever_happens(void **sta
                 }
                 g.start_ms = g.stop_ms = STEP_MS;
                 change_many(START, UNITS, names, contents);
-                play(&v, false);
+                play(&v, STARTS);
                 change_many(STOP, UNITS, names, NULL);
-                play(&v, true);
+                play(&v, STOPS);
                 change_many(START, UNITS, names, NULL);
-                play(&v, false);
+                play(&v, STARTS);
+                change_many(RESTART, UNITS, names, NULL);
+                play(&v, RESTARTS);
                 rig_stop(&g);
         }
 }

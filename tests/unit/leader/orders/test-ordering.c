@@ -225,6 +225,63 @@ static void a_restart_goes_down_and_up_in_order(void **state) {
         assert_true(is_up(1, "a.service"));
 }
 
+// What a new leader knows are the records, and what hosts hold: the stop that a restart begins with is held back by
+// these, too. (Hosts that have no word for it are told to restart with the Welcome.)
+static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **state) {
+        if (FEATURE_LEVEL < FEATURE_STAYING)
+                skip();
+        change(SUBMIT, "c.service", SERVICE ON("three"));
+        change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
+        change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
+        rig_pass_ms(&g, 4500);
+        assert_true(is_up(1, "a.service") && is_up(2, "b.service") && is_up(3, "c.service"));
+        g.stop_ms = 1000;
+        change(RESTART, "c.service", NULL);
+        assert_int_equal(on(1, "a.service"), DEACTIVATING);
+        for (unsigned i = 0; i < 3; i++) {
+                rig_depose(&g);
+                rig_host(&g, 1)->deaf = i == 1; // what it still has to stop is not known
+                rig_elect(&g);
+                assert_true(is_up(2, "b.service") && is_up(3, "c.service"));
+                rig_host(&g, 1)->deaf = false;
+                rig_pass_ms(&g, 250);
+        }
+        rig_pass_ms(&g, 500);
+        assert_int_equal(on(1, "a.service"), DOWN);
+        assert_int_equal(on(2, "b.service"), DEACTIVATING);
+        rig_depose(&g);
+        rig_elect(&g);
+        assert_true(is_up(3, "c.service"));
+        rig_pass_ms(&g, 1250);
+        assert_int_equal(on(2, "b.service"), DOWN);
+        assert_int_equal(on(3, "c.service"), ACTIVATING);
+        rig_pass_ms(&g, 4500);
+        assert_true(is_up(1, "a.service") && is_up(2, "b.service") && is_up(3, "c.service"));
+        assert_int_equal(rig_unit_on(&g, 3, "c.service")->restarts, 1);
+        assert_int_equal(rig_unit_on(&g, 1, "a.service")->starts, 2);
+}
+
+// And one whose host is never heard holds nobody back.
+static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
+        change(SUBMIT, "b.service", SERVICE ON("two"));
+        change(START, "a.service", SERVICE ON("three") "NodeLost=keep\nRequires=b.service\n");
+        rig_pass_ms(&g, 3000);
+        change(RESTART, "b.service", NULL);
+        rig_pass_ms(&g, 3000);
+        g.stop_ms = 60000;
+        change(RESTART, "b.service", NULL);
+        assert_int_equal(on(3, "a.service"), DEACTIVATING);
+        rig_depose(&g);
+        rig_host(&g, 3)->deaf = true;
+        rig_host(&g, 3)->linked = false;
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_true(is_up(2, "b.service"));
+        assert_int_equal(rig_unit_on(&g, 2, "b.service")->restarts, 1);
+        rig_pass_ms(&g, RIG_LEASE_MS + RIG_BEAT_MS + 1500);
+        assert_int_equal(rig_unit_on(&g, 2, "b.service")->restarts, 2);
+}
+
 // Both go down and up in order; while `a` waits for `b`, its host has an order that answers no change.
 static void restart_a_pair(bool says_stay) {
         const Argosy__UnitOrder *o;
@@ -511,6 +568,8 @@ int main(void) {
                 T(all_that_go_along_are_counted),
                 T(a_stop_waits_for_nobody_who_goes_on),
                 T(a_restart_goes_down_and_up_in_order),
+                T(a_restart_that_waits_for_a_stop_waits_under_the_next_leader),
+                T(a_restart_waits_for_the_stop_of_a_lost_one_no_longer),
                 T(what_is_bound_is_down_as_long_as_the_other_one_is),
                 T(what_is_bound_follows_the_other_one_over_the_loss_of_its_node),
                 T(what_only_requires_does_not_mind_the_loss),

@@ -84,7 +84,7 @@ static void on_closed_for_reopen(Daemon *d) {
 void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         Argosy__ToHost whole = ARGOSY__TO_HOST__INIT;
 
-        if (d->store && d->peers->raft_id == message->raft_id) {
+        if (d->store && !d->store_closing && d->peers->raft_id == message->raft_id) {
                 answer_store_open(d, message->raft_id, ""); // asked again: the first answer was lost
                 return;
         }

@@ -372,6 +372,18 @@ static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
         assert_non_null(w.d.store);
 }
 
+// The number that no record got is given again.
+static void who_is_asked_back_under_its_number_answers_when_it_is_so(void **state) {
+        follow_a_cluster();
+        daemon_log_on_store_close(&w.d, 1);
+        assert_said("close");
+        order_open(1);
+        assert_said("");
+        end_store();
+        assert_said("key, identity with key, save peers, mesh: generation 4, mesh: raft id 1, open, opened 1");
+        assert_true(w.saved_empty);
+}
+
 static void a_leader_that_closes_stops_leading_first(void **state) {
         follow_a_cluster();
         become(STORE_LEADER, 1, 4);
@@ -404,6 +416,7 @@ int main(void) {
                 TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
                 TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
                 TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
+                TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
                 TEST(a_leader_that_closes_stops_leading_first),
         };
 

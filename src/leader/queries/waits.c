@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Clients that wait for units. A wait is judged when it begins and whenever something about one of its units
-// was seen or changed; what got there since is told once per turn.
+// was seen or changed; what got there since is told once per turn. One for thousands of units begins with
+// BEGUN_PER_TURN of them in each turn; those that have not begun are open, and nobody looks at them.
 #include <errno.h>
 
 #include "draft.h"
@@ -21,9 +22,11 @@
 #include "wait.h"
 #include "waits.h"
 
+enum { BEGUN_PER_TURN = 1000 }; // items, of all waits together
+
 typedef struct WaitItem {
         Wait *wait;
-        Unit *unit; // NULL: done
+        Unit *unit; // NULL: done, or not begun
         ListNode by_unit;
         uint64_t revision;
 } WaitItem;
@@ -31,11 +34,11 @@ typedef struct WaitItem {
 struct Wait {
         Ticket *ticket;
         ListNode all; // in Leader.waits
-        ListNode due; // in Leader.waits_due: to be judged as a whole, or there is something to be said
+        ListNode due; // in Leader.waits_due: not all of it has begun, or there is something to be said
         Argosy__Verb verb;
         size_t n_items, n_open;
+        size_t n_begun;         // the items before that are looked at
         Argosy__Response *news; // Progress since the last one; NULL: none
-        bool fresh;             // all of it is to be judged
         bool failed;            // out of memory on the way
         WaitItem items[];
 };
@@ -306,25 +309,37 @@ int wait_start(Leader *l, Ticket *t) {
                 return -ENOMEM;
         w->ticket = t;
         w->verb = m->verb;
-        w->n_items = m->n_items;
+        w->n_items = w->n_open = m->n_items;
         l->n_wait_items += m->n_items;
         list_append(&l->waits, &w->all);
         t->wait = w;
-        for (size_t i = 0; i < m->n_items; i++) {
-                WaitItem *item = &w->items[i];
-
-                item->wait = w;
-                item->revision = m->items[i]->revision;
-                item->unit = unit_get(l, m->items[i]->name);
-                if (!item->unit)
-                        return -ENOMEM;
-                list_append(&item->unit->waits, &item->by_unit);
-                w->n_open++;
-        }
-        w->fresh = true;
         wait_mark(l, w);
         leader_mark(l);
         return 0;
+}
+
+static int begin_item(Leader *l, Wait *w) {
+        const Argosy__Request__Wait__Item *m = w->ticket->request->wait->items[w->n_begun];
+        WaitItem *item = &w->items[w->n_begun++];
+
+        item->wait = w;
+        item->revision = m->revision;
+        item->unit = unit_get(l, m->name);
+        if (!item->unit)
+                return -ENOMEM;
+        list_append(&item->unit->waits, &item->by_unit);
+        return judge_item(l, item);
+}
+
+static void begin_some(Leader *l) {
+        size_t left = BEGUN_PER_TURN;
+
+        list_foreach (i, &l->waits_due) {
+                Wait *w = CONTAINER_OF(i, Wait, due);
+
+                for (; !w->failed && w->n_begun < w->n_items && left > 0; left--)
+                        w->failed = begin_item(l, w) < 0;
+        }
 }
 
 static void note_failure(Leader *l, Wait *w) {
@@ -355,7 +370,6 @@ static void judge_all(Leader *l) {
         list_foreach (i, &l->waits) {
                 Wait *w = CONTAINER_OF(i, Wait, all);
 
-                w->fresh = false;
                 if (judge_wait(l, w) < 0)
                         note_failure(l, w);
         }
@@ -364,15 +378,11 @@ static void judge_all(Leader *l) {
 
 // Judges what is new and what was touched, then says each wait's news.
 void waits_drain(Leader *l) {
+        ListNode later = LIST_INIT(later);
+
         if (l->waits_all)
                 judge_all(l);
-        list_foreach (i, &l->waits_due) {
-                Wait *w = CONTAINER_OF(i, Wait, due);
-
-                if (w->fresh && judge_wait(l, w) < 0)
-                        w->failed = true;
-                w->fresh = false;
-        }
+        begin_some(l);
         judge_waited(l);
         while (!list_is_empty(&l->waits_due)) {
                 Wait *w = CONTAINER_OF(l->waits_due.next, Wait, due);
@@ -380,7 +390,14 @@ void waits_drain(Leader *l) {
                 list_unlink(&w->due);
                 if (w->failed)
                         ticket_settle(w->ticket, NULL);
-                else
+                else {
+                        if (w->n_begun < w->n_items)
+                                list_append(&later, &w->due);
                         tell(w);
+                }
         }
+        if (list_is_empty(&later))
+                return;
+        list_splice(&l->waits_due, &later);
+        leader_mark(l);
 }

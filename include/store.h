@@ -25,7 +25,7 @@ typedef struct Stream Stream;
 typedef struct TlsContext TlsContext;
 
 enum {
-        STORE_BATCH_MAX = 1024 * 1024,          // bytes of one batch; bigger requests are split by the leader
+        STORE_BATCH_MAX = 1024 * 1024,          // bytes of one batch; who asks for more in one is refused
         STORE_SNAPSHOT_BYTES = 8 * 1024 * 1024, // a snapshot is taken after so many bytes of log
         STORE_PENDING_MAX = 256,                // batches and barriers that are on their way at a time; more get -EBUSY
         STORE_MEMBERS_MAX = 8,                  // servers of one log

@@ -180,14 +180,14 @@ static void name_who_gives_way(Leader *l, Argosy__Verb verb, Argosy__Response *r
                         warn_of_those_who_give_way(l, response->change->units[i]);
 }
 
-static void complete(Leader *l, Ticket *t, Argosy__Response *response) {
+void decide_complete(Leader *l, Ticket *t, Argosy__Response *response) {
         change_complete(l->state, response, node_name, l);
         name_the_silent(l, t->request->change->verb, response);
         name_who_gives_way(l, t->request->change->verb, response);
 }
 
 static void on_change_committed(Leader *l, Ticket *t) {
-        complete(l, t, t->response);
+        decide_complete(l, t, t->response);
 }
 
 // An explicit order to start is a reason to ask again the nodes that refused the name.
@@ -258,20 +258,29 @@ int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Arg
         return change_plan(d->leader->state, change, &d->batch, &change_ops, d, ret);
 }
 
-int decide_change(Decision *d, Ticket *t) {
+const ChangeOps *decide_change_ops(void) {
+        return &change_ops;
+}
+
+// Also under the id of the whole: its parts have ids of their own, and are forgotten before it.
+static bool was_applied(const Leader *l, const Ticket *t, const Argosy__Request__Change *change) {
+        uint64_t revision;
+
+        return cluster_state_was_applied(l->state, change->id.data, &revision) ||
+               cluster_state_was_applied(l->state, t->request->change->id.data, &revision);
+}
+
+int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
         Leader *l = d->leader;
-        const Argosy__Request__Change *change = t->request->change;
         DraftMark mark = draft_mark(&d->batch);
         _cleanup_response_ Argosy__Response *response = NULL;
-        uint64_t revision;
         bool repeated;
         int r;
 
-        if (change->dry_run)
-                return decide_dry_run(d, t);
+        *ret = NULL;
         if (draft_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
-        repeated = cluster_state_was_applied(l->state, change->id.data, &revision);
+        repeated = was_applied(l, t, change);
         if (!repeated)
                 forget_refusals(l, change);
         r = decision_plan_change(d, change, &response);
@@ -295,14 +304,30 @@ int decide_change(Decision *d, Ticket *t) {
                                                 bytes, STORE_BATCH_MAX));
                 return 0;
         }
-        if (d->batch.n_ops == mark.n_ops) { // nothing to store
-                complete(l, t, response);
+        *ret = TAKE_PTR(response);
+        if (d->batch.n_ops == mark.n_ops)
+                return 0;
+        r = draft_add_request(&d->batch, change->id.data, change->id.len);
+        return r < 0 ? r : 1;
+}
+
+int decide_change(Decision *d, Ticket *t) {
+        _cleanup_response_ Argosy__Response *response = NULL;
+        int r;
+
+        if (t->request->change->dry_run)
+                return decide_dry_run(d, t);
+        r = decide_parts(d, t);
+        if (r != CHANGE_WHOLE)
+                return r;
+        r = decide_units(d, t, t->request->change, &response);
+        if (r < 0 || !response)
+                return r;
+        if (r == 0) {
+                decide_complete(d->leader, t, response);
                 ticket_settle(t, TAKE_PTR(response));
                 return 0;
         }
-        r = draft_add_request(&d->batch, change->id.data, change->id.len);
-        if (r < 0)
-                return r;
         t->response = TAKE_PTR(response);
         t->committed = on_change_committed;
         return 1;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by decide.c, decide-moves.c and decide-changes.c.
+// Shared by decide.c, decide-moves.c, decide-changes.c and decide-parts.c.
 
 #include "dependencies.h"
 #include "draft.h"
 #include "leader-core.h"
 #include "placer.h"
+#include "request.h"
 #include "tickets.h"
 
 typedef struct Decision {
@@ -40,9 +41,20 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret);
 // decide-changes.c
 // Into the batch; returns what change_plan() does.
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret);
-// A Change. 1: in the batch; 0: answered; -EBUSY: next batch.
+// A Change. 1: in the batch; 0: answered, or a later turn goes on with it; -EBUSY: next batch.
 int decide_change(Decision *d, Ticket *t);
+// Plans `change` (all of the ticket's, or a part of it) for the batch. 1: in the batch; 0: there is nothing to store, or
+// its id was applied before; 0 without *ret: it is too long, which the ticket was told. -EBUSY, -ENOMEM.
+int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
+// When the log has them: what is known of them only then.
+void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
+const ChangeOps *decide_change_ops(void);
 
 // decide-plan.c
 // A Change that is only asked about: answered, or -EBUSY: in the next batch; -ENOMEM.
 int decide_dry_run(Decision *d, Ticket *t);
+
+// decide-parts.c
+// A Change of many units. CHANGE_WHOLE: it is to be planned at once; else as decide_change().
+enum { CHANGE_WHOLE = 2 };
+int decide_parts(Decision *d, Ticket *t);

@@ -93,12 +93,25 @@ static int decide_hosts(Decision *d) {
 
 // ------------------------------------------------------------------------------------------------ requests
 
-static Argosy__Response *unplaceable_response(int error) {
+typedef char Extent[96];
+
+// What became of a request that fails now.
+static const char *extent(const Ticket *t, Extent text) {
+        if (t->n_kept == 0)
+                return "nothing was changed";
+        snprintf(text, sizeof(Extent), "%zu units were changed before, the others were not", t->n_kept);
+        return text;
+}
+
+static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
+        Extent text;
+
         if (error == -ENOSPC)
                 return response_error(
                         ENOSPC, "there are as many kinds of resources, patterns of conflicts and lists "
-                                "of managers in this cluster as it can count: nothing was changed");
-        return response_error(-error, "nothing was changed: %s", strerror(-error));
+                                "of managers in this cluster as it can count: %s",
+                        extent(t, text));
+        return response_error(-error, "%s: %s", extent(t, text), strerror(-error));
 }
 
 static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
@@ -109,7 +122,7 @@ static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
                                       "the host is no voter any more, but could not be removed: %s; to go on, "
                                       "give the same command again",
                                       strerror(-error));
-        return unplaceable_response(error);
+        return unplaceable_response(t, error);
 }
 
 static int decide_requests(Decision *d, ListNode *taken) {
@@ -153,10 +166,11 @@ static void on_done(StoreOutcome outcome, uint64_t index, void *userdata) {
 }
 
 // The log has no room as long as most voters' disks are full.
-static Argosy__Response *no_space_response(const Leader *l) {
+static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
         size_t n;
         const HostEntry *hosts = cluster_state_hosts(l->state, &n);
         char names[256] = "";
+        Extent text;
 
         for (size_t i = 0; i < n; i++)
                 if (hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER) {
@@ -166,18 +180,19 @@ static Argosy__Response *no_space_response(const Leader *l) {
                                  hosts[i].record->name);
                 }
         return response_error(ENOSPC,
-                              "the disk under %s is full on most of the voters (%s): nothing "
-                              "was changed",
-                              l->config.user ? "the state directories" : "/var/lib/argosy", names);
+                              "the disk under %s is full on most of the voters (%s): %s",
+                              l->config.user ? "the state directories" : "/var/lib/argosy", names,
+                              extent(t, text));
 }
 
-static Argosy__Response *failed_response(const Leader *l, StoreOutcome outcome) {
+static Argosy__Response *failed_response(const Leader *l, const Ticket *t, StoreOutcome outcome) {
         Argosy__Response *r;
 
         if (outcome == STORE_NO_SPACE)
-                return no_space_response(l);
+                return no_space_response(l, t);
         r = response_error(EAGAIN, "the leader changed %s; sending the same request again is safe",
                            outcome == STORE_UNKNOWN ? "before it knew whether the change was kept"
+                           : t->n_kept              ? "in the middle of the change"
                                                     : "before anything was changed");
         if (r)
                 r->no_leader = true;
@@ -244,11 +259,13 @@ void decide_done(Leader *l, StoreOutcome outcome) {
 
                 list_unlink(&t->queue);
                 if (outcome != STORE_COMMITTED) {
-                        ticket_settle(t, failed_response(l, outcome));
+                        ticket_settle(t, failed_response(l, t, outcome));
                         continue;
                 }
                 if (t->again) {
                         t->again = false;
+                        if (t->committed)
+                                t->committed(l, t);
                         list_append(&again, &t->queue);
                         continue;
                 }

@@ -3,7 +3,8 @@
 
 // What goes into the next batch.
 
-#include "leader-core.h"
+#include "tickets.h"
 
 void decide(Leader *l);
 void decide_done(Leader *l, StoreOutcome outcome);
+void change_parts_free(Ticket *t); // where it is with a Change in parts

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "clock.h"
 #include "deadline-heap.h"
+#include "decide.h"
 #include "failing.h"
 #include "feature-level.h"
 #include "followers.h"
@@ -321,6 +322,7 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
 static void on_ticket_over(Ticket *t) {
         if (t->wait)
                 wait_free(t->leader, t->wait);
+        change_parts_free(t);
         calls_end(t->leader, t);
 }
 

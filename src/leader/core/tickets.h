@@ -6,6 +6,7 @@
 #include "leader-core.h"
 
 typedef struct Wait Wait;
+typedef struct ChangeParts ChangeParts;
 
 struct Ticket {
         uint64_t id;
@@ -23,6 +24,8 @@ struct Ticket {
         Argosy__Response *response;              // what will be said when the batch is committed
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Wait *wait;
+        ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
+        size_t n_kept;      // units of these, that the log has
         ListNode calls;   // Call.by_ticket
         ListNode marks;   // of lines of journals, that were not taken yet
         uint64_t last_mark;

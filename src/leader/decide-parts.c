@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A Change of thousands of units is several entries of the log, so that no turn of the loop is long: not that of the
+// leader that plans it, nor those of the voters that apply it, nor those of the hosts that get the orders.
+//
+//      1. its names are looked at, TIES_LOOK_UNITS a turn: whether the units have to do with each other
+//         (request-ties.h). If they have, it is one entry like a small one.
+//      2. PART_UNITS after PART_UNITS is planned and committed. What others ask for meanwhile goes in between.
+//      3. when the log has the last part, the client is answered once, about all units.
+//
+// Each part but the last has an id of its own, made from the request's and from where the part begins, and the log
+// remembers it. The last one has the request's. So a client that repeats the request, since a leader has died in the
+// middle, has applied what was missing and nothing twice. What was begun in parts is gone on with in parts.
+//
+// Whoever fails in the middle is told how many units the log has by then (Ticket.n_kept).
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide-private.h"
+#include "decide.h"
+#include "feature-level.h"
+#include "hash.h"
+#include "oom.h"
+#include "request-ties.h"
+#include "response.h"
+#include "turn.h"
+
+enum {
+        PART_UNITS = 256,       // planned, applied and followed at about 10 us each
+        TIES_LOOK_UNITS = 2048, // looked at in one turn, at about 1 us each
+        ID_SIZE = 16,
+};
+
+struct ChangeParts {
+        RequestTies ties;
+        bool judged;              // whether it goes in parts
+        size_t first, n;          // names of the part under way
+        Argosy__Response *part;   // what becomes of these
+        Argosy__Response *answer; // to all before
+};
+
+void change_parts_free(Ticket *t) {
+        ChangeParts *p = TAKE_PTR(t->parts);
+
+        if (!p)
+                return;
+        request_ties_done(&p->ties);
+        message_free(p->part);
+        message_free(p->answer);
+        free(p);
+}
+
+static void part_id(const Argosy__Request__Change *change, size_t first, uint8_t ret[static ID_SIZE]) {
+        uint8_t text[ID_SIZE + sizeof(uint64_t)];
+        uint64_t number = first;
+        Hash hash;
+
+        memcpy(text, change->id.data, ID_SIZE);
+        for (size_t i = 0; i < sizeof(number); i++)
+                text[ID_SIZE + i] = (uint8_t) (number >> (8 * i));
+        hash = hash_of(text, sizeof(text));
+        memcpy(ret, hash.bytes, ID_SIZE);
+}
+
+static bool was_begun(const Leader *l, const Argosy__Request__Change *change) {
+        uint8_t id[ID_SIZE];
+        uint64_t revision;
+
+        part_id(change, 0, id);
+        return cluster_state_was_applied(l->state, id, &revision);
+}
+
+// 0: in parts; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
+static int judge(Decision *d, Ticket *t) {
+        const Argosy__Request__Change *change = t->request->change;
+        ChangeParts *p = t->parts;
+        int r;
+
+        if (p->judged)
+                return p->ties.tied ? CHANGE_WHOLE : 0;
+        r = was_begun(d->leader, change) ? 0
+                                         : request_ties_look(&p->ties, d->leader->state, change, TIES_LOOK_UNITS,
+                                                             decide_change_ops(), d);
+        if (r != 0)
+                return r;
+        p->judged = true;
+        map_done(&p->ties.names);
+        return p->ties.tied ? CHANGE_WHOLE : 0;
+}
+
+static int append_results(ChangeParts *p) {
+        Argosy__Response__Change *from = p->part->change, *to = p->answer->change;
+
+        for (size_t i = 0; i < from->n_units; i++) {
+                Argosy__Response__UnitResult **grown = field_grow(to->units, to->n_units);
+
+                if (!grown)
+                        return -ENOMEM;
+                to->units = grown;
+                to->units[to->n_units++] = from->units[i];
+                from->units[i] = NULL;
+        }
+        return 0;
+}
+
+// The log has the part. True: it was the last one.
+static bool part_done(Leader *l, Ticket *t) {
+        ChangeParts *p = t->parts;
+
+        decide_complete(l, t, p->part);
+        (void) oom_check(append_results(p));
+        p->part->change->n_units = 0;
+        message_free(TAKE_PTR(p->part));
+        p->first += p->n;
+        t->n_kept = p->first;
+        return p->first == t->request->change->n_names;
+}
+
+static void on_part_committed(Leader *l, Ticket *t) {
+        t->committed = NULL;
+        if (part_done(l, t))
+                t->response = TAKE_PTR(t->parts->answer);
+}
+
+static int decide_part(Decision *d, Ticket *t) {
+        Argosy__Request__Change part = *t->request->change;
+        ChangeParts *p = t->parts;
+        uint8_t id[ID_SIZE];
+        bool last;
+        int r;
+
+        p->n = MIN_OF(part.n_names - p->first, (size_t) PART_UNITS);
+        last = p->first + p->n == part.n_names;
+        part.names += p->first;
+        part.n_names = p->n;
+        if (!last) {
+                part_id(&part, p->first, id);
+                part.id.data = id;
+        }
+        message_free(TAKE_PTR(p->part)); // its entry was not taken
+        r = decide_units(d, t, &part, &p->part);
+        if (r < 0 || !p->part)
+                return r;
+        if (r == 1) {
+                t->again = !last;
+                t->committed = on_part_committed;
+                return 1;
+        }
+        if (part_done(d->leader, t))
+                ticket_settle(t, TAKE_PTR(p->answer));
+        else
+                leader_mark(d->leader);
+        return 0;
+}
+
+static int parts_new(Ticket *t) {
+        t->parts = calloc(1, sizeof(*t->parts));
+        if (!t->parts)
+                return -ENOMEM;
+        t->parts->answer = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
+        return t->parts->answer ? 0 : -ENOMEM;
+}
+
+int decide_parts(Decision *d, Ticket *t) {
+        Leader *l = d->leader;
+        int r = 0;
+
+        if (t->request->change->n_names <= PART_UNITS ||
+            cluster_state_feature_level(l->state) < FEATURE_CHANGE_PARTS)
+                return CHANGE_WHOLE;
+        if (!t->parts)
+                r = parts_new(t);
+        if (r >= 0)
+                r = judge(d, t);
+        if (r == REQUEST_TIES_MORE) {
+                leader_mark(l);
+                return 0;
+        }
+        return r != 0 ? r : decide_part(d, t);
+}

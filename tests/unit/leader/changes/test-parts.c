@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A Change of many units goes into the log in parts, and nobody who asked sees them: one answer, each unit once. What a
+// turn of the loop does is bounded, also by those who wait for all of them.
+#include "leader-private.h"
+#include "leader-rig.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define START ARGOSY__VERB__VERB_START
+#define RESTART ARGOSY__VERB__VERB_RESTART
+
+enum {
+        UNITS = 1500,
+        PART_MAX = 256,   // as in decide-parts.c
+        JUDGED_MAX = 1000, // as in waits.c
+};
+
+static Rig g;
+static char names[UNITS][32], *pointers[UNITS];
+static uint64_t revision, judged;
+static size_t most_changed, most_judged;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        most_changed = most_judged = 0;
+        for (size_t i = 0; i < UNITS; i++) {
+                snprintf(names[i], sizeof(names[i]), "load@%zu.service", i + 1);
+                pointers[i] = names[i];
+        }
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+// Each record that is put raises the revision by one.
+static void on_turn(Rig *rig) {
+        uint64_t now = cluster_state_revision(rig->state), seen = rig->leader->n_waits_judged;
+
+        most_changed = MAX_OF(most_changed, (size_t) (now - revision));
+        most_judged = MAX_OF(most_judged, (size_t) (seen - judged));
+        revision = now;
+        judged = seen;
+}
+
+static void watch(void) {
+        revision = cluster_state_revision(g.state);
+        judged = g.leader->n_waits_judged;
+        g.on_turn = on_turn;
+}
+
+static RigAnswer *ask(Argosy__Verb verb, size_t n, uint64_t id) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t words[2] = {id, 99};
+
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
+        change.verb = verb;
+        change.names = pointers;
+        change.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(&g, &request);
+}
+
+static RigAnswer *change(Argosy__Verb verb, size_t n, uint64_t id) {
+        RigAnswer *a = ask(verb, n, id);
+
+        rig_settle(&g);
+        return a;
+}
+
+static void assert_answered(const RigAnswer *a, size_t n) {
+        assert_true(a->final);
+        assert_int_equal(a->n, 1);
+        assert_int_equal(a->responses[0]->status, 0);
+        assert_int_equal(a->responses[0]->change->n_units, n);
+        for (size_t i = 0; i < n; i++) {
+                const Argosy__Response__UnitResult *u = a->responses[0]->change->units[i];
+
+                assert_string_equal(u->name, names[i]);
+                assert_int_equal(u->status, 0);
+                assert_int_equal(u->revision, rig_record(&g, names[i])->revision);
+        }
+}
+
+static const RigUnit *unit(size_t i) {
+        for (uint32_t h = 1; h <= g.n_hosts; h++)
+                if (rig_unit_on(&g, h, names[i]))
+                        return rig_unit_on(&g, h, names[i]);
+        return NULL;
+}
+
+static void submit(const char *content) {
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "load@.service", content)->status, 0);
+}
+
+static void many_instances_are_several_entries_and_one_answer(void **state) {
+        submit(SERVICE);
+        watch();
+        assert_answered(change(START, UNITS, 1), UNITS);
+        assert_int_equal(most_changed, PART_MAX);
+        for (size_t i = 0; i < UNITS; i++)
+                assert_int_equal(rig_count_running(&g, names[i]), 1);
+}
+
+static void others_are_served_in_between(void **state) {
+        RigAnswer *many;
+
+        submit(SERVICE);
+        g.slow = true;
+        many = ask(START, UNITS, 1);
+        rig_turns(&g, 4);
+        assert_false(many->final);
+        (void) rig_change_with(&g, START, "other.service", SERVICE, false, (uint8_t[16]){7});
+        while (!rig_record(&g, "other.service")) {
+                assert_false(many->final);
+                rig_release(&g);
+                rig_turns(&g, 2);
+        }
+        assert_false(many->final);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_answered(many, UNITS);
+}
+
+static void what_has_to_do_with_each_other_is_one_entry(void **state) {
+        static const char *const tied[] = {
+                SERVICE "[X-Argosy]\nAfter=db.service\n",
+                SERVICE "[X-Argosy]\nMachineOf=db.service\n",
+                SERVICE "[X-Argosy]\nReplaces=old@%i.service\n",
+                SERVICE "[Install]\nAlso=db.service\n",
+                NULL,
+        };
+
+        assert_int_equal(rig_change(&g, START, "db.service", SERVICE)->status, 0);
+        for (const char *const *content = tied; *content; content++) {
+                uint64_t before;
+
+                submit(*content);
+                before = cluster_state_revision(g.state);
+                most_changed = 0;
+                watch();
+                assert_answered(change(START, PART_MAX + 1, (uint64_t) (content - tied) + 1), PART_MAX + 1);
+                g.on_turn = NULL;
+                assert_true(most_changed > PART_MAX);
+                assert_true(cluster_state_revision(g.state) > before + PART_MAX);
+                assert_true(change(ARGOSY__VERB__VERB_DESTROY, PART_MAX + 1, (uint64_t) (content - tied) + 50)->final);
+                (void) rig_change(&g, ARGOSY__VERB__VERB_DESTROY, "load@.service", NULL);
+        }
+}
+
+static void those_that_others_need_are_one_entry(void **state) {
+        submit(SERVICE);
+        assert_answered(change(START, PART_MAX + 1, 1), PART_MAX + 1);
+        assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@200.service\n")->status, 0);
+        watch();
+        assert_answered(change(RESTART, PART_MAX + 1, 2), PART_MAX + 1);
+        assert_true(most_changed > PART_MAX);
+}
+
+static void a_name_that_is_there_twice_is_restarted_once(void **state) {
+        char *last = pointers[PART_MAX + 1];
+
+        submit(SERVICE);
+        assert_answered(change(START, PART_MAX + 1, 1), PART_MAX + 1);
+        pointers[PART_MAX + 1] = pointers[0];
+        (void) change(RESTART, PART_MAX + 2, 2);
+        pointers[PART_MAX + 1] = last;
+        assert_int_equal(unit(0)->restarts, 1);
+}
+
+// The leader dies when two parts are in the log; the client asks again.
+static void who_asks_again_has_nothing_done_twice(void **state) {
+        RigAnswer *first;
+
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        g.slow = true;
+        first = ask(RESTART, UNITS, 2);
+        for (unsigned committed = g.batches; g.batches < committed + 2;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        assert_false(first->final);
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_settle(&g);
+        assert_true(first->final && first->responses[0]->no_leader);
+        rig_elect(&g);
+        rig_settle(&g);
+        watch();
+        assert_answered(change(RESTART, UNITS, 2), UNITS);
+        assert_int_equal(most_changed, PART_MAX);
+        assert_answered(change(RESTART, UNITS, 2), UNITS); // and once more, when all of it is there
+        for (size_t i = 0; i < UNITS; i++)
+                assert_int_equal(unit(i)->restarts, 1);
+}
+
+static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        g.slow = true;
+        (void) ask(RESTART, UNITS, 2);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        // Asked anew, it would be planned at once now.
+        assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@9.service\n")->status, 0);
+        assert_answered(change(RESTART, UNITS, 2), UNITS);
+        for (size_t i = 0; i < UNITS; i++)
+                assert_int_equal(unit(i)->restarts, 1);
+}
+
+static void the_log_of_an_older_version_has_it_in_one_entry(void **state) {
+        rig_stop(&g);
+        rig_start_at(&g, 3, 1);
+        submit(SERVICE);
+        watch();
+        assert_answered(change(START, PART_MAX + 1, 1), PART_MAX + 1);
+        assert_true(most_changed > PART_MAX);
+}
+
+static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {
+        Argosy__Request__Wait__Item items[UNITS], *item_pointers[UNITS];
+        Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        size_t n = 0;
+        RigAnswer *a;
+
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        for (size_t i = 0; i < UNITS; i++) {
+                argosy__request__wait__item__init(&items[i]);
+                items[i].name = names[i];
+                items[i].revision = rig_record(&g, names[i])->revision;
+                item_pointers[i] = &items[i];
+        }
+        wait.verb = START;
+        wait.items = item_pointers;
+        wait.n_items = UNITS;
+        request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
+        request.wait = &wait;
+        watch();
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        for (size_t i = 0; i < a->n; i++)
+                n += a->responses[i]->progress->n_done;
+        assert_int_equal(n, UNITS);
+        assert_int_equal(a->responses[0]->progress->remaining, UNITS - JUDGED_MAX);
+        assert_int_equal(most_judged, JUDGED_MAX);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(many_instances_are_several_entries_and_one_answer),
+                TEST(others_are_served_in_between),
+                TEST(what_has_to_do_with_each_other_is_one_entry),
+                TEST(those_that_others_need_are_one_entry),
+                TEST(a_name_that_is_there_twice_is_restarted_once),
+                TEST(who_asks_again_has_nothing_done_twice),
+                TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
+                TEST(the_log_of_an_older_version_has_it_in_one_entry),
+                TEST(a_wait_for_many_begins_with_some_in_each_turn),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

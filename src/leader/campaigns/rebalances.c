@@ -53,7 +53,7 @@ typedef struct Move {
         char *unit, *why, *error; // owned; error NULL: none
         uint32_t from, to;        // node numbers
         Phase phase;
-        uint64_t up_us; // since when it is up there, as this leader saw it; 0: it is not
+        uint64_t up_us;           // since when it is up there, as this leader saw it; 0: it is not
 } Move;
 
 struct Rebalance {
@@ -231,6 +231,19 @@ static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
         m->error = strdup(failure); // only for the eye
 }
 
+// From when it has been up for long enough: by its host's clock and as far as the host has told everything, so that
+// neither a late report nor a new leader makes it well; more is known with a beat, not before. A host of before says
+// nothing of the time, and what is only installed does not begin: then by when this leader saw it.
+static uint64_t well_us(const Leader *l, const Rebalance *o, const Move *m, const Site *s, const UnitEntry *e) {
+        uint64_t known;
+
+        if (!site_is_timed(s) || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+                return m->up_us + o->health_us;
+        known = site_known_us(s);
+        return known >= o->health_us ? m->up_us
+                                     : leader_now(l) + MAX_OF(o->health_us - known, l->config.beat_ms * USEC_PER_MSEC);
+}
+
 // Whether it is still ours to watch: nobody else has placed, stopped or destroyed it, and its host is there.
 static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEntry *e) {
         return u && e && u->node && u->node->number == m->to && !host_is_lost(u->node->host) &&
@@ -247,7 +260,7 @@ static void look_at(Leader *l, Rebalance *o, Move *m) {
         const Unit *u = unit_find(l, m->unit);
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
         const Site *s = u && u->node ? site_find(u, u->node) : NULL;
-        uint64_t now = leader_now(l);
+        uint64_t now = leader_now(l), well;
         const char *failure;
 
         if (m->phase == FLYING && u && u->node && u->node->number == m->from)
@@ -263,12 +276,11 @@ static void look_at(Leader *l, Rebalance *o, Move *m) {
                 m->up_us = 0;
         else if (!m->up_us)
                 m->up_us = now;
-        if (failure || record_final_outcome(e->record, m->to) ||
-            (m->up_us && m->up_us + o->health_us <= now))
+        well = m->up_us ? well_us(l, o, m, s, e) : UINT64_MAX;
+        if (failure || record_final_outcome(e->record, m->to) || well <= now)
                 m->phase = ENDED;
-        else if (m->phase == FLYING && m->up_us &&
-                 (!l->rebalance_due_us || m->up_us + o->health_us < l->rebalance_due_us))
-                l->rebalance_due_us = m->up_us + o->health_us;
+        else if (m->phase == FLYING && m->up_us && (!l->rebalance_due_us || well < l->rebalance_due_us))
+                l->rebalance_due_us = well;
 }
 
 // The units that were moved are watched to the end, since one that fails may take its time.

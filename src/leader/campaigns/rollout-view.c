@@ -54,9 +54,8 @@ static void look_at_site(const Leader *l, const Site *s, const UnitEntry *e, Rol
                 return;
         item->up = s->up;
         item->since_us = s->up_flip_us;
-        item->timed = item->up && s->changed_ms > 0;
-        if (item->timed && s->node->host->told_ms > s->changed_ms)
-                item->known_up_us = (s->node->host->told_ms - s->changed_ms) * USEC_PER_MSEC;
+        item->timed = item->up && site_is_timed(s);
+        item->known_up_us = item->timed ? site_known_us(s) : 0;
         item->failure = item->up ? NULL : site_failure(l, s, e);
 }
 

@@ -8,6 +8,7 @@
 // of yet, and what was ordered a moment ago.
 #include <errno.h>
 
+#include "clock.h"
 #include "draft.h"
 #include "groups.h"
 #include "nodes.h"
@@ -25,6 +26,16 @@
 
 bool site_is_dark(const Site *s) {
         return !s->node->host->attached || node_is_dark(s->node);
+}
+
+bool site_is_timed(const Site *s) {
+        return s->changed_ms > 0;
+}
+
+uint64_t site_known_us(const Site *s) {
+        uint64_t told_ms = s->node->host->told_ms;
+
+        return told_ms > s->changed_ms ? (told_ms - s->changed_ms) * USEC_PER_MSEC : 0;
 }
 
 static bool has_answered(const Leader *l, const Site *s, const UnitEntry *e) {

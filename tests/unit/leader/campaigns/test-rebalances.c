@@ -275,6 +275,42 @@ static void each_has_to_be_well_for_a_while_before_the_next(void **state) {
         assert_int_equal(units_on(3), 2);
 }
 
+// It may have failed long ago: what says so is still on its way.
+static void a_host_that_has_not_told_everything_proves_nothing(void **state) {
+        RigAnswer *a;
+
+        g.timed = true;
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){.health = true});
+        rig_pass_ms(&g, START_MS + HEALTH_MS / 2);
+        assert_int_equal(units_on(3), 1);
+        rig_host(&g, 3)->deaf = true;
+        rig_pass_ms(&g, 3 * HEALTH_MS);
+        assert_int_equal(n_moved(a), 0);
+        rig_host(&g, 3)->deaf = false;
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_int_equal(n_moved(a), 1);
+        watch(a, 12);
+        assert_int_equal(last(a)->status, 0);
+        assert_int_equal(units_on(3), 4);
+}
+
+// A report that was long on its way brings the time that it is about.
+static void a_late_report_holds_nothing_up(void **state) {
+        RigAnswer *a;
+
+        g.timed = true;
+        start_on_two(12, ONE_DOWN);
+        g.start_ms = START_MS;
+        a = ask((Wish){.health = true});
+        rig_host(&g, 3)->deaf = true;
+        rig_pass_ms(&g, START_MS + HEALTH_MS + 500);
+        rig_host(&g, 3)->deaf = false;
+        rig_pass_ms(&g, 2 * RIG_BEAT_MS);
+        assert_int_equal(n_moved(a), 1);
+}
+
 static void a_host_that_is_away_for_a_moment_is_waited_for(void **state) {
         RigAnswer *a, *dry;
 
@@ -383,6 +419,8 @@ int main(void) {
                 T(a_unit_that_is_down_is_left_alone_and_takes_up_the_budget),
                 T(when_one_fails_where_it_went_nothing_more_is_moved),
                 T(each_has_to_be_well_for_a_while_before_the_next),
+                T(a_host_that_has_not_told_everything_proves_nothing),
+                T(a_late_report_holds_nothing_up),
                 T(a_host_that_is_away_for_a_moment_is_waited_for),
                 T(while_a_host_is_waited_for_no_time_stands_still),
                 T(one_is_under_way_at_a_time_and_can_be_ended),

@@ -152,19 +152,23 @@ def timed_command(argv):
     return seconds
 
 
-def main(run, nodes=3, conf=(), configurations=None, parts=()):
+def main(run, nodes=3, conf=(), configurations=None, parts=(), count=None):
     """Boots the testbed and runs the benchmark on it. configurations: {METRIC: conf}, one testbed after the other, each told its
-    metric. parts: what may be wanted alone; `run` is told which of them is, if any."""
+    metric. parts: what may be wanted alone; `run` is told which of them is, if any. count: how many units, unless the command line says
+    another number; `run` is told."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often everything is measured ({ROUNDS})")
     if parts:
         parser.add_argument("--only", choices=parts, help="measure nothing else")
+    if count:
+        parser.add_argument("--count", type=int, default=count, help=f"how many units ({count})")
     args = parser.parse_args()
+    counts = [args.count] if count else []
     only = [args.only] if parts else []
     name = os.environ.get("ARGOSY_TESTBED") or f"bench-{Path(sys.argv[0]).stem}"
     try:
         for metric, settings in (configurations or {None: conf}).items():
             with Testbed(name, say).up(nodes, conf=settings) as bed:
-                run(Bench(bed), args.rounds, *([metric] if metric else only))
+                run(Bench(bed), args.rounds, *counts, *([metric] if metric else only))
     except Failure as reason:
         sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The table of unit-life.h: a row for each state, a column for each event. An event that cannot happen to a unit in such
+// a state would be a mistake of ours: whoever applies the table asserts that it never meets LIFE_NEVER.
+#include "unit-life.h"
+
+#include <stdint.h>
+
+enum {
+        A = LIFE_ABSENT,
+        E = LIFE_EVERYWHERE,
+        R = LIFE_RESIDENT,
+        M = LIFE_MOVING,
+        F = LIFE_FLYING,
+        H = LIFE_HELD,
+        D = LIFE_DELAYED,
+        S = LIFE_STRANDED,
+        P = LIFE_PENDING,
+        o = LIFE_NEVER,
+};
+
+// clang-format off
+static const uint8_t table[LIFE_STATES][LIFE_EVENTS] = {
+        //                  its record is                     the node  look      landed  stays held   untaken
+        //                  unwanted global placed unplaced   is gone     anyway          goes   waits
+        [LIFE_ABSENT] =     {A,      E,     R,     P,         o,        A,A,      o,      o,o,  o,o,   o},
+        [LIFE_EVERYWHERE] = {A,      E,     R,     P,         o,        E,E,      o,      o,o,  o,o,   o},
+        [LIFE_RESIDENT] =   {A,      E,     R,     P,         P,        M,M,      o,      o,F,  o,o,   o},
+        [LIFE_MOVING] =     {A,      E,     M,     P,         P,        M,M,      o,      R,F,  H,D,   S},
+        [LIFE_FLYING] =     {A,      E,     F,     P,         P,        F,F,      M,      o,o,  o,o,   o},
+        [LIFE_HELD] =       {A,      E,     M,     P,         P,        H,M,      o,      o,o,  o,o,   o},
+        [LIFE_DELAYED] =    {A,      E,     R,     P,         P,        M,M,      o,      o,o,  o,o,   o},
+        [LIFE_STRANDED] =   {A,      E,     R,     P,         P,        M,M,      o,      R,F,  H,D,   o},
+        [LIFE_PENDING] =    {A,      E,     R,     P,         o,        P,P,      o,      o,F,  o,o,   o},
+};
+// clang-format on
+
+UnitLife unit_life_after(UnitLife life, LifeEvent event) {
+        return (UnitLife) table[life][event];
+}
+
+bool unit_life_is_queued(UnitLife life) {
+        return life == LIFE_STRANDED || life == LIFE_PENDING;
+}
+
+bool unit_life_is_moving(UnitLife life) {
+        return life == LIFE_MOVING || life == LIFE_FLYING || life == LIFE_HELD;
+}

@@ -155,10 +155,10 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
         const Unit *u = unit_find(l, result->name), *first = NULL;
         size_t n = 0;
 
-        if (!u || !list_is_linked(&u->global) || !placer_may_conflict(l, u) || *result->message)
+        if (!u || u->life != LIFE_EVERYWHERE || !placer_may_conflict(l, u) || *result->message)
                 return;
         list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, global);
+                const Unit *o = CONTAINER_OF(i, Unit, queue);
 
                 if (o == u || strcmp(o->name, u->name) < 0 || !placer_conflict_between(l, u, o))
                         continue;

@@ -16,6 +16,7 @@
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-record.h"
 
@@ -45,12 +46,7 @@ static bool stays_without_other(const Leader *l, const Unit *u) {
 }
 
 static void wait_for_a_node(Leader *l, Unit *u) {
-        if (u->pending)
-                homeless_ask(l, u); // there may be somebody now whom it is to join
-        else {
-                unit_set_homeless(l, u, true);
-                homeless_ask_first(l, u); // it may be its turn before others, or displace somebody
-        }
+        unit_event(l, u, LIFE_UNTAKEN);
         unit_touch(l, u);
 }
 
@@ -73,8 +69,8 @@ static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
         group_take(d->leader, u);
         follow_look_again(d->leader, u->name);
         r = draft_put_unit(&d->batch, &next, 0, e->record->revision);
-        if (r >= 0 && !list_is_linked(&u->moving))
-                list_append(&d->leader->moved, &u->moving);
+        if (r >= 0)
+                unit_event(d->leader, u, LIFE_GOES);
         return r;
 }
 
@@ -148,32 +144,23 @@ static bool waits_for_its_group(Decision *d, Unit *u, const UnitEntry *e) {
 
         if (!group_keeps(l, u, e))
                 return false;
-        unit_set_homeless(l, u, false);
-        list_unlink(&u->moving);
-        list_append(&u->group->waiting, &u->moving);
+        unit_event(l, u, LIFE_IS_HELD);
         return true;
 }
 
 int decide_moves(Decision *d) {
         Leader *l = d->leader;
-        ListNode later = LIST_INIT(later);
         int r = 0;
 
         while (r >= 0 && !list_is_empty(&l->moving) && draft_takes_more(&d->batch)) {
-                Unit *u = CONTAINER_OF(l->moving.next, Unit, moving);
+                Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                list_unlink(&u->moving);
-                if (!move_is_due(d, u, e) || waits_for_its_group(d, u, e))
-                        continue;
-                if (draft_has_unit(&d->batch, u->name))
-                        list_append(&later, &u->moving);
-                else
+                if (move_is_due(d, u, e) && !waits_for_its_group(d, u, e))
                         r = move_unit(d, u, e);
-                if (r < 0 && !list_is_linked(&u->moving))
-                        list_append(&later, &u->moving);
+                if (r >= 0 && u->life == LIFE_MOVING)
+                        unit_event(l, u, LIFE_STAYS);
         }
-        list_splice(&l->moving, &later);
         return r;
 }
 
@@ -204,12 +191,25 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         return 0;
 }
 
+static int ask_about(Decision *d, Unit *u) {
+        Leader *l = d->leader;
+        UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+
+        l->n_asked++;
+        if (move_is_due(d, u, e))
+                return waits_for_its_group(d, u, e) ? 0 : offer(d, u, e);
+        unit_event(l, u, LIFE_STAYS);
+        unit_touch(l, u);
+        return 0;
+}
+
 // Units without a node, and those that nobody took when they had to leave theirs, in the order of their
 // roles and priorities. None of them may be decided about in this batch already, nor is there to be little
 // room. Those of which the Placement knows everything wait there for their turn, and are not looked at.
 int decide_homeless(Decision *d) {
         Leader *l = d->leader;
-        int r;
+        ListNode asking = LIST_INIT(asking);
+        int r = 0;
 
         if (!l->retry_homeless || !list_is_empty(&l->moving) ||
             d->batch.packed.len >= DRAFT_SOFT_BYTES / 2 || l->one_by_one ||
@@ -217,20 +217,17 @@ int decide_homeless(Decision *d) {
                 return 0;
         decision_need_placer(d);
         l->retry_homeless = false;
-        list_foreach_safe (i, &l->asking) {
-                Unit *u = CONTAINER_OF(i, Unit, asking);
-                UnitEntry *e = cluster_state_find_unit(l->state, u->name);
+        list_splice(&asking, &l->asking);
+        while (r >= 0 && !list_is_empty(&asking)) {
+                Unit *u = CONTAINER_OF(asking.next, Unit, asking);
 
-                l->n_asked++;
-                if (!move_is_due(d, u, e)) {
-                        unit_set_homeless(l, u, false);
-                        unit_touch(l, u);
-                } else if (!waits_for_its_group(d, u, e))
-                        r = offer(d, u, e);
-                if (r < 0)
-                        return r;
-                if (homeless_waits_by_itself(l, u))
-                        list_unlink(&u->asking);
+                list_unlink(&u->asking);
+                r = ask_about(d, u);
+                if (r < 0 || !homeless_waits_by_itself(l, u))
+                        homeless_ask(l, u);
         }
+        list_splice(&l->asking, &asking);
+        if (r < 0)
+                return r;
         return homeless_decide(l, &d->batch, d->placer);
 }

@@ -36,6 +36,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-record.h"
 #include "voters.h"
 
@@ -233,9 +234,8 @@ static void look_again(Leader *l) {
                 list_foreach (i, &n->placed) {
                         Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                        if ((host_is_lost(n->host) || node_is_emptying(n) || u->exclusions) &&
-                            !list_is_linked(&u->moving))
-                                list_append(&l->moving, &u->moving);
+                        if (host_is_lost(n->host) || node_is_emptying(n) || u->exclusions)
+                                unit_event(l, u, LIFE_LOOK);
                 }
         }
 }
@@ -248,11 +248,20 @@ static void take_back(Leader *l) {
         look_again(l);
 }
 
+// Whether they still have to go somewhere else is asked again, whatever became of the batch.
+static void land(Leader *l) {
+        while (!list_is_empty(&l->moved)) {
+                Unit *u = CONTAINER_OF(l->moved.next, Unit, queue);
+
+                unit_event(l, u, u->node ? LIFE_LANDED : LIFE_IS_UNPLACED);
+        }
+}
+
 void decide_done(Leader *l, StoreOutcome outcome) {
         ListNode flying = LIST_INIT(flying), again = LIST_INIT(again);
 
         l->batch_flying = false;
-        list_splice(&l->moving, &l->moved); // whether they still have to, whatever became of the batch
+        land(l);
         list_splice(&flying, &l->flying);
         list_foreach_safe (i, &flying) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
@@ -345,7 +354,7 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
                 return;
         }
         l->batch_flying = false;
-        list_splice(&l->moving, &l->moved);
+        land(l);
         if (error == -E2BIG) {
                 on_too_long(l, bytes);
                 return;

@@ -49,6 +49,7 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-record.h"
 #include "voters.h"
 #include "waits.h"
@@ -56,7 +57,7 @@
 // ------------------------------------------------------------------------------------------------ ends
 
 static void drop_unit(Leader *l, Unit *u) {
-        unit_set_homeless(l, u, false);
+        unit_event(l, u, LIFE_IS_UNWANTED);
         retries_forget(l, u);
         group_leave(l, u);
         homeless_forget(u);
@@ -119,16 +120,11 @@ void followers_pull(Leader *l) {
 // What of the record decides where the unit is, before others look at it there.
 static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
         // There may be room now, or a conflict is gone; or room was kept for it.
-        if ((u->node || (u->pending && !unit_has_place(e))) && l->n_pending > 0)
+        if ((u->node || (unit_life_is_queued(u->life) && !unit_has_place(e))) && l->n_pending > 0)
                 l->retry_homeless = true;
-        unit_set_homeless(l, u, false); // counted for the node that it leaves
         registry_on_unit(l, u, e);
         if (!e->removed)
                 homes_on_unit(l, u, e);
-        if (unit_has_place(e) && !u->node) {
-                unit_set_homeless(l, u, true);
-                homeless_ask_first(l, u); // it may displace somebody
-        }
         return homeless_on_unit(l, u, e);
 }
 

@@ -318,8 +318,13 @@ void rig_turns(Rig *g, unsigned n) {
 static void assert_counts(const Rig *g) {
         size_t pending = 0;
 
-        map_foreach (slot, &g->leader->units)
-                pending += ((const Unit *) slot->value)->pending;
+        map_foreach (slot, &g->leader->units) {
+                const Unit *u = slot->value;
+
+                pending += unit_life_is_queued(u->life);
+                if (!unit_life_is_consistent(g->leader, u))
+                        fail_msg("%s lives in no list of state %d, or in others", u->name, u->life);
+        }
         assert_int_equal(g->leader->n_pending, pending);
         map_foreach (slot, &g->leader->nodes) {
                 const Node *n = slot->value;
@@ -329,14 +334,14 @@ static void assert_counts(const Rig *g) {
                         const Unit *u = CONTAINER_OF(i, Unit, placed);
 
                         to_leave += record_has_to_leave(rig_record((Rig *) g, u->name));
-                        stuck += u->pending;
+                        stuck += u->life == LIFE_STRANDED;
                 }
                 list_foreach (i, &n->sites) {
                         const Site *s = CONTAINER_OF(i, Site, by_node);
 
                         if (host_is_lost(n->host))
                                 continue;
-                        if (list_is_linked(&s->unit->global))
+                        if (s->unit->life == LIFE_EVERYWHERE)
                                 leaving += s->reported &&
                                            (s->remove || n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
                         else

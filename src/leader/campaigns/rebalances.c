@@ -158,10 +158,10 @@ static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
         const UnitFile *file;
 
         return e && u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
-               is_meant(o, u->name) && !list_is_linked(&u->moving) && !u->pending &&
-               !(u->group && u->group->rollout) && !retries_hold(l, u) && is_settled(l, u, e) &&
-               spec_entry_file(e->spec, &file) == 0 && !file->stays && !file->replaces &&
-               file->failing.node_lost != NODE_LOST_NEVER && !mates_activated(&l->mates, u->name) &&
+               is_meant(o, u->name) && u->life == LIFE_RESIDENT && !(u->group && u->group->rollout) &&
+               !retries_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
+               !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
+               !mates_activated(&l->mates, u->name) &&
                !mates_find_activator(&l->mates, u->name, is_any, NULL);
 }
 

@@ -77,8 +77,8 @@ struct Leader {
         ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
         LeaseTable leases;
         PlacerTables *places;
-        ListNode moved; // Unit.moving: the batch in flight moves them, or says that nobody takes them
-        ListNode globals, moving, outcomes, excluded;
+        ListNode globals, moving, moved; // Unit.queue: see unit-event.c
+        ListNode outcomes, excluded;
         // Marks: what has happened since followers.c looked last.
         ListNode touched;        // Unit.touched: something about it was seen or changed
         ListNode released;       // Unit.released: what waits for its end elsewhere is to be looked at
@@ -105,8 +105,8 @@ struct Leader {
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_homeless;                           // a node came or changed: somebody may take them now
-        ListNode asking, untried, displaced;           // Unit.*, of those that are pending
-        size_t n_pending;                              // units: see Unit.pending
+        ListNode asking, untried, displaced;           // Unit.*, of those that are pending or stranded
+        size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_homeless() looked at one by one
         bool globals_changed;
         bool braked;      // so many hosts were lost at once that their units stay where they are

@@ -20,12 +20,12 @@
 #include "failing-rules.h"
 #include "failing.h"
 #include "follow.h"
-#include "homeless.h"
 #include "homes.h"
 #include "nodes.h"
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-record.h"
 
@@ -66,23 +66,16 @@ bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
 }
 
 int failing_delay(Leader *l, Unit *u, uint64_t at_us) {
-        unit_set_homeless(l, u, false);
+        unit_event(l, u, LIFE_WAITS);
         unit_touch(l, u);
-        if (at_us != FAILING_NEVER)
-                return deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);
-        deadline_heap_clear(&l->move_deadlines, &u->move_due);
-        return 0;
+        return at_us == FAILING_NEVER ? 0 : deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);
 }
 
 void failing_on_time(Leader *l) {
         Deadline *d;
 
-        while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l)))) {
-                Unit *u = CONTAINER_OF(d, Unit, move_due);
-
-                if (!list_is_linked(&u->moving))
-                        list_append(&l->moving, &u->moving);
-        }
+        while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l))))
+                unit_event(l, CONTAINER_OF(d, Unit, move_due), LIFE_LOOK);
 }
 
 static const char *in_how_long(uint64_t us, char buf[static 32]) {

@@ -120,7 +120,7 @@ const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_
         const ListNode *tombs;
 
         *ret_until_us = 0;
-        if (!e || list_is_linked(&s->unit->global) || (s->reported && !site_is_down(s)))
+        if (!e || s->unit->life == LIFE_EVERYWHERE || (s->reported && !site_is_down(s)))
                 return NULL;
         list_foreach (i, &s->unit->sites)
                 consider(l, s, e, CONTAINER_OF(i, Site, by_unit)->node, &in_the_way, ret_until_us);

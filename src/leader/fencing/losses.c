@@ -2,7 +2,7 @@
 //
 // The brake on moving when many hosts are lost at once: counts for brake.c, and tells people.
 //
-// Units of lost hosts are then put beside those that nobody takes (Unit.pending), where every host that
+// Units of lost hosts are then put beside those that nobody takes (LIFE_STRANDED), where every host that
 // comes back makes decide.c look at them again. A drain of a lost host by its owner, or its removal, moves
 // its units nevertheless.
 //

@@ -200,7 +200,7 @@ int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *nex
         if (!h || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
                 return 0;
         list_foreach (i, &l->globals) {
-                Unit *u = CONTAINER_OF(i, Unit, global);
+                Unit *u = CONTAINER_OF(i, Unit, queue);
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 if (!e || draft_has_unit(b, u->name))

@@ -37,6 +37,7 @@
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-name.h"
 #include "unit-record.h"
@@ -81,8 +82,7 @@ void host_lose(Leader *l, Host *h) {
                         if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                             record_final_outcome(e->record, n->number))
                                 continue;
-                        list_unlink(&u->moving); // also if its group held it back until now
-                        list_append(&l->moving, &u->moving);
+                        unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its group held it back until now
                 }
         }
         foreach_site(h, l, home_on_lost);
@@ -398,9 +398,9 @@ static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
 
         unit_exclude(l, u, s->node->number,
                      *report->error ? report->error : "the name belongs to somebody else there");
-        if (u->node == s->node && !list_is_linked(&u->moving))
-                list_append(&l->moving, &u->moving);
-        if (list_is_linked(&u->global))
+        if (u->node == s->node)
+                unit_event(l, u, LIFE_LOOK);
+        if (u->life == LIFE_EVERYWHERE)
                 l->globals_changed = true;
 }
 

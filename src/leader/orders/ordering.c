@@ -127,9 +127,9 @@ Standing ordering_standing(const Leader *l, const char *name) {
         if (o)
                 return standing_of_outcome(o);
         if (!u->node || host_is_lost(u->node->host)) // the next batch finds it another node
-                return list_is_linked(&u->moving) && !u->pending ? STANDING_COMING : STANDING_NOWHERE;
+                return unit_life_is_moving(u->life) ? STANDING_COMING : STANDING_NOWHERE;
         if (unit_exclusion(u, u->node->number)) // likewise
-                return list_is_linked(&u->moving) ? STANDING_COMING : STANDING_NOWHERE;
+                return unit_life_is_moving(u->life) ? STANDING_COMING : STANDING_NOWHERE;
         if (u->node->reason)
                 return STANDING_NOWHERE;
         if (!u->node->host->attached)

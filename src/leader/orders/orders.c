@@ -71,7 +71,7 @@ void orders_globals(Leader *l) {
                 host_mark_place(l, ((Node *) slot->value)->host);
         }
         list_foreach (i, &l->globals) {
-                Unit *u = CONTAINER_OF(i, Unit, global);
+                Unit *u = CONTAINER_OF(i, Unit, queue);
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
                 map_foreach (slot, &l->nodes) {
@@ -458,7 +458,7 @@ static int welcome_node(Leader *l, Node *n) {
                 if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, placed), n)) < 0)
                         return r;
         list_foreach (i, &l->globals)
-                if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, global), n)) < 0)
+                if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, queue), n)) < 0)
                         return r;
         list_foreach (i, &n->sites)
                 if (!list_is_linked(&CONTAINER_OF(i, Site, by_node)->order))

@@ -89,7 +89,8 @@ static Argosy__Response *stuck_response(Leader *l, const Host *h, uint32_t node,
                 list_foreach (i, &n->placed) {
                         const Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                        if (u->pending && r->progress->n_done < STUCK_SHOWN_MAX && add_stuck(l, r, u) < 0)
+                        if (u->life == LIFE_STRANDED && r->progress->n_done < STUCK_SHOWN_MAX &&
+                            add_stuck(l, r, u) < 0)
                                 return NULL;
                 }
         }

@@ -169,7 +169,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                          uint64_t *due_us) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
-                        (u->node->reason || (u->pending && host_is_lost(u->node->host)) ||
+                        (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
                          failing_moves_at(l, u, e) == UINT64_MAX);
         View nodes = {.l = l, .unit = u, .entry = e};
         WaitVerdict verdict;
@@ -186,7 +186,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                               .sites = nodes.sites,
                               .n_sites = nodes.n,
                               .stranded = stranded,
-                              .untried = list_is_linked(&u->untried),
+                              .untried = list_is_linked(&u->untried) || unit_life_is_moving(u->life),
                               .hosts_unheard = l->n_hosts.unheard > 0};
 
                 count_left_out(l, u, e, &v);

@@ -346,7 +346,7 @@ static void why_unit(const Teller *t, Leader *l, const char *name) {
                 tell(t, l, why_new(e, "-", "there is no leader who could tell"));
         else if (e->record->global)
                 why_global(t, l, e, u);
-        else if (!u || !u->node || u->pending)
+        else if (!u || !u->node || u->life == LIFE_STRANDED)
                 why_nowhere(t, l, e, u);
         else
                 why_on_node(t, l, e, u, u->node);

@@ -46,13 +46,13 @@ typedef enum LifeEvent {
         LIFE_NODE_GONE,   // the log knows its node no more
         LIFE_LOOK,        // something for which it may have to leave, or may go where it could not before
         LIFE_LOOK_ANYWAY, // the same, and it does not wait for its group any more
-        LIFE_LANDED,      // the batch that it was in is over
+        LIFE_LANDED,      // the batch that it was in is over, and it has a node (otherwise it is unplaced)
         // What was decided.
-        LIFE_STAYS,    // it need not leave
-        LIFE_GOES,     // the batch in the making moves it, or takes its node away for another unit
-        LIFE_IS_HELD,  // its group holds it back
-        LIFE_WAITS,    // time has to pass
-        LIFE_UNTAKEN,  // nobody takes it, or not before its turn
+        LIFE_STAYS,   // it need not leave
+        LIFE_GOES,    // the batch in the making moves it, or takes its node away for another unit
+        LIFE_IS_HELD, // its group holds it back
+        LIFE_WAITS,   // time has to pass
+        LIFE_UNTAKEN, // nobody takes it, or not before its turn
         LIFE_EVENTS,
 } LifeEvent;
 

@@ -20,6 +20,7 @@
 #include "placer.h"
 #include "registry.h"
 #include "tables.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-record.h"
 
@@ -129,8 +130,8 @@ const UnitEntry *follow_activator_here(const Leader *l, const UnitEntry *e) {
 static void look_again(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
 
-        if (u && u->recorded && !list_is_linked(&u->moving))
-                list_append(&l->moving, &u->moving);
+        if (u)
+                unit_event(l, u, LIFE_LOOK);
 }
 
 void follow_look_again(Leader *l, const char *activator) {

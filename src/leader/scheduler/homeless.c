@@ -19,6 +19,7 @@
 #include "placer.h"
 #include "registry.h"
 #include "tables.h"
+#include "unit-event.h"
 
 enum {
         DISPLACED_MAX = 16, // units that are ending because they were displaced, and those of one round
@@ -95,31 +96,8 @@ static bool has_mate(Leader *l, const Unit *u) {
 }
 
 void homeless_ask(Leader *l, Unit *u) {
-        if (u->pending && !list_is_linked(&u->asking))
+        if (unit_life_is_queued(u->life) && !list_is_linked(&u->asking))
                 list_append(&l->asking, &u->asking);
-}
-
-void homeless_ask_first(Leader *l, Unit *u) {
-        homeless_ask(l, u);
-        if (!list_is_linked(&u->untried))
-                list_append(&l->untried, &u->untried);
-        l->retry_homeless = true;
-}
-
-void unit_set_homeless(Leader *l, Unit *u, bool homeless) {
-        if (homeless == u->pending)
-                return;
-        u->pending = homeless;
-        if (homeless) {
-                l->n_pending++;
-                homeless_ask(l, u);
-        } else {
-                l->n_pending--;
-                list_unlink(&u->asking);
-                list_unlink(&u->untried);
-        }
-        if (u->node && u->leaves)
-                u->node->n_stuck = homeless ? u->node->n_stuck + 1 : u->node->n_stuck - 1;
 }
 
 bool homeless_waits_by_itself(Leader *l, const Unit *u) {
@@ -129,7 +107,7 @@ bool homeless_waits_by_itself(Leader *l, const Unit *u) {
 static bool is_homeless(const char *name, void *userdata) {
         const Unit *u = unit_find(userdata, name);
 
-        return u && u->pending;
+        return u && unit_life_is_queued(u->life);
 }
 
 bool homeless_is_touched(Leader *l, const Draft *b) {
@@ -148,7 +126,7 @@ static size_t displacements_left(const Leader *l) {
         list_foreach (i, &l->displaced) {
                 const Unit *u = CONTAINER_OF(i, Unit, displaced);
 
-                if (!u->pending)
+                if (!unit_life_is_queued(u->life))
                         continue;
                 list_foreach (k, &u->sites)
                         n += is_ending(CONTAINER_OF(k, Site, by_unit));
@@ -163,7 +141,7 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
         const Group *g = u->group;
         size_t of_group = 0;
 
-        if (!e || (b && draft_has_unit(b, u->name)) || list_is_linked(&u->moving) || u->pending || has_mate(l, u))
+        if (!e || (b && draft_has_unit(b, u->name)) || u->life != LIFE_RESIDENT || has_mate(l, u))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;
@@ -177,6 +155,7 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
 static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
         const UnitEntry *e = cluster_state_find_unit(l->state, step->name);
         Argosy__UnitRecord next;
+        int r;
 
         // Of its group another one may have been taken down in this round.
         if (!e || !step->unit || draft_has_unit(b, step->name) || (step->node && group_keeps(l, step->unit, e))) {
@@ -190,7 +169,10 @@ static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
         group_take(l, step->unit);
         follow_look_again(l, step->name);
         placer_look_at_followers(l, step->name);
-        return draft_put_unit(b, &next, 0, e->record->revision);
+        r = draft_put_unit(b, &next, 0, e->record->revision);
+        if (r >= 0)
+                unit_event(l, step->unit, LIFE_GOES);
+        return r;
 }
 
 // Whoever waits for them to be started hears now that nobody takes them. Who got a node has it when the

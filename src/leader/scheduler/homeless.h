@@ -12,11 +12,8 @@
 int homeless_decide(Leader *l, Draft *b, Placer *placer);
 // What such a round would do now. `b`: units that it touches are not displaced; NULL: nothing is decided yet.
 void homeless_round(Leader *l, Draft *b, Placer *placer, PlacerStep **ret, size_t *ret_n);
-// The only way to change Unit.pending: no node takes it, or somebody does again.
-void unit_set_homeless(Leader *l, Unit *u, bool homeless);
-// The next turn that gives out nodes looks at the unit by itself, if it has none.
+// The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void homeless_ask(Leader *l, Unit *u);
-void homeless_ask_first(Leader *l, Unit *u); // and there is to be one, since none has
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
 // which it gets no node has nothing to do with it.
 bool homeless_waits_by_itself(Leader *l, const Unit *u);

@@ -8,6 +8,7 @@
 #include "placer.h"
 #include "registry.h"
 #include "tables.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-record.h"
 
@@ -208,8 +209,8 @@ bool placer_replaces(const Leader *l, const char *name) {
 }
 
 static void drive_out(Leader *l, Unit *u) {
-        if (placer_is_replaced(l, u) && !list_is_linked(&u->moving))
-                list_append(&l->moving, &u->moving);
+        if (placer_is_replaced(l, u))
+                unit_event(l, u, LIFE_LOOK);
 }
 
 void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
@@ -246,9 +247,9 @@ void placer_look_at_followers(Leader *l, const char *name) {
         for (size_t i = 0; i < n; i++) {
                 Unit *u = followers[i];
 
-                if (u->recorded && !list_is_linked(&u->moving) && !u->pending)
-                        list_append(&l->moving, &u->moving);
-                else if (u->pending)
+                if (unit_life_is_queued(u->life))
                         l->retry_homeless = true;
+                else
+                        unit_event(l, u, LIFE_LOOK);
         }
 }

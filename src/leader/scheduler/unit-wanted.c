@@ -23,7 +23,7 @@ static bool gives_way(const Leader *l, const Unit *u, const Node *n) {
         if (placer_conflict_on(l, u, n))
                 return true;
         list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, global);
+                const Unit *o = CONTAINER_OF(i, Unit, queue);
 
                 if (o != u && strcmp(o->name, u->name) < 0 && placer_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
@@ -60,7 +60,7 @@ static const char *who_has_the_node(const Leader *l, const Unit *u, const Node *
                         return o->name;
         }
         list_foreach (i, &l->globals) {
-                const Unit *o = CONTAINER_OF(i, Unit, global);
+                const Unit *o = CONTAINER_OF(i, Unit, queue);
 
                 if (o != u && strcmp(o->name, u->name) < 0 && placer_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))

@@ -17,6 +17,7 @@
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-name.h"
 #include "unit-record.h"
@@ -117,7 +118,8 @@ void group_drop_if_unused(Leader *l, Group *g) {
 static void changed(Leader *l, Group *g) {
         if (g->rollout)
                 g->rollout->due = true;
-        list_splice(&l->moving, &g->waiting);
+        list_foreach_safe (i, &g->waiting)
+                unit_event(l, CONTAINER_OF(i, Unit, queue), LIFE_LOOK_ANYWAY);
         leader_mark(l);
 }
 
@@ -251,9 +253,5 @@ void group_ask_again(Leader *l, Unit *u) {
 }
 
 bool group_holds_back(const Unit *u) {
-        if (u->group)
-                list_foreach (i, &u->group->waiting)
-                        if (i == &u->moving)
-                                return true;
-        return false;
+        return u->life == LIFE_HELD;
 }

@@ -3,7 +3,7 @@
 // Nodes as owners want them: open, cordoned, drained, in maintenance; and the numbers that a drain waits for.
 //
 // A node's mode is in the log, and everything follows from it, also under the next leader: a node that is
-// not open takes no new units (placer-nodes.c), one that is being emptied has its units in Leader.moving until
+// not open takes no new units (placer-nodes.c), one that is being emptied has its units moving until
 // decide-moves.c has found each another node. A unit ends on the old node before it begins on the new one (orders.c). A
 // unit that no other node takes stays until one does, or until the drain's deadline: then it is taken off the
 // node and waits without one. What has finished for good has nothing to do elsewhere and leaves nothing
@@ -19,6 +19,7 @@
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-record.h"
 
 // ------------------------------------------------------------------------------------------------ modes
@@ -46,8 +47,8 @@ static void empty(Leader *l, Node *n) {
 
                 if (!u->leaves)
                         continue;
-                list_unlink(&u->moving); // it may be waiting for its group, which the deadline ends
-                list_append(&l->moving, &u->moving);
+                unit_event(l, u,
+                           LIFE_LOOK_ANYWAY); // it may be waiting for its group, which the deadline ends
         }
 }
 
@@ -138,7 +139,7 @@ void nodes_on_time(Leader *l) {
 static bool is_leaving(const Site *s) {
         if (!s->reported || host_is_lost(s->node->host))
                 return false;
-        if (list_is_linked(&s->unit->global))
+        if (s->unit->life == LIFE_EVERYWHERE)
                 return s->remove || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
         return s->unit->node != s->node;
 }

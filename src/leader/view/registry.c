@@ -18,6 +18,7 @@
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-event.h"
 #include "unit-file.h"
 #include "unit-record.h"
 #include "unit-state.h"
@@ -90,10 +91,9 @@ void node_free(Leader *l, Node *n) {
         list_foreach_safe (i, &n->placed) {
                 Unit *u = CONTAINER_OF(i, Unit, placed);
 
+                unit_event(l, u, LIFE_NODE_GONE);
                 list_unlink(&u->placed);
                 u->node = NULL;
-                if (!list_is_linked(&u->moving))
-                        list_append(&l->moving, &u->moving);
                 unit_touch(l, u);
         }
         list_unlink(&n->touched);
@@ -293,8 +293,6 @@ static void unit_unplace(Unit *u) {
 
 void unit_free(Leader *l, Unit *u) {
         unit_unplace(u);
-        list_unlink(&u->global);
-        list_unlink(&u->moving);
         list_unlink(&u->touched);
         list_unlink(&u->released);
         list_unlink(&u->refusals_due);
@@ -302,7 +300,6 @@ void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->waited);
         list_unlink(&u->order_due);
         list_unlink(&u->parting);
-        deadline_heap_clear(&l->move_deadlines, &u->move_due);
         deadline_heap_clear(&l->end_deadlines, &u->end_due);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
@@ -478,27 +475,31 @@ bool unit_has_place(const UnitEntry *e) {
         return !e->removed && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && !e->record->global;
 }
 
-// A unit that is to be moved stays in that list: whether it still has to be is asked when its turn comes.
+static LifeEvent what_it_says(const UnitEntry *e, const Node *node) {
+        if (unit_has_place(e))
+                return node ? LIFE_IS_PLACED : LIFE_IS_UNPLACED;
+        return !e->removed && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE ? LIFE_IS_GLOBAL
+                                                                                   : LIFE_IS_UNWANTED;
+}
+
 void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
         const Argosy__UnitRecord *record = e->record;
 
+        Node *node = unit_has_place(e) && record->node ? node_find(l, record->node) : NULL;
+
         u->recorded = !e->removed;
+        unit_event(l, u, what_it_says(e, node));
         unit_unplace(u);
-        list_unlink(&u->global);
-        deadline_heap_clear(&l->move_deadlines, &u->move_due);
         u->leaves = !e->removed && record_has_to_leave(record);
-        if (unit_has_place(e) && record->node)
-                u->node = node_find(l, record->node);
+        u->node = node;
         if (u->node) {
                 list_append(&u->node->placed, &u->placed);
                 u->node->n_placed++;
                 u->node->n_to_leave += u->leaves;
                 // Also one that was placed there in the moment in which the host was lost or closed.
-                if ((is_stranded(u, record) || unit_has_to_leave(u, e)) && !list_is_linked(&u->moving))
-                        list_append(&l->moving, &u->moving);
+                if (is_stranded(u, record) || unit_has_to_leave(u, e))
+                        unit_event(l, u, LIFE_LOOK);
         }
-        if (!e->removed && record->global && record->target != ARGOSY__TARGET__TARGET_INACTIVE)
-                list_append(&l->globals, &u->global);
         list_foreach (i, &u->sites)
                 site_count(CONTAINER_OF(i, Site, by_unit));
 }

@@ -25,7 +25,7 @@ void unit_touch(Leader *l, Unit *u);
 void unit_release(Leader *l, Unit *u);
 void unit_mark_unused(Leader *l, Unit *u);
 bool unit_is_used(const Unit *u);
-// Whoever else points to it was told before.
+// Whoever else points to it was told before, and it lives nowhere (LIFE_IS_UNWANTED).
 void unit_free(Leader *l, Unit *u);
 void node_free(Leader *l, Node *n);
 void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason); // this and its end are marks, too

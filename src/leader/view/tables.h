@@ -14,6 +14,7 @@
 //   Ticket  from a request's arrival to its final response
 
 #include "leader-core.h"
+#include "unit-life.h"
 
 // What ordering.c makes of the order for a site.
 typedef enum SiteHold {
@@ -93,7 +94,7 @@ struct Node {
         size_t n_globals; // global units that run here
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
-        size_t n_stuck;    // of these, pending: no other node takes them
+        size_t n_stuck;    // of these, stranded: no other node takes them
         size_t n_leaving;  // sites that are to end here
         Argosy__NodeMode mode;
         uint64_t deadline_us;  // wall clock, of its drain; 0: none
@@ -120,7 +121,7 @@ typedef struct Group {
         size_t n_down;     // of the launched ones: not up (Site.up)
         size_t n_taken;    // and those that the batch in the making takes down
         uint64_t batch;    // that n_taken is about
-        ListNode waiting;  // Unit.moving: would leave their nodes if the budget allowed
+        ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
         Rollout *rollout;  // NULL: none is under way
 } Group;
 
@@ -138,14 +139,13 @@ struct Unit {
         ListNode waits;    // WaitItem.by_unit
         Node *node;        // by its record; NULL: none, global, or no such node
         ListNode placed;   // in node->placed
-        ListNode global;   // in Leader.globals
-        ListNode moving;   // in Leader.moving: the next batch finds it another node
-        ListNode asking;   // in Leader.asking while it is pending: more than room decides about it
+        UnitLife life;     // changed by unit_event() alone
+        ListNode queue;    // in the list that follows from it (unit-event.c)
+        ListNode asking; // in Leader.asking while it is pending or stranded: more than room decides about it
         ListNode
-                untried; // in Leader.untried: pending, and no round has looked for a node since it lost its last
+                untried; // in Leader.untried: likewise, and no round has looked for a node since it became so
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
-        Deadline
-                move_due; // in Leader.move_deadlines: then it may leave its lost node, and is put into Leader.moving
+        Deadline move_due; // in Leader.move_deadlines while it is delayed, unless it stays for good
         Deadline
                 end_due; // in Leader.end_deadlines: then it has ended on the first of the nodes that it has left
         Retry *retry;     // NULL: it has not failed, or is not started again for it
@@ -160,7 +160,6 @@ struct Unit {
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
         bool recorded;
-        bool pending; // no node takes it, or it is stranded on a lost one; its turn comes in the Placement
         bool leaves;        // in its node's n_to_leave
         Unit *makes_room;   // unit that it was displaced by, as long as that is known; NULL: none
         ListNode giver;     // in that one's list

@@ -68,5 +68,5 @@ static inline void put(const char *name, uint32_t node) {
 }
 
 static inline bool is_moving(const char *name) {
-        return list_is_linked(&tables_unit(&t, name)->moving);
+        return tables_unit(&t, name)->life == LIFE_MOVING;
 }

@@ -86,7 +86,7 @@ static Site *site_of(const char *name, uint32_t node) {
 }
 
 static bool is_moving(const char *name) {
-        return list_is_linked(&tables_unit(&t, name)->moving);
+        return tables_unit(&t, name)->life == LIFE_MOVING;
 }
 
 // ---- hosts and nodes
@@ -140,7 +140,7 @@ static void units_of_a_node_that_goes_have_to_move(void **state) {
         remove_host(2);
         assert_null(tables_unit(&t, "web.service")->node);
         assert_true(list_is_empty(&tables_unit(&t, "web.service")->sites));
-        assert_true(is_moving("web.service"));
+        assert_int_equal(tables_unit(&t, "web.service")->life, LIFE_PENDING);
         assert_false(is_moving("other.service"));
 }
 
@@ -165,14 +165,13 @@ static void a_unit_is_counted_where_its_record_says(void **state) {
 
 static void a_unit_that_has_no_node_waits_for_one(void **state) {
         put("web.service", SERVICE, LAUNCHED, 0);
-        assert_true(tables_unit(&t, "web.service")->pending);
+        assert_int_equal(tables_unit(&t, "web.service")->life, LIFE_PENDING);
         put("web.service", SERVICE, LAUNCHED, 2);
-        assert_false(tables_unit(&t, "web.service")->pending);
+        assert_int_equal(tables_unit(&t, "web.service")->life, LIFE_RESIDENT);
         put("idle.service", SERVICE, INACTIVE, 0);
-        assert_false(tables_unit(&t, "idle.service")->pending);
+        assert_int_equal(tables_unit(&t, "idle.service")->life, LIFE_ABSENT);
         put_global("all.service", GLOBAL);
-        assert_false(tables_unit(&t, "all.service")->pending);
-        assert_true(list_is_linked(&tables_unit(&t, "all.service")->global));
+        assert_int_equal(tables_unit(&t, "all.service")->life, LIFE_EVERYWHERE);
         remove_unit("all.service");
         assert_true(list_is_empty(&t.leader->globals));
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The only writer of Unit.life. What follows from where a unit lives is kept here, and nowhere else:
+//
+//      its queue       the units that are everywhere, those that the next batch looks at, those in flight, those that
+//                      their group holds back; no other state has one
+//      its deadline    only a unit that is delayed has one (failing.c sets it)
+//      n_pending       units without a node and stranded ones, and of those that are to leave a node its n_stuck
+//      asked, untried  marks that only such units have; they wait in the Placement, and in no list of ours
+//
+// An event that cannot happen to a unit ends the process: from then on the lists would lie.
+#include "unit-event.h"
+
+#include <assert.h>
+
+#include "deadline-heap.h"
+#include "tables.h"
+
+static ListNode *queue_of(Leader *l, const Unit *u) {
+        switch (u->life) {
+        case LIFE_EVERYWHERE:
+                return &l->globals;
+        case LIFE_MOVING:
+                return &l->moving;
+        case LIFE_FLYING:
+                return &l->moved;
+        case LIFE_HELD:
+                return &u->group->waiting;
+        default:
+                return NULL;
+        }
+}
+
+static void count_stuck(const Unit *u, size_t n) {
+        if (u->life == LIFE_STRANDED && u->leaves)
+                u->node->n_stuck += n;
+}
+
+static void leave(Leader *l, Unit *u) {
+        list_unlink(&u->queue);
+        deadline_heap_clear(&l->move_deadlines, &u->move_due);
+        l->n_pending -= unit_life_is_queued(u->life);
+        count_stuck(u, (size_t) -1);
+        list_unlink(&u->asking);
+        list_unlink(&u->untried);
+}
+
+static void enter(Leader *l, Unit *u) {
+        ListNode *queue = queue_of(l, u);
+
+        if (queue)
+                list_append(queue, &u->queue);
+        l->n_pending += unit_life_is_queued(u->life);
+        count_stuck(u, 1);
+}
+
+// It may be its turn before others, displace somebody, or join one that has a node now.
+static void ask(Leader *l, Unit *u, LifeEvent event) {
+        if (!list_is_linked(&u->asking))
+                list_append(&l->asking, &u->asking);
+        if (event != LIFE_LOOK && event != LIFE_LOOK_ANYWAY && !list_is_linked(&u->untried))
+                list_append(&l->untried, &u->untried);
+        l->retry_homeless = true;
+}
+
+void unit_event(Leader *l, Unit *u, LifeEvent event) {
+        UnitLife after = unit_life_after(u->life, event);
+
+        assert(after != LIFE_NEVER);
+        if (after != u->life) {
+                leave(l, u);
+                u->life = after;
+                enter(l, u);
+        }
+        if (unit_life_is_queued(after))
+                ask(l, u, event);
+}
+
+static bool is_in(const ListNode *list, const ListNode *member) {
+        list_foreach (i, list)
+                if (i == member)
+                        return true;
+        return false;
+}
+
+bool unit_life_is_consistent(const Leader *l, const Unit *u) {
+        const ListNode *queue = queue_of((Leader *) l, u);
+        bool placed = u->node, has_place = u->life != LIFE_ABSENT && u->life != LIFE_EVERYWHERE;
+
+        return (queue ? is_in(queue, &u->queue) : !list_is_linked(&u->queue)) &&
+               (u->life == LIFE_DELAYED || u->move_due.place == 0) &&
+               (unit_life_is_queued(u->life) || (!list_is_linked(&u->asking) && !list_is_linked(&u->untried))) &&
+               placed == (has_place && u->life != LIFE_PENDING) && (u->recorded || !has_place);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What happens to a unit: it lives on as unit-life.h says, and the lists follow.
+
+#include "leader-core.h"
+#include "unit-life.h"
+
+// The only way to change Unit.life. The unit's node, group and record are those before the event.
+void unit_event(Leader *l, Unit *u, LifeEvent event);
+// It is in the lists of where it lives, and in no other: for tests.
+bool unit_life_is_consistent(const Leader *l, const Unit *u);

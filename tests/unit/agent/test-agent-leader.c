@@ -4,6 +4,7 @@
 #include "agent-world.h"
 
 #include "agent-private.h"
+#include "feature-skip.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -29,6 +30,7 @@ static void losing_the_leader_stops_nothing(void **state) {
 static void an_order_to_stay_answers_no_change(void **state) {
         Order o = {.name = "web.service", .content = web, .loaded_only = true, .stay = true, .start = 5};
 
+        SKIP_BELOW(FEATURE_STAYING);
         meet_leader((Order[]){{.name = "web.service", .content = web, .revision = 5, .start = 5}}, 1);
         loop_until(answered("web.service", 5));
         assert_false(report_of("web.service")->stays);

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "feature-level.h"
+#include "feature-skip.h"
 #include "leader-asks.h"
 #include "leader-private.h"
 #include "test.h"

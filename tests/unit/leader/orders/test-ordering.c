@@ -71,6 +71,7 @@ static void who_comes_after_a_one_shot_begins_when_the_log_has_its_end(void **st
                 {DOWN, ARGOSY__OUTCOME__KIND__UNKNOWN, false},
         };
 
+        SKIP_BELOW(FEATURE_OUTCOME_UNKNOWN);
         for (size_t i = 0; i < ELEMENTSOF(ways); i++) {
                 start_behind_a_one_shot();
                 g.slow = true;
@@ -93,6 +94,7 @@ static void who_needs_a_one_shot_is_told_that_nobody_can_tell_how_it_ended(void 
         RigAnswer *wait;
         unsigned starts;
 
+        SKIP_BELOW(FEATURE_OUTCOME_UNKNOWN);
         start_behind_a_one_shot();
         ends(2, "job.service", DOWN, ARGOSY__OUTCOME__KIND__UNKNOWN);
         rig_settle(&g);
@@ -228,8 +230,7 @@ static void a_restart_goes_down_and_up_in_order(void **state) {
 // What a new leader knows are the records, and what hosts hold: the stop that a restart begins with is held back by
 // these, too. (Hosts that have no word for it are told to restart with the Welcome.)
 static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **state) {
-        if (FEATURE_LEVEL < FEATURE_STAYING)
-                skip();
+        SKIP_BELOW(FEATURE_STAYING);
         change(SUBMIT, "c.service", SERVICE ON("three"));
         change(SUBMIT, "b.service", SERVICE ON("two") "Requires=c.service\n");
         change(START, "a.service", SERVICE ON("one") "Requires=b.service\n");
@@ -263,6 +264,7 @@ static void a_restart_that_waits_for_a_stop_waits_under_the_next_leader(void **s
 
 // And one whose host is never heard holds nobody back.
 static void a_restart_waits_for_the_stop_of_a_lost_one_no_longer(void **state) {
+        SKIP_BELOW(FEATURE_STAYING);
         change(SUBMIT, "b.service", SERVICE ON("two"));
         change(START, "a.service", SERVICE ON("three") "NodeLost=keep\nRequires=b.service\n");
         rig_pass_ms(&g, 3000);

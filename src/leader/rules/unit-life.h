@@ -17,7 +17,7 @@
 // otherwise not at all: what was FLYING is MOVING afterwards and looked at once more, whatever became of the batch, since
 // something may have happened to its new node meanwhile.
 //
-// Lists are queues of such states, and follow from them (unit-life.c of view/). Marks beside (touched, asked, an order
+// Lists are queues of such states, and follow from them (unit-event.c of view/). Marks beside (touched, asked, an order
 // that is due) say that something is to be looked at, never where a unit lives.
 
 #include <stdbool.h>

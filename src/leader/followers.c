@@ -195,8 +195,7 @@ void followers_on_applied(Leader *l) {
 
 bool followers_turn(Leader *l) {
         followers_pull(l); // before anybody decides by what they keep
-        if (l->globals_changed)
-                orders_globals(l);
+        orders_globals(l);
         if (l->brake_due)
                 losses_judge(l);
         decide(l); // needs no authority: the log takes it from nobody but who leads

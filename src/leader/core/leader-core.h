@@ -94,6 +94,8 @@ struct Leader {
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
         ListNode orders_due;                    // Host.orders_due: there may be something to send
+        ListNode globals_due;                   // Host.globals_due: which global units its nodes run
+        uint64_t n_globals_judged;              // units on nodes, one by one
         ListNode waited;         // Unit.waited: touched, and somebody waits for it
         ListNode awaiting;                             // Site.awaiting
         bool homes_due;                                // a host was heard, lost or removed: they may go on
@@ -108,7 +110,7 @@ struct Leader {
         ListNode asking, untried, displaced;           // Unit.*, of those that are pending or stranded
         size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_homeless() looked at one by one
-        bool globals_changed;
+        bool globals_changed;                          // where all nodes run them is to be judged again
         bool braked;      // so many hosts were lost at once that their units stay where they are
         bool brake_due;   // that is to be judged again
         bool waits_all;   // every wait is to be judged again

@@ -87,7 +87,7 @@ void host_lose(Leader *l, Host *h) {
         }
         foreach_site(h, l, home_on_lost);
         tombstones_on_lost(l, h);
-        l->globals_changed = true;
+        host_mark_globals(l, h);
         if (h->linked && h->number != l->config.self)
                 l->ops.drop_host(h->number, l->userdata);
         leader_mark(l);
@@ -401,7 +401,7 @@ static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
         if (u->node == s->node)
                 unit_event(l, u, LIFE_LOOK);
         if (u->life == LIFE_EVERYWHERE)
-                l->globals_changed = true;
+                host_mark_globals(l, s->node->host);
 }
 
 // Where the host says that it has a unit. NULL: not one of its nodes, not a name that we could have ordered,
@@ -485,7 +485,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         host_touch(l, h);
         host_mark_tombstones(l, h);
         l->retry_homeless = l->homes_due = true;
-        l->globals_changed = true;
+        host_mark_globals(l, h);
         voters_on_attach(l, h);
         leader_mark(l);
 }

@@ -64,30 +64,46 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
                         orders_mark(l, u, slot->value);
 }
 
-// Hosts, labels or refusals changed: who runs the global units now?
+// Whether the node is to run the unit, and what follows if that is not as it was ordered.
+static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
+        bool wanted = unit_wanted_on(l, u, e, n);
+        const Site *s = site_find(u, n);
+
+        l->n_globals_judged++;
+        n->n_globals += wanted;
+        if (s && !wanted)
+                tombstones_part(l, s);
+        if (wanted != (s && s->ordered && !s->remove) && (wanted || s))
+                orders_mark(l, u, n);
+}
+
+// The units, or labels, or whom they conflict with have changed, which may matter on each node; or only a session has, or
+// what a node refuses: then its host is marked.
 void orders_globals(Leader *l) {
-        map_foreach (slot, &l->nodes) {
-                ((Node *) slot->value)->n_globals = 0;
-                host_mark_place(l, ((Node *) slot->value)->host);
-        }
+        if (l->globals_changed)
+                map_foreach (slot, &l->hosts)
+                        host_mark_globals(l, slot->value);
+        l->globals_changed = false;
+        if (list_is_empty(&l->globals_due))
+                return;
+        list_foreach (k, &l->globals_due)
+                list_foreach (i, &CONTAINER_OF(k, Host, globals_due)->nodes)
+                        CONTAINER_OF(i, Node, of_host)->n_globals = 0;
         list_foreach (i, &l->globals) {
                 Unit *u = CONTAINER_OF(i, Unit, queue);
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                map_foreach (slot, &l->nodes) {
-                        Node *n = slot->value;
-                        bool wanted = unit_wanted_on(l, u, e, n);
-                        const Site *s = site_find(u, n);
-
-                        n->n_globals += wanted;
-                        if (s && !wanted)
-                                tombstones_part(l, s);
-                        if (wanted != (s && s->ordered && !s->remove) && (wanted || s))
-                                orders_mark(l, u, n);
-                }
+                list_foreach (k, &l->globals_due)
+                        list_foreach (o, &CONTAINER_OF(k, Host, globals_due)->nodes)
+                                judge_global(l, u, e, CONTAINER_OF(o, Node, of_host));
                 unit_touch(l, u);
         }
-        l->globals_changed = false;
+        while (!list_is_empty(&l->globals_due)) {
+                Host *h = CONTAINER_OF(l->globals_due.next, Host, globals_due);
+
+                list_unlink(&h->globals_due);
+                host_mark_place(l, h);
+        }
 }
 
 void orders_release(Leader *l, Unit *u) {

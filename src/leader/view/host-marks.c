@@ -44,7 +44,8 @@ static void recount(Leader *l, Host *h) {
         if (now.unheard != h->counted.unheard) {
                 all->unheard += now.unheard - h->counted.unheard;
                 l->waits_all = true;
-                l->retry_homeless |= all->unheard == 0; // who is not taken now is told so, or displaces others
+                // They are all known: who is not taken now is told so, or displaces others.
+                l->retry_homeless |= all->unheard == 0;
         }
         all->silent += now.silent - h->counted.silent;
         all->awaited += now.awaited - h->counted.awaited;
@@ -76,6 +77,11 @@ void host_mark_orders(Leader *l, Host *h) {
         leader_mark(l);
 }
 
+void host_mark_globals(Leader *l, Host *h) {
+        mark(&l->globals_due, &h->globals_due);
+        leader_mark(l);
+}
+
 void host_set_wish(Leader *l, Host *h, Argosy__HostRecord *wish) {
         message_free(h->wish);
         h->wish = wish;
@@ -92,6 +98,7 @@ void host_forget_marks(Host *h) {
         list_unlink(&h->barrier_queue);
         list_unlink(&h->beat_waiting);
         list_unlink(&h->orders_due);
+        list_unlink(&h->globals_due);
         list_unlink(&h->place_due);
         list_unlink(&h->lost);
         list_unlink(&h->tombstones_due);

@@ -8,8 +8,9 @@
 // Its lease, its session, the mode of a node or what its managers say has changed: the counts, and what the Placement
 // knows.
 void host_touch(Leader *l, Host *h);
-void host_mark_place(Leader *l, Host *h);  // only the Placement is to hear of it
-void host_mark_orders(Leader *l, Host *h); // there may be something to send
+void host_mark_place(Leader *l, Host *h);   // only the Placement is to hear of it
+void host_mark_orders(Leader *l, Host *h);  // there may be something to send
+void host_mark_globals(Leader *l, Host *h); // which global units its nodes run is to be judged again
 // What the log is to say of the host; takes the message over. NULL: as it is.
 void host_set_wish(Leader *l, Host *h, Argosy__HostRecord *wish);
 // Nothing is due of it any more, and it is not counted: it goes, or this leader's time is over.

@@ -530,6 +530,7 @@ void registry_clear(Leader *l) {
         list_init(&l->barriers_flying);
         list_init(&l->beats_waiting);
         list_init(&l->orders_due);
+        list_init(&l->globals_due);
         list_init(&l->moving);
         list_init(&l->moved);
         list_init(&l->ordering);

@@ -73,6 +73,7 @@ struct Host {
         uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
         bool offers_changed;            // since the Placement was told
         ListNode place_due;             // in Leader.places_due
+        ListNode globals_due;           // in Leader.globals_due
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
         ListNode session_ended, session_begun; // in the lists of Leader of these names

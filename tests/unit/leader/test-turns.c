@@ -77,10 +77,61 @@ static void a_report_concerns_the_host_that_makes_it(void **state) {
         assert_int_equal(n_looked_at, 0);
 }
 
+static void a_host_that_attaches_anew_is_welcomed_alone(void **state) {
+        unsigned welcomes = rig_host(&g, 7)->welcomes;
+
+        n_looked_at = 0;
+        rig_host(&g, 7)->attached = false;
+        rig_settle(&g);
+        assert_int_equal(rig_host(&g, 7)->welcomes, welcomes + 1);
+        assert_int_equal(n_looked_at, 0);
+}
+
+static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state) {
+        const char *name = some_unit();
+        uint32_t host = host_of(name);
+
+        n_looked_at = 0;
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_int_not_equal(host_of(name), host);
+        rig_host_on(&g, host, false);
+        rig_settle(&g);
+        assert_int_equal(rig_count_running(&g, name), 1);
+        assert_int_equal(n_looked_at, 0);
+}
+
+// Global units are judged where something has changed: everywhere if they have, and on one host if only that has.
+static void a_session_judges_global_units_on_its_host(void **state) {
+        enum { GLOBALS = 3 };
+        uint64_t judged = g.leader->n_globals_judged;
+
+        for (unsigned i = 0; i < GLOBALS; i++) {
+                _cleanup_free_ char *name = str_printf("g%u.service", i);
+
+                assert_int_equal(rig_change(&g, START, name, SERVICE "[X-Argosy]\nGlobal=yes\n")->status, 0);
+        }
+        assert_true(g.leader->n_globals_judged - judged >= GLOBALS * HOSTS);
+        assert_int_equal(rig_count_running(&g, "g0.service"), HOSTS);
+
+        judged = g.leader->n_globals_judged;
+        rig_host(&g, 7)->attached = false;
+        rig_settle(&g);
+        assert_int_equal(g.leader->n_globals_judged - judged, GLOBALS);
+
+        rig_host(&g, 7)->refuses = true; // and says so of each of them
+        rig_host(&g, 7)->attached = false;
+        rig_settle(&g);
+        assert_true(g.leader->n_globals_judged - judged <= 10 * GLOBALS);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(who_starts_and_stops_a_unit_looks_at_its_host),
                 TEST(a_report_concerns_the_host_that_makes_it),
+                TEST(a_host_that_attaches_anew_is_welcomed_alone),
+                TEST(a_host_that_is_lost_and_comes_back_concerns_nobody_else),
+                TEST(a_session_judges_global_units_on_its_host),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

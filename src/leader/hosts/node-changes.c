@@ -153,8 +153,7 @@ static int plan_mode(Leader *l, Ticket *t, Draft *b, char *const *words, size_t 
         m->mode = mode;
         m->reason = reason;
         m->n = n;
-        if (deadline_sec)
-                m->deadline_us = leader_wall(l) + deadline_sec * USEC_PER_SEC;
+        m->deadline_us = deadline_sec ? leader_wall(l) + deadline_sec * USEC_PER_SEC : HOST_DEADLINE_KEEP;
         return plan_modes(l, t, b, words, m);
 }
 

@@ -108,6 +108,8 @@ int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *lab
 
 static int node_set_mode(Argosy__NodeRecord *node, Argosy__NodeMode mode, const char *reason,
                          uint64_t deadline_us) {
+        if (deadline_us == HOST_DEADLINE_KEEP)
+                deadline_us = node->mode == mode ? node->mode_deadline_us : 0;
         if (node->mode == mode && streq(node->mode_reason, reason) && node->mode_deadline_us == deadline_us)
                 return 0;
         node->mode = mode;

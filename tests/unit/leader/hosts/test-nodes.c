@@ -2,6 +2,7 @@
 //
 // Cordon, drain, maintenance and labels, as the leader's neighbours see them.
 #include "host-record.h"
+#include "clock.h"
 #include "leader-asks.h"
 #include "test.h"
 
@@ -290,6 +291,25 @@ static void at_the_deadline_what_has_not_left_is_stopped(void **state) {
         assert_int_equal(rig_count_running(&g, "fast.service"), 1);
 }
 
+static uint64_t deadline_of(uint32_t host) {
+        return cluster_state_find_host(g.state, host)->nodes[0]->mode_deadline_us;
+}
+
+// Who repeats a drain to wait for it, or to say why, does not call the deadline off; who opens the node does.
+static void a_drain_that_is_repeated_keeps_its_deadline(void **state) {
+        uint64_t first = g.wall_us + 60 * USEC_PER_SEC;
+
+        rig_set_mode(&g, "n1", DRAINING, 60, "new disks");
+        assert_int_equal(deadline_of(1), first);
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks and fans");
+        assert_int_equal(deadline_of(1), first);
+        rig_set_mode(&g, "n1", DRAINING, 120, "new disks and fans");
+        assert_int_equal(deadline_of(1), g.wall_us + 120 * USEC_PER_SEC);
+        rig_set_mode(&g, "n1", OPEN, 0, "");
+        rig_set_mode(&g, "n1", DRAINING, 0, "new disks");
+        assert_int_equal(deadline_of(1), 0);
+}
+
 static void a_deadline_that_is_over_is_not_waited_for(void **state) {
         RigAnswer *a;
 
@@ -549,6 +569,7 @@ int main(void) {
                 RIG_TEST(nobody_waits_for_the_end_of_a_unit_on_a_host_that_dies),
                 RIG_TEST(a_unit_that_nobody_else_takes_stays_and_is_named),
                 RIG_TEST(at_the_deadline_what_has_not_left_is_stopped),
+                RIG_TEST(a_drain_that_is_repeated_keeps_its_deadline),
                 RIG_TEST(a_deadline_that_is_over_is_not_waited_for),
                 RIG_TEST(what_leaves_several_nodes_moves_once),
                 RIG_TEST(what_no_other_node_takes_is_not_touched_when_all_are_emptied),

@@ -38,6 +38,7 @@ struct PlacedHost {
 struct PlacedNode {
         uint32_t host, next_of_host;
         uint32_t first_unit, n_units, n_others;
+        uint32_t first_exclusion; // + 1; 0: none
         uint32_t *labels; // pairs, ascending
         uint32_t n_labels;
         uint8_t state;
@@ -164,9 +165,10 @@ typedef struct DryRun { // what is as before when it ends
         uint32_t n_notes, notes_allocated;
 } DryRun;
 
-typedef struct Excluded {
+typedef struct Exclusion { // `unit` may not be on `node`
         uint32_t unit, node;
-} Excluded;
+        uint32_t prev_of_unit, next_of_unit, prev_of_node, next_of_node; // exclusion + 1; 0: none
+} Exclusion;
 
 struct Placement {
         char *resources[PLACEMENT_RESOURCES_MAX];
@@ -180,7 +182,8 @@ struct Placement {
         bool promises;                             // any role has a guarantee
 
         Slots host_slots, node_slots, class_slots, selector_slots, shape_slots, glob_slots, group_slots,
-                spread_slots, role_slots, queue_slots, unit_slots, link_slots;
+                spread_slots, role_slots, queue_slots, unit_slots, link_slots,
+                exclusion_slots;
         PlacedHost *hosts;
         PlacedNode *nodes;
         Class *classes;
@@ -208,9 +211,10 @@ struct Placement {
         Word *blocked;                     // selectors that queues wait for
         Index indexes[N_INDEXES];
         Counts conflicts; // (2 * glob + matched, node) -> units there
-        Counts excluded;  // (unit, node) -> 1
-        Excluded *exclusions;
-        uint32_t n_exclusions, exclusions_allocated;
+        Counts excluded;  // (unit, node) -> its exclusion + 1
+        Exclusion *exclusions;
+        uint32_t *first_exclusion; // by unit, as far as any had one: exclusion + 1; 0: none
+        uint32_t exclusions_allocated, first_exclusion_allocated;
 
         int16_t lowest_priority; // no preemptible unit on a node had a lower one, ever
         uint32_t *role_heap, n_role_heap, role_heap_allocated;
@@ -304,6 +308,7 @@ void unit_check(Placement *p, uint32_t unit);          // it waits if it is to
 bool unit_must_go(const Placement *p, uint32_t unit);  // from the node where it is
 void unit_call_followers(Placement *p, uint32_t unit); // who could not follow it before may now
 bool unit_excluded(const Placement *p, uint32_t unit, uint32_t node);
+void node_readmit_all(Placement *p, uint32_t node); // it goes
 // Where it is; PLACEMENT_NONE: on no node.
 static inline uint32_t unit_node(const Placement *p, uint32_t unit) {
         return p->units[unit].node;

@@ -334,37 +334,63 @@ void placement_unit_unfollow(Placement *p, uint32_t unit) {
 
 // ----------------------------------------------------------------------------------------------- exclusions
 
+// Each is in the list of its unit and in that of its node, and is found by both: whoever ends some looks at no others.
 void placement_unit_exclude(Placement *p, uint32_t unit, uint32_t node) {
+        uint32_t *of_unit, *of_node = &p->nodes[node].first_exclusion, number;
+
         if (unit_excluded(p, unit, node))
                 return;
-        counts_set(&p->excluded, unit, node, 1);
-        grow(&p->exclusions, &p->exclusions_allocated, p->n_exclusions + 1, sizeof *p->exclusions);
-        p->exclusions[p->n_exclusions++] = (Excluded){unit, node};
+        slots_take(&p->exclusion_slots, &number);
+        grow(&p->exclusions, &p->exclusions_allocated, number + 1, sizeof *p->exclusions);
+        grow(&p->first_exclusion, &p->first_exclusion_allocated, unit + 1, sizeof *p->first_exclusion);
+        of_unit = &p->first_exclusion[unit];
+        p->exclusions[number] =
+                (Exclusion){.unit = unit, .node = node, .next_of_unit = *of_unit, .next_of_node = *of_node};
+        if (*of_unit)
+                p->exclusions[*of_unit - 1].prev_of_unit = number + 1;
+        if (*of_node)
+                p->exclusions[*of_node - 1].prev_of_node = number + 1;
+        *of_unit = *of_node = number + 1;
+        counts_set(&p->excluded, unit, node, number + 1);
         p->units[unit].flags |= UNIT_EXCLUDED;
         wait_again(p, unit);
 }
 
-void placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
-        uint32_t kept = 0;
-        bool more = false;
+static void exclusion_end(Placement *p, uint32_t number) {
+        const Exclusion *e = &p->exclusions[number];
 
+        if (e->prev_of_unit)
+                p->exclusions[e->prev_of_unit - 1].next_of_unit = e->next_of_unit;
+        else
+                p->first_exclusion[e->unit] = e->next_of_unit;
+        if (e->next_of_unit)
+                p->exclusions[e->next_of_unit - 1].prev_of_unit = e->prev_of_unit;
+        if (e->prev_of_node)
+                p->exclusions[e->prev_of_node - 1].next_of_node = e->next_of_node;
+        else
+                p->nodes[e->node].first_exclusion = e->next_of_node;
+        if (e->next_of_node)
+                p->exclusions[e->next_of_node - 1].prev_of_node = e->prev_of_node;
+        counts_set(&p->excluded, e->unit, e->node, 0);
+        slots_give(&p->exclusion_slots, number);
+}
+
+void placement_unit_readmit(Placement *p, uint32_t unit, uint32_t node) {
         if (!(p->units[unit].flags & UNIT_EXCLUDED))
                 return;
-        for (uint32_t i = 0; i < p->n_exclusions; i++) {
-                Excluded e = p->exclusions[i];
-                bool gone = e.unit == unit && (node == PLACEMENT_NONE || e.node == node);
-
-                if (gone) {
-                        counts_set(&p->excluded, unit, e.node, 0);
-                        continue;
-                }
-                more |= e.unit == unit;
-                p->exclusions[kept++] = e;
-        }
-        p->n_exclusions = kept;
-        if (!more)
+        if (node == PLACEMENT_NONE)
+                while (p->first_exclusion[unit])
+                        exclusion_end(p, p->first_exclusion[unit] - 1);
+        else if (unit_excluded(p, unit, node))
+                exclusion_end(p, counts_get(&p->excluded, unit, node) - 1);
+        if (!p->first_exclusion[unit])
                 p->units[unit].flags &= (uint8_t) ~UNIT_EXCLUDED;
         wait_again(p, unit);
+}
+
+void node_readmit_all(Placement *p, uint32_t node) {
+        while (p->nodes[node].first_exclusion)
+                placement_unit_readmit(p, p->exclusions[p->nodes[node].first_exclusion - 1].unit, node);
 }
 
 // ------------------------------------------------------------------------------------------------ roles

@@ -174,17 +174,10 @@ void placement_node_remove(Placement *p, uint32_t node) {
                 at = &p->nodes[*at].next_of_host;
         *at = p->nodes[node].next_of_host;
         host_count(p, host);
+        node_readmit_all(p, node);
         free(p->nodes[node].labels);
         p->nodes[node] = (PlacedNode){.freed = p->nodes[node].freed};
         slots_give(&p->node_slots, node);
-        for (uint32_t i = 0; i < p->n_exclusions;) {
-                Excluded e = p->exclusions[i];
-
-                if (e.node != node)
-                        i++;
-                else
-                        placement_unit_readmit(p, e.unit, node);
-        }
 }
 
 // ------------------------------------------------------------------------------------------------ life
@@ -256,7 +249,7 @@ static void free_numbers(Placement *p) {
         Numbers *lists[] = {&p->freed, &p->penalised};
         Slots *slots[] = {&p->host_slots,  &p->node_slots,  &p->class_slots, &p->selector_slots,
                           &p->shape_slots, &p->glob_slots,  &p->group_slots, &p->spread_slots,
-                          &p->role_slots,  &p->queue_slots, &p->unit_slots,  &p->link_slots};
+                          &p->role_slots,  &p->queue_slots, &p->unit_slots,  &p->link_slots, &p->exclusion_slots};
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 numbers_done(lists[i]);
@@ -335,6 +328,7 @@ Placement *placement_free(Placement *p) {
         free(p->masks);
         free(p->blocked);
         free(p->exclusions);
+        free(p->first_exclusion);
         free(p->role_heap);
         free(p->decisions);
         for (uint32_t i = 0; i < p->n_resources; i++)

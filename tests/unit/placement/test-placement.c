@@ -253,6 +253,45 @@ static void a_unit_stays_away_from_where_it_failed_until_it_is_readmitted(void *
         done(f);
 }
 
+static void exclusions_end_one_by_one_with_their_unit_and_with_their_node(void **state) {
+        enum { NODES = 8, UNITS = 20 };
+        Fixture *f = hosts(NODES);
+        bool excluded[UNITS][NODES] = {}, gone[NODES] = {};
+        uint32_t units[UNITS];
+        unsigned seed = 1;
+
+        for (unsigned i = 0; i < UNITS; i++)
+                units[i] = add(f, "u", f->class);
+        for (unsigned step = 0; step < 3000; step++) {
+                unsigned dice = (seed = seed * 1103515245u + 12345u) >> 16, u = dice % UNITS,
+                         n = dice / UNITS % NODES;
+
+                if (step % 500 == 499 && !gone[n]) {
+                        placement_node_remove(f->p, n);
+                        gone[n] = true;
+                        for (unsigned i = 0; i < UNITS; i++)
+                                excluded[i][n] = false;
+                } else if (step % 50 == 49) {
+                        placement_unit_readmit(f->p, units[u], PLACEMENT_NONE);
+                        memset(excluded[u], 0, sizeof excluded[u]);
+                } else if (step % 100 == 98) {
+                        placement_unit_remove(f->p, units[u]);
+                        units[u] = add(f, "u", f->class);
+                        memset(excluded[u], 0, sizeof excluded[u]);
+                } else if (excluded[u][n]) {
+                        placement_unit_readmit(f->p, units[u], n);
+                        excluded[u][n] = false;
+                } else if (!gone[n]) {
+                        placement_unit_exclude(f->p, units[u], n);
+                        excluded[u][n] = true;
+                }
+                for (unsigned i = 0; i < UNITS; i++)
+                        for (unsigned k = 0; k < NODES; k++)
+                                assert_int_equal(unit_excluded(f->p, units[i], k), excluded[i][k]);
+        }
+        done(f);
+}
+
 // ------------------------------------------------------------------------------------------------ who
 
 static void the_role_that_has_the_least_for_its_weight_goes_next(void **state) {
@@ -538,6 +577,7 @@ int main(void) {
                 cmocka_unit_test(what_is_on_a_lost_node_stays_until_it_is_released),
                 cmocka_unit_test(a_penalty_fades),
                 cmocka_unit_test(a_unit_stays_away_from_where_it_failed_until_it_is_readmitted),
+                cmocka_unit_test(exclusions_end_one_by_one_with_their_unit_and_with_their_node),
                 cmocka_unit_test(the_role_that_has_the_least_for_its_weight_goes_next),
                 cmocka_unit_test(a_limit_holds_and_is_told),
                 cmocka_unit_test(what_is_guaranteed_to_a_role_stays_free_for_it),

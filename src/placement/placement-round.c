@@ -240,6 +240,22 @@ static bool may_swap(const Placement *p, const PlacedUnit *u) {
         return true;
 }
 
+// A larger one that came last may make those before it needless: the higher of them are left alone first.
+static void leave_out_the_needless(const Placement *p, const PlacementVector *demand, PlacementVector *room,
+                                   Victims *v) {
+        for (uint32_t i = v->n; i-- > 0;) {
+                const PlacementVector *gives = &unit_class(p, &p->units[v->units[i]])->spec.demand;
+                PlacementVector without = *room;
+
+                for (unsigned k = 0; k < p->n_resources; k++)
+                        without.of[k] -= gives->of[k];
+                if (!is_enough(p, &without, demand))
+                        continue;
+                *room = without;
+                memmove(&v->units[i], &v->units[i + 1], (--v->n - i) * sizeof *v->units);
+        }
+}
+
 // The lowest priorities first, of these the ones that are there for the shortest time.
 static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const PlacementBudget *budget,
                          bool own, Victims *v) {
@@ -287,6 +303,7 @@ static void find_victims(const Placement *p, uint32_t host, uint32_t unit, const
                                         room.of[k] += unit_class(p, u)->spec.demand.of[k];
                         }
         }
+        leave_out_the_needless(p, demand, &room, v);
         v->enough = true;
 }
 

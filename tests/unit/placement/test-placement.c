@@ -440,6 +440,22 @@ static void what_was_made_free_for_a_unit_is_not_taken_by_another_role(void **st
         done(f);
 }
 
+static void nobody_gives_way_whom_a_larger_one_makes_needless(void **state) {
+        Fixture *f = hosts(1); // 4 cores
+        uint32_t low = add_for(f, "low", needing(f, 500), f->role, -5),
+                 middle = add_for(f, "middle", needing(f, 500), f->role, -4),
+                 large = add_for(f, "large", needing(f, 3000), f->role, -3), high;
+
+        round_at(f, 0, 0);
+        high = add_for(f, "high", needing(f, 3500), f->role, 5); // the large one and one of the others
+        round_at(f, 0, 9);
+        assert_int_equal(at(f, high), 0);
+        assert_int_equal(at(f, low), PLACEMENT_NONE);
+        assert_int_equal(at(f, large), PLACEMENT_NONE);
+        assert_int_equal(at(f, middle), 0); // both would have given way before the large one was looked at
+        done(f);
+}
+
 static void who_is_as_high_or_does_not_agree_is_left_alone(void **state) {
         Fixture *f = hosts(1); // 4 cores
         uint32_t low = add_for(f, "low", needing(f, 500), f->role, -5),
@@ -585,6 +601,7 @@ int main(void) {
                 cmocka_unit_test(a_higher_priority_takes_the_place_of_the_lowest),
                 cmocka_unit_test(in_a_role_at_its_limit_the_higher_displaces_its_own),
                 cmocka_unit_test(what_was_made_free_for_a_unit_is_not_taken_by_another_role),
+                cmocka_unit_test(nobody_gives_way_whom_a_larger_one_makes_needless),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
                 cmocka_unit_test(only_who_was_released_moves),
                 cmocka_unit_test(each_node_has_its_reason),

@@ -58,6 +58,7 @@ static void arm_timer(Leader *l) {
         due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
         due = earlier(due, l->voters_look_us);
+        due = earlier(due, l->barriers_pause_us > now ? l->barriers_pause_us : 0);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, deadline_heap_next(&l->move_deadlines));
         due = earlier(due, deadline_heap_next(&l->end_deadlines));
@@ -302,7 +303,7 @@ static void stop_leading(Leader *l) {
         followers_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
-        l->voters_look_us = 0;
+        l->voters_look_us = l->barriers_pause_us = 0;
         l->voters_next = (MembershipStep){};
         l->voters_blocked = false;
         l->rebalance_due_us = l->tombstones_due_us = 0;

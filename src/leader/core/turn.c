@@ -24,6 +24,9 @@ void leader_outside_done(Leader *l) {
         l->on_outside_done(l);
 }
 
+// By the time before it is asked: what the store finds to be over is over here, too, and it tells when there is some again.
 bool leader_has_authority(Leader *l) {
-        return l->ops.authority_until(l->userdata) > leader_now(l);
+        uint64_t now = leader_now(l);
+
+        return l->ops.authority_until(l->userdata) > now;
 }

@@ -44,6 +44,8 @@
 #include "unit-wanted.h"
 #include "voters.h"
 
+enum { BARRIER_RETRY_US = 50000 };
+
 static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
         list_foreach (k, &h->nodes)
                 list_foreach_safe (i, &CONTAINER_OF(k, Node, of_host)->sites)
@@ -502,20 +504,22 @@ static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
                 Host *h = CONTAINER_OF(flying.next, Host, barrier_queue);
 
                 list_unlink(&h->barrier_queue);
-                if (!l->leading || outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN)
+                if (!l->leading)
                         continue;
                 if (outcome != STORE_COMMITTED || !leader_has_authority(l))
                         list_append(&l->barriers_due, &h->barrier_queue);
                 else
                         orders_welcome(l, h);
         }
+        if (outcome == STORE_NOT_LEADER || outcome == STORE_UNKNOWN) // or leadership is on its way to another, and may stay
+                l->barriers_pause_us = leader_now(l) + BARRIER_RETRY_US;
         leader_mark(l);
         leader_outside_done(l);
 }
 
 // One barrier for everybody who attached before it was proposed.
 void sessions_start_barrier(Leader *l) {
-        if (l->barrier_flying || list_is_empty(&l->barriers_due) ||
+        if (l->barrier_flying || list_is_empty(&l->barriers_due) || l->barriers_pause_us > leader_now(l) ||
             l->ops.barrier(on_barrier, l, l->userdata) < 0)
                 return;
         l->n_outside++;

@@ -151,28 +151,34 @@ StoreNode *store_cluster_leader(StoreCluster *c) {
         return leader;
 }
 
-typedef struct Agreement {
-        StoreCluster *cluster;
-        uint64_t n_applied;
-        Hash chain;
-} Agreement;
-
-static bool all_agree(void *userdata) {
-        Agreement *a = userdata;
+static const StoreNode *find_furthest(const StoreCluster *c) {
+        const StoreNode *furthest = NULL;
 
         for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
-                const StoreNode *n = &a->cluster->servers[i].node;
+                const StoreNode *n = &c->servers[i].node;
 
-                if (n->store && (n->n_applied != a->n_applied || !hash_equal(&n->chain, &a->chain)))
+                if (n->store && (!furthest || n->n_applied > furthest->n_applied))
+                        furthest = n;
+        }
+        return furthest;
+}
+
+static bool all_agree(void *userdata) {
+        const StoreCluster *c = userdata;
+        const StoreNode *furthest = find_furthest(c);
+
+        for (size_t i = 0; i < STORE_CLUSTER_MAX; i++) {
+                const StoreNode *n = &c->servers[i].node;
+
+                if (n->store && (n->n_applied != furthest->n_applied || !hash_equal(&n->chain, &furthest->chain)))
                         return false;
         }
         return true;
 }
 
-void store_cluster_agree(StoreCluster *c, const StoreNode *n) {
-        Agreement a = {.cluster = c, .n_applied = n->n_applied, .chain = n->chain};
-
-        store_run_until(&c->loop, all_agree, &a, STORE_PATIENCE_MS, "agreement");
+void store_cluster_agree(StoreCluster *c) {
+        (void) store_cluster_leader(c); // which has applied everything
+        store_run_until(&c->loop, all_agree, c, STORE_PATIENCE_MS, "agreement");
 }
 
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len) {

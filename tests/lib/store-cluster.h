@@ -41,7 +41,8 @@ void store_cluster_add(StoreCluster *c, size_t i);
 StoreCluster *store_cluster_of(size_t n);
 // The leader, waiting for one.
 StoreNode *store_cluster_leader(StoreCluster *c);
-// Waits until all open stores have the same history as `n`.
-void store_cluster_agree(StoreCluster *c, const StoreNode *n);
+// Waits for a leader, and until all open stores have the history of the one that has applied most: leadership may
+// change meanwhile.
+void store_cluster_agree(StoreCluster *c);
 // Submits batches of `len` bytes one after the other at the leader until it has applied `count` more.
 void store_cluster_write(StoreCluster *c, unsigned count, size_t len);

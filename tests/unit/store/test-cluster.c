@@ -28,7 +28,7 @@ static void three_members_have_one_history(void **state) {
         store_cluster_add(c, 2);
         store_cluster_write(c, 20, 100);
         assert_int_equal(store_cluster_leader(c)->n_applied, 60);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
         store_stats(store_cluster_leader(c)->store, &stats);
         assert_int_equal(stats.n_members, 3);
         for (size_t i = 0; i < 3; i++) {
@@ -53,7 +53,7 @@ static void when_the_leader_goes_another_leads_with_everything(void **state) {
         assert_true(hash_equal(&new->chain, &chain)); // it leads only after it has applied everything
         store_cluster_write(c, 20, 100);
         store_node_open(old, false, NULL, NULL);
-        store_cluster_agree(c, new);
+        store_cluster_agree(c);
         assert_int_equal(old->n_applied, 40);
         store_cluster_free(c);
 }
@@ -73,16 +73,16 @@ static void a_member_that_was_away_gets_a_snapshot(void **state) {
         store_run_until(&c->loop, has_compacted, store_cluster_leader(c), STORE_PATIENCE_MS, "a snapshot");
         store_node_open(away, false, NULL, NULL);
         assert_int_equal(away->n_restores, 0);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
         assert_true(away->n_restores > 0);
         assert_int_equal(away->n_applied, 45);
         store_cluster_write(c, 5, 100);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
 
         // and it is all there after a restart
         store_node_close(away);
         store_node_open(away, false, NULL, NULL);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
         store_cluster_free(c);
 }
 
@@ -99,7 +99,7 @@ static void a_big_state_goes_to_new_members(void **state) {
         store_run_until(&c->loop, has_compacted, &c->servers[0].node, STORE_PATIENCE_MS, "a snapshot");
         for (size_t i = 1; i < 3; i++) {
                 store_cluster_add(c, i);
-                store_cluster_agree(c, store_cluster_leader(c));
+                store_cluster_agree(c);
                 assert_true(c->servers[i].node.n_restores > 0);
         }
         store_cluster_free(c);
@@ -129,7 +129,7 @@ static void without_a_majority_the_outcome_is_unknown(void **state) {
 
         // it was in the log, so it is committed after all
         store_node_open(other, false, NULL, NULL);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
         assert_int_equal(leader->n_applied, before + 1);
         store_cluster_free(c);
 }
@@ -293,7 +293,7 @@ static void a_candidates_clock_stands_while_its_disk_hangs(void **state) {
         store_run_until(&c->loop, has_ticked, NULL, STORE_PATIENCE_MS, "its clock goes on");
         s->tick = tick;
         store_node_open(leader, false, NULL, NULL);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
         store_cluster_free(c);
 }
 
@@ -321,7 +321,7 @@ static void a_leader_whose_disk_hangs_leads_on_with_the_others(void **state) {
         assert_int_equal(leader->leader.term, term);
         store_run_until(&c->loop, is_sure, leader, STORE_PATIENCE_MS, "authority");
         disk_hangs = false;
-        store_cluster_agree(c, leader);
+        store_cluster_agree(c);
         store_cluster_free(c);
 }
 
@@ -341,7 +341,7 @@ static void a_voter_whose_disk_hangs_votes_when_it_can_write_that(void **state) 
         disk_hangs = false;
         store_run_until(&c->loop, is_sure, store_cluster_leader(c), STORE_PATIENCE_MS, "authority");
         store_cluster_write(c, 1, 100);
-        store_cluster_agree(c, store_cluster_leader(c));
+        store_cluster_agree(c);
         store_cluster_free(c);
 }
 
@@ -391,7 +391,7 @@ static void a_member_is_removed(void **state) {
         assert_int_equal(stats.n_members, 2);
         store_node_close(gone);
         store_cluster_write(c, 10, 100);
-        store_cluster_agree(c, leader);
+        store_cluster_agree(c);
         store_cluster_free(c);
 }
 
@@ -434,7 +434,7 @@ static void a_retired_member_has_no_connection_and_gets_none(void **state) {
         assert_int_equal(server->n_resolved, n_resolved);
         store_cluster_write(c, 10, 100);
         store_node_close(gone);
-        store_cluster_agree(c, leader);
+        store_cluster_agree(c);
         store_cluster_free(c); // dials that wait for ever do not hold it up
 }
 
@@ -512,7 +512,7 @@ static void guard_6_a_lonely_member_does_not_raise_its_term(void **state) {
         StoreStats before, after;
 
         store_cluster_write(c, 1, 100);
-        store_cluster_agree(c, leader);
+        store_cluster_agree(c);
         store_stats(lonely->store, &before);
         store_node_close(leader);
         store_run_for(&c->loop, 2000); // three elections at least

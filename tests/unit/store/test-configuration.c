@@ -47,7 +47,7 @@ static void guard_10_a_configuration_among_other_entries_is_noticed(void **state
         store_cluster_write(c, 5, 100);
         store_node_open(away, false, NULL, NULL); // gets all of that at once
         leader = store_cluster_leader(c);
-        store_cluster_agree(c, leader);
+        store_cluster_agree(c);
         store_run_until(&c->loop, have_same_configuration, &(Pair){leader, away}, STORE_PATIENCE_MS,
                         "the same configuration");
         store_cluster_free(c);
@@ -62,7 +62,7 @@ static void guard_10_a_snapshot_after_a_restart_knows_the_last_configuration(voi
                 raft_store(c->servers[i].node.store)->compaction.snapshot_bytes = UINT64_MAX;
         store_cluster_write(c, 40, 1000 * 1000);
         leader = store_cluster_leader(c);
-        store_cluster_agree(c, leader);
+        store_cluster_agree(c);
         f = leader == &c->servers[2].node ? &c->servers[1].node : &c->servers[2].node;
         assert_false(has_compacted(f));
         store_node_close(f);

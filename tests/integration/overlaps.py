@@ -23,7 +23,11 @@ def drained(c, drain, runs, victim, rest, others):
         twice = begun & {unit for unit, _ in c.invocations("w@*", [victim])}
         assert not twice, f"ran twice: {twice}"
         return begun >= {unit for unit, _ in runs}
-    eventually(all_have_moved, within=30)
+    try:
+        eventually(all_have_moved, within=30)
+    except AssertionError as reason:
+        told = "".join(why(c, unit, rest[0]) for unit, _ in runs)
+        raise AssertionError(f"{reason}\n{told}{c.ctl_result('list-units', on=rest[0]).out}") from None
     result = drain.result()
     assert result.status == 0, result.err
     assert c.spread("w@*").get(victim.name, 0) == 0

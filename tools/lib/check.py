@@ -19,7 +19,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 SCENARIOS = SOURCE / "tests/integration"
 NO_SCENARIOS = ["lib.py", "views.py"]  # what they are written with
 
-JOBS = 3  # scenarios wait more than they work: two of them use a third of two cores
+JOBS = 4  # scenarios wait more than they work: two of them use a third of two cores
 BEGIN_FIRST = {"package", "disks"}  # the longest, so that none of them is what the end waits for
 SCENARIO_TIMEOUT_S = 240
 LONG_TIMEOUT_S = 1200

@@ -43,6 +43,11 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         r = placer_place(d->placer, name, options, true, &place);
         if (r < 0)
                 return r;
+        if (place.too_many_tied) { // apart from some of them it would not be what was asked for
+                placer_want(d->placer, name, false);
+                placer_answer_done(&place);
+                return -E2BIG;
+        }
         *ret = (ChangePlace){
                 .node = place.node,
                 .possible = place.possible,

@@ -294,6 +294,12 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 r = request_fail(result, ENOSPC, PLACER_UNCOUNTABLE);
                 return r < 0 ? r : 1;
         }
+        if (r == -E2BIG) {
+                result->status = E2BIG;
+                r = field_printf(&result->message, "more than %d units would have to be on one node together (MachineOf=)",
+                                 PLACEMENT_FOLLOWS_MAX);
+                return r < 0 ? r : 1;
+        }
         if (r < 0)
                 return r;
         result->refusals = found.refusals;

@@ -48,7 +48,8 @@ typedef struct ChangePlace {
 
 typedef struct ChangeOps {
         // Which node takes the unit, and if none does, why. `activates`: the unit that it activates, NULL:
-        // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more.
+        // none. -ENOSPC or -EINVAL: it demands what cannot be counted any more; -E2BIG: more than
+        // PLACEMENT_FOLLOWS_MAX would be on one node together.
         int (*place)(const char *name, const char *activates, const struct UnitOptions *options,
                      ChangePlace *ret, void *userdata);
         // Whether a placed unit may stay: its host is not lost, takes units, and admits these options. NULL:

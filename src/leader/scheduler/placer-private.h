@@ -50,7 +50,9 @@ void placer_tell_hosts_again(Leader *l); // there are new resources or labels to
 // placer-units.c. The unit of this name there, made if need be: with a record or named by somebody's
 // options, or a guest.
 uint32_t placer_get_unit(Leader *l, const char *name, bool guest);
-// Gives it the class that its options mean. -ENOSPC, -EINVAL: they demand what cannot be counted any more.
+// Gives it the class that its options mean. 0; PLACER_TOO_MANY_TIED: as if it named fewer that it is to be with;
+// -ENOSPC, -EINVAL: they demand what cannot be counted any more.
+enum { PLACER_TOO_MANY_TIED = 1 }; // more than PLACEMENT_FOLLOWS_MAX
 int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options);
 
 // placer.c. The unit is again as its record is when the Placer is freed.

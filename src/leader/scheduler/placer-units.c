@@ -75,7 +75,7 @@ uint32_t placer_get_unit(Leader *l, const char *name, bool guest) {
         return g->unit;
 }
 
-static void set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
+static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
         Placement *p = l->places->placement;
         int r = 0;
 
@@ -92,6 +92,7 @@ static void set_mates(Leader *l, const char *name, uint32_t unit, char **mates) 
                         mate->followed = true;
                 r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: it is as if it named fewer
         }
+        return r == -E2BIG ? PLACER_TOO_MANY_TIED : 0;
 }
 
 // Gives the unit the class that its options mean.
@@ -107,8 +108,7 @@ int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOpt
             placement_unit_priority(p, unit) != options->priority)
                 placement_unit_change(p, unit, class, role, options->priority);
         placement_class_unref(p, class);
-        set_mates(l, name, unit, options->same_node);
-        return 0;
+        return set_mates(l, name, unit, options->same_node);
 }
 
 static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {

@@ -157,6 +157,7 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
 
         if (r < 0)
                 return r;
+        result.too_many_tied = r == PLACER_TOO_MANY_TIED;
         placement_unit_want(l->places->placement, unit, true);
         node = find_node(l, name, unit);
         if (node != PLACEMENT_NONE) {

@@ -17,6 +17,7 @@ typedef struct PlacerAnswer {
         char why[PLACER_WHY_SIZE]; // if it is its role that keeps it from one, else ""; filled in like
                                    // refusals
         bool possible;             // some member could take it if it were up
+        bool too_many_tied;        // more than PLACEMENT_FOLLOWS_MAX are to be together: placed as if it named fewer
         Argosy__Refusal **refusals;
         size_t n_refusals;
 } PlacerAnswer;

@@ -131,7 +131,7 @@ static void others_are_served_in_between(void **state) {
 static void what_has_to_do_with_each_other_is_one_entry(void **state) {
         static const char *const tied[] = {
                 SERVICE "[X-Argosy]\nAfter=db.service\n",
-                SERVICE "[X-Argosy]\nMachineOf=db.service\n",
+                SERVICE "[X-Argosy]\nMachineOf=db@%i.service\n",
                 SERVICE "[X-Argosy]\nReplaces=old@%i.service\n",
                 SERVICE "[Install]\nAlso=db.service\n",
                 NULL,

@@ -3,9 +3,9 @@
 // Changes: request.c says what they mean, and asks here what it must know of the cluster.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "decide-private.h"
 #include "dependencies.h"
-#include "draft.h"
 #include "failing.h"
 #include "follow.h"
 #include "groups.h"
@@ -89,11 +89,11 @@ static int on_role_known(const char *name, void *userdata) {
 
         if (streq(name, ROLE_DEFAULT))
                 return 1;
-        if (draft_has_role(&d->batch, name))
+        if (batch_builder_has_role(&d->batch, name))
                 return -EBUSY;
         if (!cluster_state_find_role(d->leader->state, name))
                 return 0;
-        r = draft_use_role(&d->batch, name);
+        r = batch_builder_use_role(&d->batch, name);
         return r < 0 ? r : 1;
 }
 
@@ -224,7 +224,7 @@ static bool on_each_dependent(const char *name, DependencyEach each, void *each_
 
 static int on_order(const char *name, const UnitDependency *list, size_t n, void *userdata) {
         Decision *d = userdata;
-        int r = draft_note_order(&d->batch, name);
+        int r = batch_builder_note_order(&d->batch, name);
 
         return r < 0 ? r : dependencies_set(&d->planned, name, list, n);
 }
@@ -232,7 +232,7 @@ static int on_order(const char *name, const UnitDependency *list, size_t n, void
 static bool is_planned(const char *name, void *userdata) {
         const Decision *d = userdata;
 
-        return draft_has_order(&d->batch, name);
+        return batch_builder_has_order(&d->batch, name);
 }
 
 static int on_circles(const char *const *names, size_t n, CycleFound found, void *found_data,
@@ -277,13 +277,13 @@ static bool was_applied(const Leader *l, const Ticket *t, const Argosy__Request_
 
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret) {
         Leader *l = d->leader;
-        DraftMark mark = draft_mark(&d->batch);
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
         _cleanup_response_ Argosy__Response *response = NULL;
         bool repeated;
         int r;
 
         *ret = NULL;
-        if (draft_has_request(&d->batch, change->id.data, change->id.len))
+        if (batch_builder_has_request(&d->batch, change->id.data, change->id.len))
                 return -EBUSY;
         repeated = was_applied(l, t, change);
         if (!repeated)
@@ -292,14 +292,14 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         if (r < 0)
                 return r;
         if (repeated) {
-                draft_rollback(&d->batch, mark);
+                batch_builder_rollback(&d->batch, mark);
                 change_repeat(change, response);
                 t->made = true;
         }
         if (d->batch.packed.len > STORE_BATCH_MAX - 256) {
                 size_t bytes = d->batch.packed.len - mark.len;
 
-                draft_rollback(&d->batch, mark);
+                batch_builder_rollback(&d->batch, mark);
                 if (mark.n_ops)
                         return -EBUSY;
                 ticket_settle(t, response_error(E2BIG,
@@ -312,7 +312,7 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
         *ret = TAKE_PTR(response);
         if (d->batch.n_ops == mark.n_ops)
                 return 0;
-        r = draft_add_request(&d->batch, change->id.data, change->id.len);
+        r = batch_builder_add_request(&d->batch, change->id.data, change->id.len);
         return r < 0 ? r : 1;
 }
 

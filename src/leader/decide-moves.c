@@ -3,8 +3,8 @@
 // Units that have to go elsewhere, and those that wait for a node.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "decide-private.h"
-#include "draft.h"
 #include "failing.h"
 #include "follow.h"
 #include "groups.h"
@@ -68,7 +68,7 @@ static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
         next.node = node;
         group_take(d->leader, u);
         follow_look_again(d->leader, u->name);
-        r = draft_put_unit(&d->batch, &next, 0, e->record->revision);
+        r = batch_builder_put_unit(&d->batch, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(d->leader, u, LIFE_GOES);
         return r;
@@ -152,7 +152,7 @@ int decide_moves(Decision *d) {
         Leader *l = d->leader;
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->moving) && draft_takes_more(&d->batch)) {
+        while (r >= 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch)) {
                 Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
@@ -212,7 +212,7 @@ int decide_homeless(Decision *d) {
         int r = 0;
 
         if (!l->retry_homeless || !list_is_empty(&l->moving) ||
-            d->batch.packed.len >= DRAFT_SOFT_BYTES / 2 || l->one_by_one ||
+            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || l->one_by_one ||
             homeless_is_touched(l, &d->batch))
                 return 0;
         decision_need_placer(d);

@@ -15,8 +15,8 @@
 // Failures: -ENOMEM, -EBUSY: this batch has decided something already.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "decide-private.h"
-#include "draft.h"
 #include "dry-run.h"
 #include "homeless.h"
 #include "mates.h"
@@ -45,7 +45,7 @@ typedef struct Plan {
         size_t n_due, due_allocated, n_driven;
         DryRunUnit **put; // of a turn that is not over, in its order
         size_t n_put, put_allocated;
-        Draft turn; // the same
+        BatchBuilder turn; // the same
         Map by_name;
         bool waiting; // somebody waits for whom there may be something since the last round
 } Plan;
@@ -57,8 +57,8 @@ static void plan_done(Plan *p) {
         free(p->due);
         free(p->put);
         map_done(&p->by_name);
-        draft_done(&p->turn);
-        draft_done(&p->alone.batch);
+        batch_builder_done(&p->turn);
+        batch_builder_done(&p->alone.batch);
         placer_free(p->alone.placer);
         dependencies_done_all(&p->alone.planned);
 }
@@ -142,8 +142,8 @@ static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, c
         next.node = node;
         p->waiting = true;
         r = add_put(p, u);
-        r = r < 0 ? r : draft_put_unit(&p->turn, &next, 0, 0);
-        return r < 0 ? r : draft_put_unit(&p->alone.batch, &next, 0, 0); // for those who follow it
+        r = r < 0 ? r : batch_builder_put_unit(&p->turn, &next, 0, 0);
+        return r < 0 ? r : batch_builder_put_unit(&p->alone.batch, &next, 0, 0); // for those who follow it
 }
 
 // What was noted is not where its record says.
@@ -228,7 +228,7 @@ static int end_turn(Plan *p) {
                 r = r < 0 ? r : add_followers(p, p->put[i]->record->name);
         }
         p->n_put = 0;
-        draft_done(&p->turn);
+        batch_builder_done(&p->turn);
         return r;
 }
 
@@ -242,7 +242,7 @@ static int give_turns(Plan *p, bool *ret) {
         *ret = p->waiting = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;
-                if (draft_has_unit(&p->turn, steps[i].name)) { // in the next turn, as it is then
+                if (batch_builder_has_unit(&p->turn, steps[i].name)) { // in the next turn, as it is then
                         p->waiting = true;
                         continue;
                 }

@@ -3,8 +3,8 @@
 
 // Shared by decide.c, decide-moves.c, decide-changes.c and decide-parts.c.
 
+#include "batch-builder.h"
 #include "dependencies.h"
-#include "draft.h"
 #include "leader-core.h"
 #include "placer.h"
 #include "request.h"
@@ -12,7 +12,7 @@
 
 typedef struct Decision {
         Leader *leader;
-        Draft batch;
+        BatchBuilder batch;
         Placer *placer;       // made when first needed
         Dependencies planned; // of units that the batch puts
 } Decision;

@@ -9,11 +9,11 @@
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
 #include "decide-private.h"
 #include "decide.h"
 #include "dependencies.h"
-#include "draft.h"
 #include "feature-controller.h"
 #include "handlers.h"
 #include "homes.h"
@@ -49,7 +49,7 @@ static int decide_outcomes(Decision *d) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->outcomes) && draft_takes_more(&d->batch)) {
+        while (r >= 0 && !list_is_empty(&l->outcomes) && batch_builder_takes_more(&d->batch)) {
                 Site *s = CONTAINER_OF(l->outcomes.next, Site, outcome_due);
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
@@ -57,10 +57,10 @@ static int decide_outcomes(Decision *d) {
                 if (!e || e->record->start_rev != s->outcome->start_rev ||
                     record_final_outcome(e->record, s->node->number))
                         continue;
-                if (draft_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))
+                if (batch_builder_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))
                         list_append(&later, &s->outcome_due);
                 else
-                        r = draft_put_outcome(&d->batch, s->unit->name, s->outcome);
+                        r = batch_builder_put_outcome(&d->batch, s->unit->name, s->outcome);
         }
         list_splice(&l->outcomes, &later);
         return r;
@@ -75,13 +75,13 @@ static int decide_hosts(Decision *d) {
                 const Argosy__HostRecord *now = cluster_state_find_host(l->state, h->number);
                 int r;
 
-                if (!now || draft_has_host(&d->batch, h->number))
+                if (!now || batch_builder_has_host(&d->batch, h->number))
                         continue;
-                if (!draft_takes_more(&d->batch))
+                if (!batch_builder_takes_more(&d->batch))
                         return 0;
                 r = host_record_keep(h->wish, now);
                 if (r >= 0)
-                        r = draft_put_host(&d->batch, h->wish);
+                        r = batch_builder_put_host(&d->batch, h->wish);
                 if (r >= 0)
                         r = tombstones_part_with_host(l, &d->batch, h->wish);
                 if (r < 0)
@@ -132,20 +132,20 @@ static int decide_requests(Decision *d, ListNode *taken) {
         list_foreach_safe (i, &l->queue) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
                 const Handler *h = handler_find(t->request->what_case); // never NULL: it was taken on
-                DraftMark mark = draft_mark(&d->batch);
+                BatchBuilderMark mark = batch_builder_mark(&d->batch);
                 int r;
 
-                if (!draft_takes_more(&d->batch))
+                if (!batch_builder_takes_more(&d->batch))
                         return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more
                 r = h->decide ? h->decide(d, t) : h->plan(l, t, &d->batch);
                 if (r == -EBUSY) { // first come, first served
-                        draft_rollback(&d->batch, mark);
+                        batch_builder_rollback(&d->batch, mark);
                         return 0;
                 }
                 if (r < 0) {
-                        draft_rollback(&d->batch, mark);
+                        batch_builder_rollback(&d->batch, mark);
                         ticket_settle(t, failed_to_plan(t, r));
                 } else if (r == 1) {
                         list_unlink(&t->queue);
@@ -372,7 +372,7 @@ static void submit(Decision *d, ListNode *taken) {
         Leader *l = d->leader;
         int r;
 
-        r = draft_set_time(&d->batch, leader_wall(l));
+        r = batch_builder_set_time(&d->batch, leader_wall(l));
         if (r >= 0)
                 r = l->ops.submit(d->batch.packed.data, d->batch.packed.len, on_done, l, l->userdata);
         list_splice(&l->flying, taken);
@@ -440,7 +440,7 @@ void decide(Leader *l) {
                 l->one_by_one = false;
                 leader_mark(l);
         }
-        draft_done(&d.batch);
+        batch_builder_done(&d.batch);
         placer_free(d.placer);
         dependencies_done_all(&d.planned);
 }

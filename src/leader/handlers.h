@@ -12,7 +12,7 @@
 #include "leader-core.h"
 
 typedef struct Decision Decision;
-typedef struct Draft Draft;
+typedef struct BatchBuilder BatchBuilder;
 
 typedef struct Handler {
         // One response, or NULL for want of memory. The id and the like are set by whoever asks.
@@ -21,7 +21,7 @@ typedef struct Handler {
         void (*answer_each)(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
         int (*begin)(Leader *l, Ticket *t); // 0 or a negative errno
         // 1: in the batch; 0: settled, or still waiting in the queue; -EBUSY: next batch; or a negative errno.
-        int (*plan)(Leader *l, Ticket *t, Draft *b);
+        int (*plan)(Leader *l, Ticket *t, BatchBuilder *b);
         int (*decide)(Decision *d, Ticket *t); // the same for who places units as well
         // May be NULL. Answers what cannot be taken on at all; NULL: it can.
         Argosy__Response *(*refuse)(const Argosy__Request *request);

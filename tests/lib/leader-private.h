@@ -4,12 +4,12 @@
 // All that the leader is made of, for tests that look inside.
 
 #include "answer.h"
+#include "batch-builder.h"
 #include "calls.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide.h"
 #include "dependencies.h"
-#include "draft.h"
 #include "drain-waits.h"
 #include "failing.h"
 #include "feature-controller.h"

@@ -15,8 +15,8 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "groups.h"
 #include "log.h"
 #include "mates.h"
@@ -320,15 +320,15 @@ static bool budget_lets_go(Leader *l, const Rebalance *o, Unit *u, const UnitEnt
 }
 
 // 1: it is in the batch; 0: it cannot be made now.
-static int begin(Leader *l, Draft *b, Rebalance *o, const Move *m, Placer **placer) {
+static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Placer **placer) {
         Unit *u = unit_find(l, m->unit);
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
         const Node *to = node_find(l, m->to);
         Argosy__UnitRecord next;
         int r;
 
-        if (!u || !e || !to || !u->node || u->node->number != m->from || draft_has_unit(b, m->unit) ||
-            !may_move(l, o, u) || !budget_lets_go(l, o, u, e))
+        if (!u || !e || !to || !u->node || u->node->number != m->from ||
+            batch_builder_has_unit(b, m->unit) || !may_move(l, o, u) || !budget_lets_go(l, o, u, e))
                 return 0;
         *placer = *placer ?: placer_new(l, 0);
         if (!placer_carry_out(*placer, u, to))
@@ -336,11 +336,11 @@ static int begin(Leader *l, Draft *b, Rebalance *o, const Move *m, Placer **plac
         next = *e->record;
         next.node = m->to;
         group_take(l, u);
-        r = draft_put_unit(b, &next, 0, e->record->revision);
+        r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         return r < 0 ? r : 1;
 }
 
-static int begin_some(Leader *l, Draft *b, Rebalance *o, Placer **placer) {
+static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Placer **placer) {
         for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < FLYING_MAX; i++) {
                 int r = begin(l, b, o, &o->moves[i], placer);
                 Move m = o->moves[i];
@@ -362,7 +362,7 @@ static void finish(Rebalance *o, bool all) {
         o->over = true;
 }
 
-int rebalance_decide(Leader *l, Draft *b, Placer **placer) {
+int rebalance_decide(Leader *l, BatchBuilder *b, Placer **placer) {
         Rebalance *o = l->rebalance;
         size_t n_begun;
         int r;

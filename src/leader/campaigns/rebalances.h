@@ -3,12 +3,12 @@
 
 // Carries out rebalance.h's moves when an owner asks.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 #include "placer.h"
 
 void rebalance_clear(Leader *l);
-int rebalance_decide(Leader *l, Draft *b, Placer **placer);
+int rebalance_decide(Leader *l, BatchBuilder *b, Placer **placer);
 // Returns what Handler.plan does.
 int rebalance_request(Leader *l, Ticket *t, Placer **placer);
 void rebalance_tell(Leader *l);

@@ -6,8 +6,8 @@
 // a name for nodes, and units that ask for it wait until there is one again.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "message.h"
 #include "placer-roles.h"
 #include "response.h"
@@ -111,7 +111,8 @@ static Argosy__RoleRecord *role_copy(const Leader *l, const char *name) {
         return message_copy(known ?: &fresh);
 }
 
-static int put_role(Ticket *t, Draft *b, Argosy__RoleRecord *next, const Argosy__Request__RoleChange *m) {
+static int put_role(Ticket *t, BatchBuilder *b, Argosy__RoleRecord *next,
+                    const Argosy__Request__RoleChange *m) {
         const char *bad;
         int r;
 
@@ -126,11 +127,11 @@ static int put_role(Ticket *t, Draft *b, Argosy__RoleRecord *next, const Argosy_
                 return refuse(t, EINVAL, "more %s would be guaranteed to the role than its limit", bad);
         if (next->n_guarantee > AMOUNTS_MAX || next->n_limit > AMOUNTS_MAX)
                 return refuse(t, E2BIG, "%s: more kinds of resources than can be counted", m->name);
-        r = draft_put_role(b, next);
+        r = batch_builder_put_role(b, next);
         return r < 0 ? r : into_batch(t);
 }
 
-static int set_role(Leader *l, Ticket *t, Draft *b, const Argosy__Request__RoleChange *m) {
+static int set_role(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request__RoleChange *m) {
         Argosy__RoleRecord *next;
         size_t n;
         int r;
@@ -153,7 +154,7 @@ static int set_role(Leader *l, Ticket *t, Draft *b, const Argosy__Request__RoleC
         return r;
 }
 
-static int remove_role(Leader *l, Ticket *t, Draft *b, const char *name) {
+static int remove_role(Leader *l, Ticket *t, BatchBuilder *b, const char *name) {
         size_t n = streq(name, ROLE_DEFAULT) ? 0 : placer_role_units(l, name); // that one is always there
         int r;
 
@@ -164,19 +165,19 @@ static int remove_role(Leader *l, Ticket *t, Draft *b, const char *name) {
                                                 n == 1 ? " is" : "s are", name));
                 return 0;
         }
-        if (draft_uses_role(b, name))
+        if (batch_builder_uses_role(b, name))
                 return -EBUSY;
-        r = draft_remove_role(b, name);
+        r = batch_builder_remove_role(b, name);
         return r < 0 ? r : into_batch(t);
 }
 
-int roles_plan_role(Leader *l, Ticket *t, Draft *b) {
+int roles_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__RoleChange *m = t->request->role_change;
 
         if (!label_is_valid(m->name))
                 return refuse(t, EINVAL, "'%s' is no name of a role: 1 to 63 letters, digits and ._/-",
                               m->name);
-        if (draft_has_role(b, m->name))
+        if (batch_builder_has_role(b, m->name))
                 return -EBUSY;
         return m->remove ? remove_role(l, t, b, m->name) : set_role(l, t, b, m);
 }
@@ -203,7 +204,7 @@ static int check_members(Leader *l, Ticket *t, const Argosy__Request__PoolChange
 }
 
 // Hosts as they are called, whatever word named them.
-static int put_pool(Leader *l, Draft *b, const Argosy__Request__PoolChange *m) {
+static int put_pool(Leader *l, BatchBuilder *b, const Argosy__Request__PoolChange *m) {
         Argosy__PoolRecord pool = ARGOSY__POOL_RECORD__INIT;
         _cleanup_free_ char **hosts = calloc(m->n_hosts + 1, sizeof *hosts);
 
@@ -216,10 +217,10 @@ static int put_pool(Leader *l, Draft *b, const Argosy__Request__PoolChange *m) {
         pool.n_hosts = m->n_hosts;
         pool.labels = m->labels;
         pool.n_labels = m->n_labels;
-        return draft_put_pool(b, &pool);
+        return batch_builder_put_pool(b, &pool);
 }
 
-int roles_plan_pool(Leader *l, Ticket *t, Draft *b) {
+int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__PoolChange *m = t->request->pool_change;
         const Argosy__PoolRecord *known = cluster_state_find_pool(l->state, m->name);
         size_t n;
@@ -228,12 +229,12 @@ int roles_plan_pool(Leader *l, Ticket *t, Draft *b) {
         if (!label_is_valid(m->name))
                 return refuse(t, EINVAL, "'%s' is no name of a pool: 1 to 63 letters, digits and ._/-",
                               m->name);
-        if (draft_has_pool(b, m->name))
+        if (batch_builder_has_pool(b, m->name))
                 return -EBUSY;
         if (m->remove) {
                 if (!known)
                         return refuse(t, ENOENT, "there is no pool '%s'", m->name);
-                r = draft_remove_pool(b, m->name);
+                r = batch_builder_remove_pool(b, m->name);
                 return r < 0 ? r : into_batch(t);
         }
         r = check_members(l, t, m);

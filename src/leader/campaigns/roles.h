@@ -3,10 +3,10 @@
 
 // Requests about roles and pools.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 
-int roles_plan_role(Leader *l, Ticket *t, Draft *b); // returns what Handler.plan does
-int roles_plan_pool(Leader *l, Ticket *t, Draft *b);
+int roles_plan_role(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
+int roles_plan_pool(Leader *l, Ticket *t, BatchBuilder *b);
 Argosy__Response *roles_answer_roles(Leader *l, const Argosy__Request *request);
 Argosy__Response *roles_answer_pools(Leader *l, const Argosy__Request *request);

@@ -4,7 +4,7 @@
 // What the files about rollouts share: rollouts.c (tables and steps), rollout-view.c (what rollout.c is to
 // judge) and rollout-requests.c (who asks for one, or how it is).
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 #include "rollout.h"
 #include "tables.h"
@@ -30,9 +30,9 @@ static inline bool field_equal(const ProtobufCBinaryData *a, const ProtobufCBina
 // rollouts.c
 Rollout *rollout_find(const Leader *l, const char *name); // that is under way, or NULL
 // The template's own record, if there is one, takes the content too. 0, -EBUSY: in the next batch, -ENOMEM.
-int rollout_put_template(Leader *l, Draft *b, const char *name, const ProtobufCBinaryData *spec);
+int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec);
 // From here on it goes back, or ends where it is if there is nothing to go back to. As above.
-int rollout_turn_back(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const char *reason);
+int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason);
 
 // rollout-view.c
 // What is to be changed, in the order of names.
@@ -47,4 +47,5 @@ typedef struct View {
 
 void view_done(View *v);
 // Fills an empty view; to be ended with view_done() in any case. 0 or -ENOMEM.
-int view_look(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Group *g, View *v);
+int view_look(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r, const Group *g,
+              View *v);

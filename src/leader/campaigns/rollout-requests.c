@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "batch-builder.h"
 #include "company.h"
-#include "draft.h"
 #include "groups.h"
 #include "ordering.h"
 #include "placer-roles.h"
@@ -59,9 +59,9 @@ static void on_committed(Leader *l, Ticket *t) {
                 t->response->change->units[0]->revision = r->revision;
 }
 
-static int into_batch(Ticket *t, Draft *b) {
+static int into_batch(Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rollout *m = t->request->rollout;
-        int r = draft_add_request(b, m->id.data, m->id.len);
+        int r = batch_builder_add_request(b, m->id.data, m->id.len);
 
         if (r < 0)
                 return r;
@@ -72,7 +72,7 @@ static int into_batch(Ticket *t, Draft *b) {
         return 1;
 }
 
-static int plan_abort(Leader *l, Ticket *t, Draft *b, const Argosy__RolloutRecord *r) {
+static int plan_abort(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         int k;
 
         if (!rollout_is_under_way(r))
@@ -236,18 +236,18 @@ static int check_global(Ticket *t, const Plan *p) {
         return 1;
 }
 
-static int put_update(Leader *l, Ticket *t, Draft *b, const Plan *p, Argosy__RolloutRecord *r) {
+static int put_update(Leader *l, Ticket *t, BatchBuilder *b, const Plan *p, Argosy__RolloutRecord *r) {
         const Argosy__NamedFile *f = t->request->rollout->file;
         int k = 0;
 
         r->spec = hash_field(&p->hash);
         r->spec_before = p->before ? hash_field(&p->before->hash) : r->spec;
         if (f && !cluster_state_find_spec(l->state, &p->hash))
-                k = draft_put_spec(b, &p->hash, f->content.data, f->content.len);
+                k = batch_builder_put_spec(b, &p->hash, f->content.data, f->content.len);
         return k < 0 ? k : rollout_put_template(l, b, p->name, &r->spec);
 }
 
-static int plan_begin(Leader *l, Ticket *t, Draft *b, Plan *p) {
+static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         const Argosy__Request__Rollout *m = t->request->rollout;
         Argosy__RolloutRecord next = ARGOSY__ROLLOUT_RECORD__INIT;
         _cleanup_(unit_file_freep) UnitFile *parsed = NULL;
@@ -272,7 +272,7 @@ static int plan_begin(Leader *l, Ticket *t, Draft *b, Plan *p) {
         next.request = m->id;
         r = update ? put_update(l, t, b, p, &next) : 0;
         if (r >= 0)
-                r = draft_put_rollout(b, &next);
+                r = batch_builder_put_rollout(b, &next);
         return r < 0 ? r : into_batch(t, b);
 }
 
@@ -283,7 +283,7 @@ static bool is_sensible(const Argosy__Request__Rollout *m) {
                 m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);
 }
 
-int rollouts_plan(Leader *l, Ticket *t, Draft *b) {
+int rollouts_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rollout *m = t->request->rollout;
         const Argosy__RolloutRecord *now;
         UnitNameKind kind = unit_name_kind(m->name, NULL);
@@ -291,8 +291,8 @@ int rollouts_plan(Leader *l, Ticket *t, Draft *b) {
 
         if (!is_sensible(m) || kind == UNIT_NAME_INVALID)
                 return refuse(t, EINVAL, "%s is no name, or a number is out of range", m->name);
-        if (draft_has_request(b, m->id.data, m->id.len) || draft_has_rollout(b, m->name) ||
-            draft_has_unit(b, m->name))
+        if (batch_builder_has_request(b, m->id.data, m->id.len) || batch_builder_has_rollout(b, m->name) ||
+            batch_builder_has_unit(b, m->name))
                 return -EBUSY;
         p.entry = cluster_state_find_unit(l->state, m->name);
         now = cluster_state_find_rollout(l->state, m->name);

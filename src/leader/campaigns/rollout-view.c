@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "groups.h"
 #include "registry.h"
 #include "rollout-content.h"
@@ -59,12 +59,12 @@ static void look_at_site(const Leader *l, const Site *s, const UnitEntry *e, Rol
         item->failure = item->up ? NULL : site_failure(l, s, e);
 }
 
-static void look_at_unit(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Unit *u,
-                         RolloutItem *item) {
+static void look_at_unit(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
+                         const Unit *u, RolloutItem *item) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__Outcome *o = e ? record_final_outcome(e->record, e->record->node) : NULL;
 
-        *item = (RolloutItem){.busy = draft_has_unit(b, u->name)};
+        *item = (RolloutItem){.busy = batch_builder_has_unit(b, u->name)};
         if (!e)
                 return;
         item->wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
@@ -77,8 +77,8 @@ static void look_at_unit(const Leader *l, const Draft *b, const Argosy__RolloutR
                 item->failure = outcome_phrase(o);
 }
 
-static void view_units(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Group *g,
-                       View *v) {
+static void view_units(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
+                       const Group *g, View *v) {
         list_foreach (i, &g->units)
                 v->units[v->n++] = CONTAINER_OF(i, Unit, of_group);
         qsort(v->units, v->n, sizeof(*v->units), by_name);
@@ -138,7 +138,8 @@ static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const View
                                        option == SIZE_MAX ? 1 : option));
 }
 
-int view_look(const Leader *l, const Draft *b, const Argosy__RolloutRecord *r, const Group *g, View *v) {
+int view_look(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r, const Group *g,
+              View *v) {
         UnitEntry *e = cluster_state_find_unit(l->state, r->name);
         Unit *u = unit_find(l, r->name);
 

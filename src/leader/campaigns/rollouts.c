@@ -14,7 +14,7 @@
 // after a change of leader. Of a host that does not say it the gate is by this leader's clock, and begins anew.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "groups.h"
 #include "log.h"
 #include "orders.h"
@@ -165,32 +165,32 @@ static const char *node_name(const Leader *l, const View *v, size_t i) {
 }
 
 // The template's own record, if there is one, takes the content too.
-int rollout_put_template(Leader *l, Draft *b, const char *name, const ProtobufCBinaryData *spec) {
+int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         Argosy__UnitRecord next;
 
         if (!e || unit_name_kind(name, NULL) != UNIT_NAME_TEMPLATE || field_equal(&e->record->spec, spec))
                 return 0;
-        if (draft_has_unit(b, name))
+        if (batch_builder_has_unit(b, name))
                 return -EBUSY;
         next = *e->record;
         next.spec = *spec;
-        return draft_put_unit(b, &next, 0, 0);
+        return batch_builder_put_unit(b, &next, 0, 0);
 }
 
 // A global unit's record gets what its nodes have by now.
-static int settle_global(Leader *l, Draft *b, const Argosy__RolloutRecord *r) {
+static int settle_global(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
         Argosy__UnitRecord next;
 
         if (!e || !e->record->global)
                 return 0;
-        if (draft_has_unit(b, r->name))
+        if (batch_builder_has_unit(b, r->name))
                 return -EBUSY;
         next = *e->record;
         if (rollout_is_update(r) && !rollout_is_returning(r))
                 next.spec = r->spec;
-        return draft_put_unit(b, &next, 0, e->record->revision);
+        return batch_builder_put_unit(b, &next, 0, e->record->revision);
 }
 
 // An update to what was there before changes nothing that could be taken back.
@@ -199,7 +199,7 @@ static bool has_way_back(const Argosy__RolloutRecord *r) {
 }
 
 // From here on it goes back, or ends where it is if there is nothing to go back to.
-int rollout_turn_back(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const char *reason) {
+int rollout_turn_back(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const char *reason) {
         Argosy__RolloutRecord next = *r;
         bool back = has_way_back(r);
         int k;
@@ -208,10 +208,10 @@ int rollout_turn_back(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const
         next.phase =
                 back ? ARGOSY__ROLLOUT_PHASE__ROLLOUT_RETURNING : ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED;
         k = back ? rollout_put_template(l, b, r->name, &r->spec_before) : settle_global(l, b, r);
-        return k < 0 ? k : draft_put_rollout(b, &next);
+        return k < 0 ? k : batch_builder_put_rollout(b, &next);
 }
 
-static int finish(Leader *l, Draft *b, const Argosy__RolloutRecord *r) {
+static int finish(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r) {
         Argosy__RolloutRecord next = *r;
         int k = settle_global(l, b, r);
 
@@ -226,11 +226,12 @@ static int finish(Leader *l, Draft *b, const Argosy__RolloutRecord *r) {
                  rollout_is_update(r) ? "update" : "restart",
                  rollout_is_returning(r) ? "was taken back: " : "is done",
                  rollout_is_returning(r) ? r->reason : "");
-        return draft_put_rollout(b, &next);
+        return batch_builder_put_rollout(b, &next);
 }
 
 // Gives the nodes their turn, in one record.
-static int change_nodes(Draft *b, const Argosy__RolloutRecord *r, const View *v, const RolloutStep *step) {
+static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v,
+                        const RolloutStep *step) {
         _cleanup_free_ Argosy__RolloutNode *fresh = calloc(step->n_chosen + 1, sizeof(*fresh));
         _cleanup_free_ Argosy__RolloutNode **nodes = calloc(r->n_nodes + step->n_chosen + 1, sizeof(*nodes));
         Argosy__RolloutRecord next = *r;
@@ -254,7 +255,7 @@ static int change_nodes(Draft *b, const Argosy__RolloutRecord *r, const View *v,
         }
         next.nodes = nodes;
         next.n_nodes = n;
-        return draft_put_rollout(b, &next);
+        return batch_builder_put_rollout(b, &next);
 }
 
 // Where the unit goes with another content: where it is, if that node may have it. 1: nowhere, now.
@@ -281,7 +282,7 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Placer **placer, Arg
 }
 
 // 1: no node takes it with the new content.
-static int change_unit(Leader *l, Draft *b, const Argosy__RolloutRecord *r, Unit *u, bool wanted_up,
+static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u, bool wanted_up,
                        Placer **placer) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         Argosy__UnitRecord next = *e->record;
@@ -296,11 +297,11 @@ static int change_unit(Leader *l, Draft *b, const Argosy__RolloutRecord *r, Unit
         }
         l->retry_homeless |= !u->node; // the other content may have a node
         group_take(l, u);
-        return draft_put_unit(b, &next, wanted_up ? DRAFT_BUMP_START | DRAFT_BUMP_RESTART : 0,
-                              e->record->revision);
+        return batch_builder_put_unit(b, &next, wanted_up ? BATCH_BUMP_START | BATCH_BUMP_RESTART : 0,
+                                      e->record->revision);
 }
 
-static int fail(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const View *v, size_t i,
+static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v, size_t i,
                 const char *why) {
         char reason[ROLLOUT_REASON_SIZE];
 
@@ -311,7 +312,7 @@ static int fail(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const View 
         return rollout_turn_back(l, b, r, reason);
 }
 
-static int change(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const View *v,
+static int change(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v,
                   const RolloutStep *step, Placer **placer) {
         if (step->n_chosen && v->nodes[v->chosen[0]])
                 return change_nodes(b, r, v, step);
@@ -328,7 +329,7 @@ static int change(Leader *l, Draft *b, const Argosy__RolloutRecord *r, const Vie
 }
 
 // The unit that it was about is gone. (Of a template it may have been the last one, and that is well.)
-static int end_without_unit(Draft *b, const Argosy__RolloutRecord *r) {
+static int end_without_unit(BatchBuilder *b, const Argosy__RolloutRecord *r) {
         Argosy__RolloutRecord next = *r;
 
         next.phase = ARGOSY__ROLLOUT_PHASE__ROLLOUT_STOPPED;
@@ -336,10 +337,11 @@ static int end_without_unit(Draft *b, const Argosy__RolloutRecord *r) {
         next.spec = next.spec_before = (ProtobufCBinaryData){};
         next.nodes = NULL;
         next.n_nodes = 0;
-        return draft_put_rollout(b, &next);
+        return batch_builder_put_rollout(b, &next);
 }
 
-static int take_step(Leader *l, Draft *b, Rollout *o, const Argosy__RolloutRecord *r, Placer **placer) {
+static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
+                     Placer **placer) {
         _cleanup_(view_done) View v = {};
         RolloutStep step;
         int k;
@@ -366,19 +368,20 @@ static int take_step(Leader *l, Draft *b, Rollout *o, const Argosy__RolloutRecor
         }
 }
 
-int rollouts_decide(Leader *l, Draft *b, Placer **placer) {
+int rollouts_decide(Leader *l, BatchBuilder *b, Placer **placer) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);
                 const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, o->group->name);
-                DraftMark mark = draft_mark(b);
+                BatchBuilderMark mark = batch_builder_mark(b);
                 int k;
 
-                if (o->due && rollout_is_under_way(r) && l->n_hosts.unheard == 0 && draft_takes_more(b)) {
+                if (o->due && rollout_is_under_way(r) && l->n_hosts.unheard == 0 &&
+                    batch_builder_takes_more(b)) {
                         o->due = false;
                         k = take_step(l, b, o, r, placer);
                         if (k == -EBUSY) { // the batch touches its records already
-                                draft_rollback(b, mark);
+                                batch_builder_rollback(b, mark);
                                 o->due = true;
                         } else if (k < 0)
                                 return k;

@@ -3,7 +3,7 @@
 
 // Carries out rollout.h's steps: new content or a restart, a few units at a time.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 #include "placer.h"
 
@@ -12,8 +12,8 @@ void rollouts_clear(Leader *l);
 void rollouts_sync(Leader *l);
 void rollouts_on_time(Leader *l);
 void rollouts_look_again(Leader *l); // at all of them
-int rollouts_decide(Leader *l, Draft *b, Placer **placer);
-int rollouts_plan(Leader *l, Ticket *t, Draft *b); // returns what Handler.plan does
+int rollouts_decide(Leader *l, BatchBuilder *b, Placer **placer);
+int rollouts_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 int rollout_wait_start(Leader *l, Ticket *t);
 void rollouts_tell(Leader *l);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.

@@ -45,7 +45,8 @@ static int find_options(const char *name, UnitOptions **ret, void *userdata) {
         _cleanup_free_ char *template = NULL;
         int r;
 
-        if (!c && draft_has_unit(p->batch, name) && !draft_has_unit_since(p->batch, name, p->start))
+        if (!c && batch_builder_has_unit(p->batch, name) &&
+            !batch_builder_has_unit_since(p->batch, name, p->start))
                 return -EBUSY; // another request changes it in this batch
         if (!c && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE &&
             !cluster_state_find_unit(p->state, name)) {

@@ -43,7 +43,7 @@ static int is_known(Planner *p, const char *name) {
         _cleanup_free_ char *template = NULL;
         int r = request_names(p, name);
 
-        if (r != 0 || cluster_state_find_unit(p->state, name) || draft_has_unit(p->batch, name))
+        if (r != 0 || cluster_state_find_unit(p->state, name) || batch_builder_has_unit(p->batch, name))
                 return r ?: 1;
         if (unit_name_kind(name, NULL) != UNIT_NAME_INSTANCE)
                 return 0;
@@ -92,7 +92,7 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
         Argosy__Response__UnitResult *own = NULL;
         int r = request_names(p, d->name);
 
-        if (r != 0 || draft_has_unit_since(p->batch, d->name, p->start))
+        if (r != 0 || batch_builder_has_unit_since(p->batch, d->name, p->start))
                 return MIN_OF(r, 0);
         if (!required && (r = is_known(p, d->name)) <= 0)
                 return r;
@@ -100,7 +100,7 @@ static int bring(Planner *p, const UnitDependency *d, Argosy__Response__UnitResu
                 return 0;
         if (is_being_planned(p, d->name)) // who asked for it finds out
                 return 0;
-        if (draft_has_unit(p->batch, d->name))
+        if (batch_builder_has_unit(p->batch, d->name))
                 return -EBUSY;
         if (p->planning && p->planning->depth >= CHAIN_MAX)
                 return refuse_start(d->name, "too many units depend on each other", result, E2BIG);
@@ -229,7 +229,7 @@ static int list_ordered(const Planner *p, const char ***ret, size_t *ret_n) {
         map_foreach (slot, &p->ordered) {
                 const Ordered *o = slot->value;
 
-                if (draft_has_order(p->batch, o->name))
+                if (batch_builder_has_order(p->batch, o->name))
                         names[o->number] = o->name;
         }
         for (size_t i = 0; i < p->ordered.count; i++)
@@ -293,10 +293,10 @@ static bool take(const DependencyPeer *peer, void *userdata) {
 
         if (!(peer->kinds & (UNIT_REQUIRES | UNIT_PART_OF)) || !e ||
             e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED ||
-            draft_has_unit_since(p->batch, peer->name, p->start))
+            batch_builder_has_unit_since(p->batch, peer->name, p->start))
                 return false;
         r = request_names(p, peer->name);
-        if (r == 0 && draft_has_unit(p->batch, peer->name))
+        if (r == 0 && batch_builder_has_unit(p->batch, peer->name))
                 r = -EBUSY;
         if (r == 0 && p->planning && p->planning->depth >= CHAIN_MAX)
                 t->refused = true;

@@ -12,13 +12,13 @@
 typedef struct Planner {
         ClusterState *state;
         const Argosy__Request__Change *change;
-        Draft *batch;
+        BatchBuilder *batch;
         const ChangeOps *ops;
         void *userdata;
         UnitFile **parsed;         // of change->files, as far as needed
         Hash *hashes;              // likewise
         Map named;                 // change->names, once somebody asked
-        DraftMark start;           // of this request
+        BatchBuilderMark start;    // of this request
         char *sibling_of;          // the template whose instances were looked at last; NULL: none yet
         SpecEntry *sibling_spec;   // what they have
         int sibling_found;         // as ChangeOps.siblings() said

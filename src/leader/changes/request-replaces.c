@@ -6,7 +6,7 @@
 // one request only.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "placer.h"
 #include "replacers.h"
 #include "request-private.h"
@@ -58,7 +58,7 @@ int request_check_replaces(Planner *p, const char *name, const Source *source, U
 
         if (!options->replaces || unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE)
                 return 0;
-        r = draft_claim(p->batch, claim, sizeof(claim));
+        r = batch_builder_claim(p->batch, claim, sizeof(claim));
         if (r < 0 && (r != -EBUSY || !p->replacers_planned))
                 return r;
         r = p->replacers_known ? 0 : replacers_of_state(p->state, &p->replacers);

@@ -50,7 +50,7 @@ static int is_known_and_inactive(Planner *p, const char *name) {
 int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__Response__UnitResult **ret) {
         Argosy__Response__UnitResult *own = unit_result_new(name);
         Argosy__Request__Change change = *p->change;
-        DraftMark mark = draft_mark(p->batch);
+        BatchBuilderMark mark = batch_builder_mark(p->batch);
         const Argosy__Request__Change *asked = p->change;
         int r;
 
@@ -62,7 +62,7 @@ int request_plan_other(Planner *p, const char *name, Argosy__Verb verb, Argosy__
         r = request_plan_unit(p, name, own);
         p->change = asked;
         if (r > 0)
-                draft_rollback(p->batch, mark);
+                batch_builder_rollback(p->batch, mark);
         *ret = own;
         return r;
 }
@@ -84,7 +84,7 @@ static int load(Planner *p, const char *name, Argosy__Response__UnitResult *resu
 static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
         int r;
 
-        if (p->depth >= DEPTH_MAX || draft_has_unit_since(p->batch, name, p->start))
+        if (p->depth >= DEPTH_MAX || batch_builder_has_unit_since(p->batch, name, p->start))
                 return 0;
         r = request_names(p, name);
         if (r != 0)
@@ -92,7 +92,7 @@ static int bring(Planner *p, const char *name, Argosy__Response__UnitResult *res
         r = is_known_and_inactive(p, name);
         if (r <= 0)
                 return r;
-        if (draft_has_unit(p->batch, name))
+        if (batch_builder_has_unit(p->batch, name))
                 return -EBUSY;
         return load(p, name, result);
 }
@@ -123,7 +123,7 @@ static uint32_t node_of(const Planner *p, const char *name) {
         Argosy__Target target;
         uint32_t node;
 
-        if (draft_find_unit(p->batch, name, &target, &node))
+        if (batch_builder_find_unit(p->batch, name, &target, &node))
                 return node;
         return e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE ? e->record->node : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What each unit of a Change becomes: where its content comes from, what its record will say, what it brings
-// along, and where it is placed. All of a unit goes into the draft or nothing does, and then its result says
-// why. When change_plan() fails, the draft is as it was. The facets that look at several units are in
+// along, and where it is placed. All of a unit goes into the batch or nothing does, and then its result says
+// why. When change_plan() fails, the batch is as it was. The facets that look at several units are in
 // request-together.c, request-company.c, request-dependencies.c and request-replaces.c.
 
 #include <errno.h>
@@ -232,7 +232,7 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
                 ret->target = MAX_OF(now, ARGOSY__TARGET__TARGET_LOADED);
                 return 0;
         case ARGOSY__VERB__VERB_START:
-                *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, DRAFT_BUMP_START};
+                *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, BATCH_BUMP_START};
                 return 0;
         case ARGOSY__VERB__VERB_STOP:
         case ARGOSY__VERB__VERB_RESTART:
@@ -241,12 +241,12 @@ static int want(Argosy__Verb verb, const Argosy__UnitRecord *record, Wanted *ret
                         return r < 0 ? r : 1;
                 }
                 if (verb == ARGOSY__VERB__VERB_STOP)
-                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LOADED, DRAFT_BUMP_STOP};
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LOADED, BATCH_BUMP_STOP};
                 else if (now == ARGOSY__TARGET__TARGET_LAUNCHED) // also a finished one-shot is to run again
                         *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED,
-                                        DRAFT_BUMP_START | DRAFT_BUMP_RESTART};
+                                        BATCH_BUMP_START | BATCH_BUMP_RESTART};
                 else
-                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, DRAFT_BUMP_START};
+                        *ret = (Wanted){ARGOSY__TARGET__TARGET_LAUNCHED, BATCH_BUMP_START};
                 return 0;
         default: // unload
                 ret->target = ARGOSY__TARGET__TARGET_INACTIVE;
@@ -437,13 +437,13 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r != 0)
                 return r;
         if (source->content && !cluster_state_find_spec(p->state, &source->hash)) {
-                r = draft_put_spec(p->batch, &source->hash, source->content, source->len);
+                r = batch_builder_put_spec(p->batch, &source->hash, source->content, source->len);
                 if (r < 0)
                         return r;
         }
         if (u && !wanted->bump && !record_differs(&next, u->record))
                 return 0;
-        return draft_put_unit(p->batch, &next, wanted->bump, 0);
+        return batch_builder_put_unit(p->batch, &next, wanted->bump, 0);
 }
 
 // "main" if the template says DefaultInstance=main, else "1".
@@ -483,7 +483,7 @@ static int check_name(const Planner *p, const char *name, UnitNameKind *ret,
 
 // 1: refused, the result says why.
 static int plan_removal(Planner *p, const char *name, Argosy__Response__UnitResult *result) {
-        int r = draft_remove_unit(p->batch, name);
+        int r = batch_builder_remove_unit(p->batch, name);
 
         if (r != -EOVERFLOW)
                 return r;
@@ -543,15 +543,15 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
 static int plan_some(Planner *p, Argosy__Response__Change *change, bool activators) {
         for (size_t i = 0; i < p->change->n_names; i++) {
                 const char *name = p->change->names[i];
-                DraftMark mark = draft_mark(p->batch);
+                BatchBuilderMark mark = batch_builder_mark(p->batch);
                 Argosy__Response__UnitResult *result;
                 int r;
 
                 if (request_is_activator(name) != activators)
                         continue;
-                if (draft_has_unit_since(p->batch, name, p->start)) // named twice
+                if (batch_builder_has_unit_since(p->batch, name, p->start)) // named twice
                         continue;
-                if (strlen(name) <= UNIT_NAME_MAX && draft_has_unit(p->batch, name))
+                if (strlen(name) <= UNIT_NAME_MAX && batch_builder_has_unit(p->batch, name))
                         return -EBUSY;
                 result = unit_result_new(name);
                 r = FIELD_APPEND(change->units, change->n_units, result);
@@ -561,7 +561,7 @@ static int plan_some(Planner *p, Argosy__Response__Change *change, bool activato
                 if (r < 0)
                         return r;
                 if (r > 0)
-                        draft_rollback(p->batch, mark);
+                        batch_builder_rollback(p->batch, mark);
         }
         return 0;
 }
@@ -574,10 +574,10 @@ static int plan_all(Planner *p, Argosy__Response__Change *change) {
         return r < 0 ? r : request_judge_order(p);
 }
 
-int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
-                void *userdata, Argosy__Response **ret) {
+int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
+                const ChangeOps *ops, void *userdata, Argosy__Response **ret) {
         _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
-        DraftMark mark = draft_mark(b);
+        BatchBuilderMark mark = batch_builder_mark(b);
         Planner p = {.state = state,
                      .change = change,
                      .batch = b,
@@ -593,7 +593,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draf
         if (r >= 0)
                 r = plan_all(&p, response->change);
         while (r > 0) {
-                draft_rollback(b, mark);
+                batch_builder_rollback(b, mark);
                 message_free(response);
                 response = response_new(ARGOSY__RESPONSE__WHAT_CHANGE);
                 r = response ? plan_all(&p, response->change) : -ENOMEM;
@@ -609,7 +609,7 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draf
         free(p.parsed);
         free(p.hashes);
         if (r < 0) {
-                draft_rollback(b, mark);
+                batch_builder_rollback(b, mark);
                 return r;
         }
         *ret = TAKE_PTR(response);

@@ -31,10 +31,10 @@
 // instance keeps the content that it got; --replace
 // (and nothing else) takes over what the client found.
 
+#include "batch-builder.h"
 #include "circles.h"
 #include "cluster-state.h"
 #include "dependencies.h"
-#include "draft.h"
 
 struct UnitOptions;
 
@@ -80,8 +80,8 @@ typedef struct ChangeOps {
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the
 // next (b is as before); -ENOMEM (b is as before). Revisions are missing from the results: see
 // change_complete().
-int change_plan(ClusterState *state, const Argosy__Request__Change *change, Draft *b, const ChangeOps *ops,
-                void *userdata, Argosy__Response **ret);
+int change_plan(ClusterState *state, const Argosy__Request__Change *change, BatchBuilder *b,
+                const ChangeOps *ops, void *userdata, Argosy__Response **ret);
 // After the batch was applied: fills in revisions and nodes. `node_name` may return NULL.
 void change_complete(const ClusterState *state, Argosy__Response *response,
                      const char *(*node_name)(uint32_t node, void *userdata), void *userdata);

@@ -14,9 +14,9 @@
 // was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "draft.h"
 #include "failing-rules.h"
 #include "feature-level.h"
 #include "homes.h"
@@ -291,13 +291,13 @@ static int add_forgotten(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         return r;
 }
 
-int homes_removed(const char *name, DraftRemoval *ret, void *userdata) {
+int homes_removed(const char *name, BatchBuilderRemoval *ret, void *userdata) {
         const Leader *l = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         Nodes nodes = {};
         int r;
 
-        *ret = (DraftRemoval){};
+        *ret = (BatchBuilderRemoval){};
         if (!e || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
                 return 0;
         r = is_everywhere(e->record) ? add_all_nodes(l, e, &nodes) : add_forgotten(l, e, &nodes);
@@ -307,9 +307,9 @@ int homes_removed(const char *name, DraftRemoval *ret, void *userdata) {
                 free(nodes.numbers);
                 return r;
         }
-        *ret = (DraftRemoval){.nodes = nodes.numbers,
-                              .n_nodes = nodes.n,
-                              .fence_us = home_fence_us(l, e),
-                              .room = CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state)};
+        *ret = (BatchBuilderRemoval){.nodes = nodes.numbers,
+                                     .n_nodes = nodes.n,
+                                     .fence_us = home_fence_us(l, e),
+                                     .room = CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state)};
         return 0;
 }

@@ -3,7 +3,7 @@
 
 // Nodes that a unit has left and may still run on.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 
 // Until when the unit may run on a node that it has left or is to leave: a boot time that is to come,
@@ -28,7 +28,7 @@ int home_ends_at(Leader *l, Unit *u, uint64_t at_us);
 // What is kept of its time on lost nodes that it has left: that which has certainly ended goes, the rest in time.
 void homes_on_unit(Leader *l, Unit *u, const UnitEntry *e);
 void homes_on_time(Leader *l);
-// For Draft.left.
+// For BatchBuilder.left.
 int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata);
-// For Draft.removed.
-int homes_removed(const char *name, DraftRemoval *ret, void *userdata);
+// For BatchBuilder.removed.
+int homes_removed(const char *name, BatchBuilderRemoval *ret, void *userdata);

@@ -20,7 +20,7 @@
 // time ends what has a guard, and removing the host ends all.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "feature-level.h"
 #include "homes.h"
 #include "mates.h"
@@ -143,11 +143,11 @@ void tombstones_part(Leader *l, const Site *s) {
 }
 
 // Beyond the limit nothing is remembered but by this leader.
-static bool is_room(const Leader *l, const Draft *b, size_t n) {
+static bool is_room(const Leader *l, const BatchBuilder *b, size_t n) {
         return b->n_tombstones + n <= CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state);
 }
 
-static int part(Leader *l, Draft *b, const Unit *u, const UnitEntry *e) {
+static int part(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e) {
         _cleanup_free_ uint32_t *nodes = NULL;
         size_t n = 0;
 
@@ -165,7 +165,7 @@ static int part(Leader *l, Draft *b, const Unit *u, const UnitEntry *e) {
         }
         if (n == 0 || !is_room(l, b, n))
                 return 0;
-        return draft_put_tombstone(b, u->name, nodes, n, home_fence_us(l, e));
+        return batch_builder_put_tombstone(b, u->name, nodes, n, home_fence_us(l, e));
 }
 
 static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint32_t node) {
@@ -194,7 +194,7 @@ static bool is_driven_out(const Leader *l, const Site *s, const UnitEntry *e, co
         return !admits;
 }
 
-int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *next) {
+int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next) {
         const Host *h = host_find(l, next->host);
 
         if (!h || cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES)
@@ -203,7 +203,7 @@ int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *nex
                 Unit *u = CONTAINER_OF(i, Unit, queue);
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                if (!e || draft_has_unit(b, u->name))
+                if (!e || batch_builder_has_unit(b, u->name))
                         continue;
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
@@ -212,9 +212,10 @@ int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *nex
 
                         if (!s || !is_driven_out(l, s, e, next))
                                 continue;
-                        if (!is_room(l, b, 1) || !draft_takes_more(b)) // the rest with the next entry
+                        if (!is_room(l, b, 1) || !batch_builder_takes_more(b)) // the rest with the next
+                                                                               // entry
                                 return 0;
-                        r = draft_put_tombstone(b, u->name, &n->number, 1, home_fence_us(l, e));
+                        r = batch_builder_put_tombstone(b, u->name, &n->number, 1, home_fence_us(l, e));
                         if (r < 0)
                                 return r;
                 }
@@ -222,15 +223,15 @@ int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *nex
         return 0;
 }
 
-int tombstones_part_decide(Leader *l, Draft *b) {
+int tombstones_part_decide(Leader *l, BatchBuilder *b) {
         list_foreach_safe (i, &l->parting) {
                 Unit *u = CONTAINER_OF(i, Unit, parting);
                 const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
                 int r = 0;
 
-                if (!draft_takes_more(b)) // the rest with the next entry
+                if (!batch_builder_takes_more(b)) // the rest with the next entry
                         return 0;
-                if (draft_has_unit(b, u->name))
+                if (batch_builder_has_unit(b, u->name))
                         continue;
                 if (e && e->record->global)
                         r = part(l, b, u, e);
@@ -302,21 +303,21 @@ static void look_from_the_beginning(Host *h) {
                 CONTAINER_OF(i, Node, of_host)->open = NULL;
 }
 
-static int clear(Leader *l, Draft *b, Host *h) {
+static int clear(Leader *l, BatchBuilder *b, Host *h) {
         Extent x = look(l, h);
         uint64_t fence_us = 0;
 
         if (x.any && (x.all || b->n_ops))
-                return draft_clear_tombstones(b, h->number, x.revision, 0);
+                return batch_builder_clear_tombstones(b, h->number, x.revision, 0);
         if (host_is_lost(h))
                 fence_us = ended_within(l, h);
         if (fence_us == 0)
                 return 0;
         look_from_the_beginning(h);
-        return draft_clear_tombstones(b, h->number, cluster_state_revision(l->state), fence_us);
+        return batch_builder_clear_tombstones(b, h->number, cluster_state_revision(l->state), fence_us);
 }
 
-int tombstones_clear_decide(Leader *l, Draft *b) {
+int tombstones_clear_decide(Leader *l, BatchBuilder *b) {
         list_foreach_safe (i, &l->tombstones_due) {
                 Host *h = CONTAINER_OF(i, Host, tombstones_due);
                 int r = h->recorded ? clear(l, b, h) : 0;

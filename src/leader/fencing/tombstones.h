@@ -3,18 +3,18 @@
 
 // What the log knows of nodes where something may still run that no record names.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "homes.h"
 #include "leader-core.h"
 
 // What a host's next record drives out of its nodes, in the same entry as that.
-int tombstones_part_with_host(Leader *l, Draft *b, const Argosy__HostRecord *next);
+int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next);
 void tombstones_on_applied(Leader *l);         // follows the log
 void tombstones_on_time(Leader *l);            // a guard has ended something
 void tombstones_on_lost(Leader *l, Host *h);
 void tombstones_part(Leader *l, const Site *s); // a unit that runs on all nodes is not wanted on this one
-int tombstones_part_decide(Leader *l, Draft *b); // 0 or -ENOMEM
-int tombstones_clear_decide(Leader *l, Draft *b);
+int tombstones_part_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
+int tombstones_clear_decide(Leader *l, BatchBuilder *b);
 // Calls `each` for every node on which something of this name may run that its record, if it has one, does
 // not want there.
 void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,

@@ -8,7 +8,7 @@
 // An entry that could not be committed is decided again.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "feature-controller.h"
 #include "feature-level.h"
 #include "feature-policy.h"
@@ -57,7 +57,7 @@ static FeatureHost *view(const Leader *l, size_t *ret_n) {
         return v;
 }
 
-int features_decide(Leader *l, Draft *b) {
+int features_decide(Leader *l, BatchBuilder *b) {
         uint32_t now = cluster_state_feature_level(l->state), next;
         Argosy__ClusterRecord cluster;
         _cleanup_free_ FeatureHost *hosts = NULL;
@@ -73,7 +73,7 @@ int features_decide(Leader *l, Draft *b) {
         if (next > now) {
                 cluster = *cluster_state_cluster(l->state);
                 cluster.feature_level = next;
-                r = draft_put_cluster(b, &cluster);
+                r = batch_builder_put_cluster(b, &cluster);
                 if (r < 0)
                         return r == -EBUSY ? 0 : r; // with the next batch
                 log_notice("The cluster's feature level rises from %u to %u: an argosyd that has less can be a "

@@ -3,10 +3,10 @@
 
 // Raises the feature level as feature-policy.h says.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 
-int features_decide(Leader *l, Draft *b); // 0 or -ENOMEM
+int features_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
 // Whether its build has less than the log: it can hold no copy of it.
 bool features_host_is_too_old(const Leader *l, const Host *h);
 // Which level the log does not have yet although somebody does, and because of whom; *notice stays empty else.

@@ -15,8 +15,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "feature-controller.h"
 #include "host-address.h"
 #include "host-link.h"
@@ -44,7 +44,7 @@ enum {
 
 // ------------------------------------------------------------------------------------------------ token
 
-int members_plan_token(Leader *l, Ticket *t, Draft *b) {
+int members_plan_token(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(l->state);
         const Argosy__HostRecord *self = cluster_state_find_host(l->state, l->config.self);
         uint32_t ttl =
@@ -72,7 +72,7 @@ int members_plan_token(Leader *l, Ticket *t, Draft *b) {
         r->token->port = self ? self->port : 0;
         if (self && field_set(&r->token->address, host_record_place(self)) < 0)
                 return -ENOMEM;
-        if (!text || field_set(&r->token->token, text) < 0 || draft_put_token(b, &record) < 0)
+        if (!text || field_set(&r->token->token, text) < 0 || batch_builder_put_token(b, &record) < 0)
                 return -ENOMEM;
         t->response = TAKE_PTR(r);
         return 1;
@@ -193,7 +193,7 @@ static const char *joiners_address(const Argosy__JoinRequest *j, const char *see
 }
 
 // A host that was a member before has the labels that were set then.
-static int put_joiner(const Leader *l, Draft *b, Argosy__JoinRequest *j, const Hash *pin,
+static int put_joiner(const Leader *l, BatchBuilder *b, Argosy__JoinRequest *j, const Hash *pin,
                       const char *address) {
         const Argosy__FormerHost *former =
                 cluster_state_find_former(l->state, j->host_id.data, j->host_id.len);
@@ -218,7 +218,7 @@ static int put_joiner(const Leader *l, Draft *b, Argosy__JoinRequest *j, const H
         record.n_nodes = 1;
         r = host_record_merge_labels(&record);
         if (r >= 0)
-                r = draft_put_host(b, &record);
+                r = batch_builder_put_host(b, &record);
         for (size_t i = 0; i < record.n_labels; i++)
                 message_free(record.labels[i]);
         free(record.labels);
@@ -296,7 +296,7 @@ static void on_joined(Leader *l, Ticket *t) {
         (void) field_set(&t->response->join->error, "the host could not be made a member");
 }
 
-int members_plan_join(Leader *l, Ticket *t, Draft *b) {
+int members_plan_join(Leader *l, Ticket *t, BatchBuilder *b) {
         Argosy__JoinRequest *j = t->request->join->join;
         const Argosy__HostRecord *same, *other;
         const char *why;
@@ -308,7 +308,7 @@ int members_plan_join(Leader *l, Ticket *t, Draft *b) {
                 why = token_error(l, j);
         if (why)
                 return refuse_join(t, EACCES, "%s", why);
-        if (draft_has_cluster(b))
+        if (batch_builder_has_cluster(b))
                 return -EBUSY; // its level may rise in this batch
         if (j->feature_level < cluster_state_cluster(l->state)->feature_level)
                 return refuse_join(t, EPROTONOSUPPORT,
@@ -341,11 +341,11 @@ int members_plan_join(Leader *l, Ticket *t, Draft *b) {
                 ticket_settle(t, t->response);
                 return 0;
         }
-        r = draft_claim(b, t->pin.bytes, HASH_SIZE);
+        r = batch_builder_claim(b, t->pin.bytes, HASH_SIZE);
         if (r >= 0)
-                r = draft_claim(b, j->host_id.data, j->host_id.len);
+                r = batch_builder_claim(b, j->host_id.data, j->host_id.len);
         if (r >= 0)
-                r = draft_claim(b, j->name, strlen(j->name));
+                r = batch_builder_claim(b, j->name, strlen(j->name));
         if (r < 0)
                 return r; // another joiner of this batch looks too much like it: it is judged when that one
                           // is a member
@@ -429,15 +429,15 @@ static int may_stop_voting(Leader *l, Ticket *t, const Argosy__HostRecord *recor
         return r < 0 ? r : r == VOTERS_SAFE;
 }
 
-static int mark_leaving(const Argosy__HostRecord *record, Draft *b) {
+static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
         Argosy__HostRecord next = *record;
 
         next.no_promote = true;
-        return draft_put_host(b, &next);
+        return batch_builder_put_host(b, &next);
 }
 
 // Moves what the host has. 1: all of it is in the batch; 0: there is more than fits.
-static int move_all(Leader *l, const Argosy__HostRecord *record, Draft *b) {
+static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b) {
         _cleanup_(placer_freep) Placer *p = NULL;
         int r = 0;
 
@@ -453,7 +453,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, Draft *b) {
                         UnitOptions *options;
                         PlacerAnswer place = {};
 
-                        if (draft_has_unit(b, next.name))
+                        if (batch_builder_has_unit(b, next.name))
                                 return -EBUSY;
                         if (b->packed.len > STORE_BATCH_MAX / 2)
                                 return 0;
@@ -464,7 +464,7 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, Draft *b) {
                         if (r < 0)
                                 return r;
                         next.node = place.node;
-                        r = draft_put_unit(b, &next, 0, e->record->revision);
+                        r = batch_builder_put_unit(b, &next, 0, e->record->revision);
                         if (r < 0)
                                 return r;
                 }
@@ -484,7 +484,7 @@ static void on_removed(Leader *l, Ticket *t) {
                 l->ops.drop_host(t->removing, l->userdata);
 }
 
-int members_plan_removal(Leader *l, Ticket *t, Draft *b) {
+int members_plan_removal(Leader *l, Ticket *t, BatchBuilder *b) {
         const char *word = t->request->cluster_remove->host;
         const Argosy__HostRecord *record;
         bool ambiguous = false;
@@ -500,7 +500,7 @@ int members_plan_removal(Leader *l, Ticket *t, Draft *b) {
         (void) cluster_state_hosts(l->state, &n_hosts);
         if (n_hosts == 1)
                 return refuse(t, EBUSY, "it is the only host of the cluster");
-        if (draft_has_host(b, record->host))
+        if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
         t->removing = record->host;
         if (is_voter(l, record)) {
@@ -527,7 +527,7 @@ int members_plan_removal(Leader *l, Ticket *t, Draft *b) {
                 t->again = true;
                 return 1;
         }
-        r = draft_remove_host(b, record->host);
+        r = batch_builder_remove_host(b, record->host);
         if (r < 0)
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
@@ -546,7 +546,7 @@ static int refuse_too_old(Leader *l, Ticket *t, const Argosy__HostRecord *record
         return 0;
 }
 
-int members_plan_role(Leader *l, Ticket *t, Draft *b) {
+int members_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__ClusterRole *m = t->request->cluster_role;
         bool ambiguous = false;
         const Argosy__HostRecord *record = cluster_state_resolve_host(l->state, m->host, &ambiguous);
@@ -555,7 +555,7 @@ int members_plan_role(Leader *l, Ticket *t, Draft *b) {
 
         if (!record)
                 return refuse_unknown(t, m->host, ambiguous);
-        if (draft_has_host(b, record->host))
+        if (batch_builder_has_host(b, record->host))
                 return -EBUSY;
         if (!m->promote && is_voter(l, record) && !record->no_promote) {
                 r = may_stop_voting(l, t, record, "demote");
@@ -566,7 +566,7 @@ int members_plan_role(Leader *l, Ticket *t, Draft *b) {
                 return refuse_too_old(l, t, record);
         next = *record;
         next.no_promote = !m->promote;
-        r = draft_put_host(b, &next);
+        r = batch_builder_put_host(b, &next);
         if (r < 0)
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);
@@ -585,7 +585,7 @@ int members_plan_role(Leader *l, Ticket *t, Draft *b) {
 }
 
 // How many there are to be; membership.c makes it so, step by step.
-int members_plan_voters(Leader *l, Ticket *t, Draft *b) {
+int members_plan_voters(Leader *l, Ticket *t, BatchBuilder *b) {
         uint32_t wanted = t->request->cluster_voters->wanted;
         Argosy__ClusterRecord cluster = *cluster_state_cluster(l->state);
         char why[512];
@@ -603,7 +603,7 @@ int members_plan_voters(Leader *l, Ticket *t, Draft *b) {
         }
         (void) cluster_state_hosts(l->state, &n_hosts);
         cluster.voters_wanted = wanted;
-        r = draft_put_cluster(b, &cluster);
+        r = batch_builder_put_cluster(b, &cluster);
         if (r < 0)
                 return r;
         t->response = response_new(ARGOSY__RESPONSE__WHAT__NOT_SET);

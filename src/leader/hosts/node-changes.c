@@ -10,8 +10,8 @@
 
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "host-record.h"
 #include "log.h"
 #include "message.h"
@@ -53,8 +53,8 @@ const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char 
         return resolve(l, t, word, false, ret_node);
 }
 
-static int put_host(Leader *l, Draft *b, Argosy__HostRecord *record) {
-        int r = draft_put_host(b, record);
+static int put_host(Leader *l, BatchBuilder *b, Argosy__HostRecord *record) {
+        int r = batch_builder_put_host(b, record);
 
         return r < 0 ? r : tombstones_part_with_host(l, b, record);
 }
@@ -96,7 +96,7 @@ static int by_host(const void *a, const void *b) {
 }
 
 // Puts one record for the nodes of one host, which begin at *i, and leaves *i behind them. 1: it changed.
-static int plan_mode_of_host(Leader *l, Draft *b, const ModeChange *m, size_t *i) {
+static int plan_mode_of_host(Leader *l, BatchBuilder *b, const ModeChange *m, size_t *i) {
         const Argosy__HostRecord *host = m->named[*i].host;
         Argosy__HostRecord *next = message_copy(host);
         bool changed = false;
@@ -116,7 +116,7 @@ static int plan_mode_of_host(Leader *l, Draft *b, const ModeChange *m, size_t *i
         return r < 0 ? r : changed;
 }
 
-static int plan_modes(Leader *l, Ticket *t, Draft *b, char *const *words, ModeChange *m) {
+static int plan_modes(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, ModeChange *m) {
         bool changed = false;
         int r = 0;
 
@@ -127,7 +127,7 @@ static int plan_modes(Leader *l, Ticket *t, Draft *b, char *const *words, ModeCh
                         return 0;
         }
         for (size_t i = 0; i < m->n; i++)
-                if (draft_has_host(b, m->named[i].host->host))
+                if (batch_builder_has_host(b, m->named[i].host->host))
                         return -EBUSY;
         qsort(m->named, m->n, sizeof(*m->named), by_host);
         for (size_t i = 0; r >= 0 && i < m->n;) {
@@ -137,8 +137,8 @@ static int plan_modes(Leader *l, Ticket *t, Draft *b, char *const *words, ModeCh
         return r < 0 ? r : put_done(t, changed);
 }
 
-static int plan_mode(Leader *l, Ticket *t, Draft *b, char *const *words, size_t n, Argosy__NodeMode mode,
-                     uint32_t deadline_sec, const char *reason) {
+static int plan_mode(Leader *l, Ticket *t, BatchBuilder *b, char *const *words, size_t n,
+                     Argosy__NodeMode mode, uint32_t deadline_sec, const char *reason) {
         _cleanup_free_ ModeChange *m = NULL;
 
         if (!mode_is_known(mode) || strlen(reason) > REASON_LEN_MAX || deadline_sec > DEADLINE_MAX_SEC)
@@ -157,13 +157,13 @@ static int plan_mode(Leader *l, Ticket *t, Draft *b, char *const *words, size_t 
         return plan_modes(l, t, b, words, m);
 }
 
-int nodes_plan_mode(Leader *l, Ticket *t, Draft *b) {
+int nodes_plan_mode(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__NodeChange *m = t->request->node_change;
 
         return plan_mode(l, t, b, &m->node, 1, m->mode, m->deadline_sec, m->reason);
 }
 
-int nodes_plan_modes(Leader *l, Ticket *t, Draft *b) {
+int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__NodesChange *m = t->request->nodes_change;
 
         return plan_mode(l, t, b, m->nodes, m->n_nodes, m->mode, m->deadline_sec, m->reason);
@@ -179,7 +179,7 @@ static int change_labels(Argosy__HostRecord *next, const Argosy__Request__LabelC
         return r < 0 ? r : host_record_merge_labels(next);
 }
 
-int nodes_plan_labels(Leader *l, Ticket *t, Draft *b) {
+int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__LabelChange *m = t->request->label_change;
         const Argosy__HostRecord *host;
         Argosy__HostRecord *next;
@@ -196,7 +196,7 @@ int nodes_plan_labels(Leader *l, Ticket *t, Draft *b) {
                 return 0;
         if (node)
                 return refuse(t, EINVAL, "labels belong to hosts, and '%s' is one node of a host", m->node);
-        if (draft_has_host(b, host->host))
+        if (batch_builder_has_host(b, host->host))
                 return -EBUSY;
         next = message_copy(host);
         if (!next)

@@ -3,12 +3,12 @@
 
 // Requests about nodes: cordon, drain, maintenance, uncordon, labels.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 
 // NodeChange, NodesChange and LabelChange. All return what Handler.plan does.
-int nodes_plan_mode(Leader *l, Ticket *t, Draft *b);
-int nodes_plan_modes(Leader *l, Ticket *t, Draft *b);
-int nodes_plan_labels(Leader *l, Ticket *t, Draft *b);
+int nodes_plan_mode(Leader *l, Ticket *t, BatchBuilder *b);
+int nodes_plan_modes(Leader *l, Ticket *t, BatchBuilder *b);
+int nodes_plan_labels(Leader *l, Ticket *t, BatchBuilder *b);
 // What a word names: a host (all of its nodes, *ret_node 0), or one node as HOST/MANAGER. NULL: the ticket is refused.
 const Argosy__HostRecord *node_request_resolve(Leader *l, Ticket *t, const char *word, uint32_t *ret_node);

@@ -12,8 +12,8 @@
 // stays and what goes.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "feature-level.h"
 #include "homes.h"
 #include "host-address.h"

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "feature-controller.h"
 #include "host-link.h"
 #include "identity.h"
@@ -233,16 +233,16 @@ int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret
 
 // ------------------------------------------------------------------------------------------------ steps
 
-static int put_role(Leader *l, Draft *b, uint32_t host, Argosy__HostRole role, uint32_t raft_id) {
+static int put_role(Leader *l, BatchBuilder *b, uint32_t host, Argosy__HostRole role, uint32_t raft_id) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, host);
         Argosy__HostRecord next;
 
-        if (!record || draft_has_host(b, host))
+        if (!record || batch_builder_has_host(b, host))
                 return 0; // in the next batch
         next = *record;
         next.role = role;
         next.raft_id = raft_id;
-        return draft_put_host(b, &next);
+        return batch_builder_put_host(b, &next);
 }
 
 static void send_open(Leader *l, uint32_t host, uint32_t raft_id) {
@@ -320,7 +320,7 @@ static bool is_for_the_batch(MembershipAction a) {
                a == MEMBERSHIP_CLOSE;
 }
 
-static int step_in_batch(Leader *l, Draft *b, const MembershipStep *s) {
+static int step_in_batch(Leader *l, BatchBuilder *b, const MembershipStep *s) {
         switch (s->action) {
         case MEMBERSHIP_ENROL:
                 log_notice("Host %s becomes a voter.", name_of(l, s->host));
@@ -453,7 +453,7 @@ uint32_t voters_successor(const Leader *l) {
 
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
 // way, which may change the plan.
-void voters_step(Leader *l, Draft *b) {
+void voters_step(Leader *l, BatchBuilder *b) {
         _cleanup_(view_done) View v = {};
         MembershipStep s;
 

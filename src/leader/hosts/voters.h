@@ -3,7 +3,7 @@
 
 // Carries out membership.h's steps.
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "leader-core.h"
 
 // Whether the log can go on while this host stops being a voter, by what was heard of the voters since then.
@@ -18,6 +18,6 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
 int voters_judge_wanted(Leader *l, unsigned wanted, uint64_t since_us, char *ret_why, size_t size);
 // Raft id of the voter that leadership is best handed to. 0: none can take it.
 uint32_t voters_successor(const Leader *l);
-void voters_step(Leader *l, Draft *b); // b NULL: only the steps that need no log entry
+void voters_step(Leader *l, BatchBuilder *b); // b NULL: only the steps that need no log entry
 void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *opened);
 void voters_on_attach(Leader *l, Host *h);

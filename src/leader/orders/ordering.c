@@ -19,9 +19,9 @@
 // dependencies cost one look into a table that has no entry for them.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "circles.h"
 #include "dependencies.h"
-#include "draft.h"
 #include "feature-level.h"
 #include "ordering.h"
 #include "orders.h"

@@ -5,7 +5,7 @@
 // BEGUN_PER_TURN of them in each turn; those that have not begun are open, and nobody looks at them.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "failing.h"
 #include "homes.h"
 #include "may-run.h"

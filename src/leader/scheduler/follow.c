@@ -13,7 +13,7 @@
 // "Now" means: as this batch has it so far, else as the log has it.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "follow.h"
 #include "mates.h"
 #include "nodes.h"
@@ -26,7 +26,7 @@
 
 typedef struct Search {
         Leader *leader;
-        const Draft *batch;
+        const BatchBuilder *batch;
         const Unit *unit; // NULL: nothing is known of it yet
         const UnitOptions *options;
         bool launched; // only activators that are
@@ -41,7 +41,7 @@ static uint32_t node_of_mate(const Search *s, const char *mate) {
         uint32_t number;
         const Node *n;
 
-        if (!draft_find_unit(s->batch, mate, &target, &number)) {
+        if (!batch_builder_find_unit(s->batch, mate, &target, &number)) {
                 target = e ? e->record->target : ARGOSY__TARGET__TARGET_INACTIVE;
                 number = e ? e->record->node : 0;
         }
@@ -61,7 +61,7 @@ static bool is_activator_somewhere(const char *name, void *userdata) {
         return s->found;
 }
 
-uint32_t follow_node(Leader *l, const Draft *b, const char *name, const char *activates,
+uint32_t follow_node(Leader *l, const BatchBuilder *b, const char *name, const char *activates,
                      const UnitOptions *options) {
         Search s = {
                 .leader = l, .batch = b, .unit = unit_find(l, name), .options = options, .launched = true};
@@ -89,7 +89,7 @@ static bool is_activator_here(const char *name, void *userdata) {
         return node_of_mate(s, name) == s->found;
 }
 
-bool follow_is_elsewhere(Leader *l, const Draft *b, const Unit *u, const UnitEntry *e) {
+bool follow_is_elsewhere(Leader *l, const BatchBuilder *b, const Unit *u, const UnitEntry *e) {
         Search s = {.leader = l, .batch = b, .unit = u, .launched = true, .found = e->record->node};
         UnitOptions *options;
         bool elsewhere;

@@ -11,7 +11,7 @@
 // displaced one has ended (homeless_awaited()): its room is in use until then.
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "follow.h"
 #include "groups.h"
 #include "homeless.h"
@@ -110,8 +110,8 @@ static bool is_homeless(const char *name, void *userdata) {
         return u && unit_life_is_queued(u->life);
 }
 
-bool homeless_is_touched(Leader *l, const Draft *b) {
-        return draft_each_unit(b, is_homeless, l);
+bool homeless_is_touched(Leader *l, const BatchBuilder *b) {
+        return batch_builder_each_unit(b, is_homeless, l);
 }
 
 // ------------------------------------------------------------------------------------------------ budgets
@@ -137,11 +137,11 @@ static size_t displacements_left(const Leader *l) {
 // What is decided about already is left alone.
 static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        const Draft *b = userdata; // NULL: nothing is
+        const BatchBuilder *b = userdata; // NULL: nothing is
         const Group *g = u->group;
         size_t of_group = 0;
 
-        if (!e || (b && draft_has_unit(b, u->name)) || u->life != LIFE_RESIDENT || has_mate(l, u))
+        if (!e || (b && batch_builder_has_unit(b, u->name)) || u->life != LIFE_RESIDENT || has_mate(l, u))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;
@@ -152,13 +152,14 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
 
 // ------------------------------------------------------------------------------------------------ the round
 
-static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
+static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
         const UnitEntry *e = cluster_state_find_unit(l->state, step->name);
         Argosy__UnitRecord next;
         int r;
 
         // Of its group another one may have been taken down in this round.
-        if (!e || !step->unit || draft_has_unit(b, step->name) || (step->node && group_keeps(l, step->unit, e))) {
+        if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
+            (step->node && group_keeps(l, step->unit, e))) {
                 l->retry_homeless = true;
                 return 0;
         }
@@ -169,7 +170,7 @@ static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
         group_take(l, step->unit);
         follow_look_again(l, step->name);
         placer_look_at_followers(l, step->name);
-        r = draft_put_unit(b, &next, 0, e->record->revision);
+        r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(l, step->unit, LIFE_GOES);
         return r;
@@ -177,22 +178,22 @@ static int take_step(Leader *l, Draft *b, const PlacerStep *step) {
 
 // Whoever waits for them to be started hears now that nobody takes them. Who got a node has it when the
 // batch is committed.
-static void all_were_tried(Leader *l, const Draft *b) {
+static void all_were_tried(Leader *l, const BatchBuilder *b) {
         list_foreach_safe (i, &l->untried) {
                 Unit *u = CONTAINER_OF(i, Unit, untried);
 
-                if (draft_has_unit(b, u->name))
+                if (batch_builder_has_unit(b, u->name))
                         continue;
                 list_unlink(i);
                 unit_touch(l, u);
         }
 }
 
-void homeless_round(Leader *l, Draft *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
+void homeless_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
         placer_round(placer, STEPS_MAX, displacements_left(l), may_be_displaced, b, ret, ret_n);
 }
 
-int homeless_decide(Leader *l, Draft *b, Placer *placer) {
+int homeless_decide(Leader *l, BatchBuilder *b, Placer *placer) {
         _cleanup_free_ PlacerStep *steps = NULL;
         size_t n;
         int r = 0;

@@ -23,9 +23,9 @@
 
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "draft.h"
 #include "follow.h"
 #include "groups.h"
 #include "homeless.h"
@@ -171,7 +171,8 @@ static void stay(Leader *l, Retry *t, const UnitEntry *e) {
 }
 
 // 0 and *ret, 0 there if none takes it.
-static int find_node(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer, uint32_t *ret) {
+static int find_node(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Placer **placer,
+                     uint32_t *ret) {
         Unit *u = t->unit;
         UnitOptions *options = NULL;
         PlacerAnswer place = {};
@@ -192,7 +193,7 @@ static int find_node(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer *
         return r == -ENOSPC || r == -EINVAL ? 0 : r;
 }
 
-static int start_elsewhere(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer) {
+static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Placer **placer) {
         Argosy__UnitRecord next = *e->record;
         uint32_t node;
         int r = find_node(l, b, t, e, placer, &node);
@@ -207,17 +208,17 @@ static int start_elsewhere(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Pl
         next.node = node;
         t->flying = true;
         follow_look_again(l, t->unit->name);
-        return draft_put_unit(b, &next, 0, e->record->revision);
+        return batch_builder_put_unit(b, &next, 0, e->record->revision);
 }
 
-static int start_here(Draft *b, Retry *t, const UnitEntry *e) {
+static int start_here(BatchBuilder *b, Retry *t, const UnitEntry *e) {
         Argosy__UnitRecord next = *e->record;
 
         t->flying = true;
-        return draft_put_unit(b, &next, DRAFT_BUMP_START, e->record->revision);
+        return batch_builder_put_unit(b, &next, BATCH_BUMP_START, e->record->revision);
 }
 
-static int take_turn(Leader *l, Draft *b, Retry *t, const UnitEntry *e, Placer **placer) {
+static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Placer **placer) {
         unsigned n = retry_failures_on(l, t->unit, e, t->unit->node->number);
 
         t->stuck = false;
@@ -231,13 +232,13 @@ static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) 
         return has_failed(u, e, s) && !site_is_dark(s) && failing_options_of(e)->restart_elsewhere;
 }
 
-int retries_decide(Leader *l, Draft *b, Placer **placer) {
+int retries_decide(Leader *l, BatchBuilder *b, Placer **placer) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
         if (l->retry_homeless) // a node may have come, or have got room
                 list_splice(&l->retries, &l->retries_stuck);
-        while (r >= 0 && !list_is_empty(&l->retries) && draft_takes_more(b)) {
+        while (r >= 0 && !list_is_empty(&l->retries) && batch_builder_takes_more(b)) {
                 Retry *t = CONTAINER_OF(l->retries.next, Retry, queue);
                 const UnitEntry *e = cluster_state_find_unit(l->state, t->unit->name);
 
@@ -246,7 +247,7 @@ int retries_decide(Leader *l, Draft *b, Placer **placer) {
                         continue;
                 if (is_a_rollouts(t->unit))
                         list_append(&l->retries_held, &t->queue);
-                else if (draft_has_unit(b, t->unit->name))
+                else if (batch_builder_has_unit(b, t->unit->name))
                         list_append(&later, &t->queue);
                 else
                         r = take_turn(l, b, t, e, placer);

@@ -8,8 +8,8 @@
 // of yet, and what was ordered a moment ago.
 #include <errno.h>
 
+#include "batch-builder.h"
 #include "clock.h"
-#include "draft.h"
 #include "groups.h"
 #include "nodes.h"
 #include "registry.h"

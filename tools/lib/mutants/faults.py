@@ -534,8 +534,8 @@ FAULTS = [
           "u->held.failed = false;",
           "agent/agent-oneshot: a_oneshot_that_cannot_begin_has_failed"),
     Fault("unknown-outcome-above-the-level", "src/leader/decide.c",
-          "if (draft_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))",
-          "if (draft_has_unit(&d->batch, s->unit->name))",
+          "if (batch_builder_has_unit(&d->batch, s->unit->name) || !outcome_fits_log(l, s->outcome))",
+          "if (batch_builder_has_unit(&d->batch, s->unit->name))",
           "leader/features: an_outcome_that_nobody_can_tell_waits_for_the_level"),
     Fault("dependants-before-the-log", "src/leader/orders/ordering.c",
           "return site_is_unsettled(l, s, e) ? STANDING_COMING : STANDING_DOWN;",
@@ -1037,8 +1037,8 @@ FAULTS = [
           "if (true)",
           "leader/roles: a_turn_costs_what_it_gives_out_not_who_waits"),
     Fault("round-forgets-the-budget", "src/leader/scheduler/homeless.c",
-          "if (!e || !step->unit || draft_has_unit(b, step->name) || (step->node && group_keeps(l, step->unit, e))) {",
-          "if (!e || !step->unit || draft_has_unit(b, step->name)) {",
+          "(step->node && group_keeps(l, step->unit, e))) {",
+          "false) {",
           "leader/rollouts: a_node_that_opens_for_a_drain_takes_them_one_by_one"),
 
     # ---- leader: placement, counts and capacity

@@ -74,7 +74,7 @@ static const char *node_name(uint32_t node, void *userdata) {
         return node == 1 ? "n1" : "n2";
 }
 
-static void apply(Draft *d) {
+static void apply(BatchBuilder *d) {
         Argosy__LogBatch *batch = argosy__log_batch__unpack(NULL, d->packed.len, d->packed.data);
 
         assert_non_null(batch);
@@ -93,7 +93,7 @@ static const Argosy__Response__UnitResult *change_all(Argosy__Verb verb, const c
                                                       bool replace) {
         Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile sent[8], *pointers[8];
-        Draft d = {};
+        BatchBuilder d = {};
 
         for (size_t i = 0; i < n_files; i++) {
                 argosy__named_file__init(&sent[i]);
@@ -117,7 +117,7 @@ static const Argosy__Response__UnitResult *change_all(Argosy__Verb verb, const c
                 apply(&d);
                 change_complete(w.state, w.response, node_name, NULL);
         }
-        draft_done(&d);
+        batch_builder_done(&d);
         return w.response && w.response->change->n_units ? w.response->change->units[0] : NULL;
 }
 
@@ -408,8 +408,8 @@ static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **stat
         Argosy__Request__Change c = ARGOSY__REQUEST__CHANGE__INIT;
         const char *name = "web.service";
         Argosy__Response *response = NULL;
-        Draft d = {};
-        DraftMark mark;
+        BatchBuilder d = {};
+        BatchBuilderMark mark;
 
         submit(name, SERVICE);
         c.verb = ARGOSY__VERB__VERB_START;
@@ -418,12 +418,12 @@ static void a_unit_that_the_entry_touches_already_waits_for_the_next(void **stat
         assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &response), 0);
         message_free(response);
         response = NULL;
-        mark = draft_mark(&d);
+        mark = batch_builder_mark(&d);
         assert_int_equal(change_plan(w.state, &c, &d, &ops, NULL, &response), -EBUSY);
         assert_null(response);
         assert_int_equal(d.packed.len, mark.len);
         assert_int_equal(d.n_ops, mark.n_ops);
-        draft_done(&d);
+        batch_builder_done(&d);
 }
 
 static void an_install_section_that_cannot_work_is_refused_with_its_line(void **state) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A batch as packed bytes, with the set of what it touches. A mark and draft_rollback() take back everything
-// since then, bytes and touches alike, so what does not fit or goes wrong in the middle leaves no trace.
+// A batch as packed bytes, with the set of what it touches. A mark and batch_builder_rollback() take back
+// everything since then, bytes and touches alike, so what does not fit or goes wrong in the middle leaves no
+// trace.
 // -ENOMEM is the only error; whether an operation makes sense is its caller's to know.
 
 #include <errno.h>
 
-#include "draft.h"
+#include "batch-builder.h"
 #include "log-format.h"
 
 typedef struct Key {
@@ -27,7 +28,7 @@ static size_t key_make(uint8_t *ret, char kind, const void *data, size_t len) {
         return len + 1;
 }
 
-static Key *touched(const Draft *b, char kind, const void *data, size_t len) {
+static Key *touched(const BatchBuilder *b, char kind, const void *data, size_t len) {
         uint8_t bytes[KEY_MAX];
 
         if (len >= KEY_MAX)
@@ -35,7 +36,7 @@ static Key *touched(const Draft *b, char kind, const void *data, size_t len) {
         return map_find(&b->touched.map, bytes, key_make(bytes, kind, data, len));
 }
 
-static int touch(Draft *b, char kind, const void *data, size_t len) {
+static int touch(BatchBuilder *b, char kind, const void *data, size_t len) {
         KeySet *set = &b->touched;
         _cleanup_free_ Key *key = NULL;
         int r;
@@ -74,33 +75,33 @@ static void forget_since(KeySet *set, size_t n) {
         }
 }
 
-void draft_done(Draft *b) {
+void batch_builder_done(BatchBuilder *b) {
         forget_since(&b->touched, 0);
         map_done(&b->touched.map);
         free(b->touched.keys);
         buf_done(&b->packed);
-        *b = (Draft){};
+        *b = (BatchBuilder){};
 }
 
-DraftMark draft_mark(const Draft *b) {
-        return (DraftMark){.len = b->packed.len,
-                           .n_touched = b->touched.n,
-                           .n_ops = b->n_ops,
-                           .n_tombstones = b->n_tombstones};
+BatchBuilderMark batch_builder_mark(const BatchBuilder *b) {
+        return (BatchBuilderMark){.len = b->packed.len,
+                                  .n_touched = b->touched.n,
+                                  .n_ops = b->n_ops,
+                                  .n_tombstones = b->n_tombstones};
 }
 
-void draft_rollback(Draft *b, DraftMark mark) {
+void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
         forget_since(&b->touched, mark.n_touched);
         b->packed.len = mark.len;
         b->n_ops = mark.n_ops;
         b->n_tombstones = mark.n_tombstones;
 }
 
-bool draft_takes_more(const Draft *b) {
-        return b->packed.len < (b->soft_bytes ?: (size_t) DRAFT_SOFT_BYTES);
+bool batch_builder_takes_more(const BatchBuilder *b) {
+        return b->packed.len < (b->soft_bytes ?: (size_t) BATCH_SOFT_BYTES);
 }
 
-static int append(Draft *b, const Argosy__LogBatch *part) {
+static int append(BatchBuilder *b, const Argosy__LogBatch *part) {
         size_t n = argosy__log_batch__get_packed_size(part);
         uint8_t *p = buf_reserve(&b->packed, n);
 
@@ -110,7 +111,7 @@ static int append(Draft *b, const Argosy__LogBatch *part) {
         return 0;
 }
 
-static int append_op(Draft *b, Argosy__LogOp *op) {
+static int append_op(BatchBuilder *b, Argosy__LogOp *op) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
         if (b->feature_level && log_format_check(&op->base, b->feature_level, NULL) < 0)
@@ -121,7 +122,8 @@ static int append_op(Draft *b, Argosy__LogOp *op) {
         return append(b, &part);
 }
 
-int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision) {
+int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump,
+                           uint64_t if_revision) {
         Argosy__LogOp__UnitPut put = ARGOSY__LOG_OP__UNIT_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         Argosy__UnitRecord full = *record;
@@ -138,9 +140,9 @@ int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t
         if (record->node || record->global || record->target == ARGOSY__TARGET__TARGET_INACTIVE)
                 full.displaced_by = (char *) ""; // it has a place again, or wants none
         put.unit = &full;
-        put.bump_start = bump & DRAFT_BUMP_START;
-        put.bump_restart = bump & DRAFT_BUMP_RESTART;
-        put.bump_stop = bump & DRAFT_BUMP_STOP;
+        put.bump_start = bump & BATCH_BUMP_START;
+        put.bump_restart = bump & BATCH_BUMP_RESTART;
+        put.bump_stop = bump & BATCH_BUMP_STOP;
         put.if_revision = if_revision;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT;
         op.unit = &put;
@@ -154,11 +156,11 @@ int draft_put_unit(Draft *b, Argosy__UnitRecord *record, unsigned bump, uint64_t
         return append_op(b, &op);
 }
 
-int draft_remove_unit(Draft *b, const char *name) {
+int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         Argosy__LogOp__UnitRemove remove = ARGOSY__LOG_OP__UNIT_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
         _cleanup_free_ uint32_t *nodes = NULL;
-        DraftRemoval removal = {};
+        BatchBuilderRemoval removal = {};
         int r = b->removed ? b->removed(name, &removal, b->userdata) : 0;
 
         if (r < 0)
@@ -179,7 +181,8 @@ int draft_remove_unit(Draft *b, const char *name) {
         return append_op(b, &op);
 }
 
-int draft_put_tombstone(Draft *b, const char *name, uint32_t *nodes, size_t n, uint64_t fence_us) {
+int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nodes, size_t n,
+                                uint64_t fence_us) {
         Argosy__LogOp__TombstonePut put = ARGOSY__LOG_OP__TOMBSTONE_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -193,7 +196,7 @@ int draft_put_tombstone(Draft *b, const char *name, uint32_t *nodes, size_t n, u
         return append_op(b, &op);
 }
 
-int draft_clear_tombstones(Draft *b, uint32_t host, uint64_t revision, uint64_t fence_us) {
+int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us) {
         Argosy__LogOp__TombstoneClear clear = ARGOSY__LOG_OP__TOMBSTONE_CLEAR__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -206,17 +209,17 @@ int draft_clear_tombstones(Draft *b, uint32_t host, uint64_t revision, uint64_t 
 }
 
 // An operation on what these bytes name.
-static int append_on(Draft *b, char kind, const void *name, size_t len, Argosy__LogOp *op) {
+static int append_on(BatchBuilder *b, char kind, const void *name, size_t len, Argosy__LogOp *op) {
         int r = touch(b, kind, name, len);
 
         return r < 0 ? r : append_op(b, op);
 }
 
-static int append_on_name(Draft *b, char kind, const char *name, Argosy__LogOp *op) {
+static int append_on_name(BatchBuilder *b, char kind, const char *name, Argosy__LogOp *op) {
         return append_on(b, kind, name, strlen(name), op);
 }
 
-int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len) {
+int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {
         Argosy__Spec spec = ARGOSY__SPEC__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -229,7 +232,7 @@ int draft_put_spec(Draft *b, const Hash *hash, const void *content, size_t len) 
         return append_on(b, 's', hash->bytes, HASH_SIZE, &op);
 }
 
-int draft_put_host(Draft *b, Argosy__HostRecord *record) {
+int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_HOST;
@@ -237,7 +240,7 @@ int draft_put_host(Draft *b, Argosy__HostRecord *record) {
         return record->host ? append_on(b, 'h', &record->host, sizeof(record->host), &op) : append_op(b, &op);
 }
 
-int draft_remove_host(Draft *b, uint32_t host) {
+int batch_builder_remove_host(BatchBuilder *b, uint32_t host) {
         Argosy__LogOp__HostRemove remove = ARGOSY__LOG_OP__HOST_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -247,7 +250,7 @@ int draft_remove_host(Draft *b, uint32_t host) {
         return append_on(b, 'h', &host, sizeof(host), &op);
 }
 
-int draft_put_token(Draft *b, Argosy__TokenRecord *record) {
+int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_TOKEN;
@@ -255,7 +258,7 @@ int draft_put_token(Draft *b, Argosy__TokenRecord *record) {
         return append_op(b, &op);
 }
 
-int draft_remove_token(Draft *b, const char *id) {
+int batch_builder_remove_token(BatchBuilder *b, const char *id) {
         Argosy__LogOp__TokenRemove remove = ARGOSY__LOG_OP__TOKEN_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -265,7 +268,7 @@ int draft_remove_token(Draft *b, const char *id) {
         return append_op(b, &op);
 }
 
-int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome) {
+int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome *outcome) {
         Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -276,7 +279,7 @@ int draft_put_outcome(Draft *b, const char *name, Argosy__Outcome *outcome) {
         return append_on_name(b, 'u', name, &op);
 }
 
-int draft_put_rollout(Draft *b, Argosy__RolloutRecord *record) {
+int batch_builder_put_rollout(BatchBuilder *b, Argosy__RolloutRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_ROLLOUT;
@@ -284,25 +287,25 @@ int draft_put_rollout(Draft *b, Argosy__RolloutRecord *record) {
         return append_on_name(b, 'o', record->name, &op);
 }
 
-bool draft_has_rollout(const Draft *b, const char *name) {
+bool batch_builder_has_rollout(const BatchBuilder *b, const char *name) {
         return touched(b, 'o', name, strlen(name));
 }
 
-int draft_put_cluster(Draft *b, Argosy__ClusterRecord *record) {
+int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
-        if (draft_has_cluster(b))
+        if (batch_builder_has_cluster(b))
                 return -EBUSY;
         op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
         op.cluster = record;
         return append_on(b, 'k', NULL, 0, &op);
 }
 
-bool draft_has_cluster(const Draft *b) {
+bool batch_builder_has_cluster(const BatchBuilder *b) {
         return touched(b, 'k', NULL, 0);
 }
 
-int draft_put_role(Draft *b, Argosy__RoleRecord *record) {
+int batch_builder_put_role(BatchBuilder *b, Argosy__RoleRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_ROLE;
@@ -310,7 +313,7 @@ int draft_put_role(Draft *b, Argosy__RoleRecord *record) {
         return append_on_name(b, 'w', record->name, &op);
 }
 
-int draft_remove_role(Draft *b, const char *name) {
+int batch_builder_remove_role(BatchBuilder *b, const char *name) {
         Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -320,19 +323,19 @@ int draft_remove_role(Draft *b, const char *name) {
         return append_on_name(b, 'w', name, &op);
 }
 
-bool draft_has_role(const Draft *b, const char *name) {
+bool batch_builder_has_role(const BatchBuilder *b, const char *name) {
         return touched(b, 'w', name, strlen(name));
 }
 
-int draft_use_role(Draft *b, const char *name) {
+int batch_builder_use_role(BatchBuilder *b, const char *name) {
         return touch(b, 'x', name, strlen(name));
 }
 
-bool draft_uses_role(const Draft *b, const char *name) {
+bool batch_builder_uses_role(const BatchBuilder *b, const char *name) {
         return touched(b, 'x', name, strlen(name));
 }
 
-int draft_put_pool(Draft *b, Argosy__PoolRecord *record) {
+int batch_builder_put_pool(BatchBuilder *b, Argosy__PoolRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
         op.op_case = ARGOSY__LOG_OP__OP_POOL;
@@ -340,7 +343,7 @@ int draft_put_pool(Draft *b, Argosy__PoolRecord *record) {
         return append_on_name(b, 'p', record->name, &op);
 }
 
-int draft_remove_pool(Draft *b, const char *name) {
+int batch_builder_remove_pool(BatchBuilder *b, const char *name) {
         Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
@@ -350,11 +353,11 @@ int draft_remove_pool(Draft *b, const char *name) {
         return append_on_name(b, 'p', name, &op);
 }
 
-bool draft_has_pool(const Draft *b, const char *name) {
+bool batch_builder_has_pool(const BatchBuilder *b, const char *name) {
         return touched(b, 'p', name, strlen(name));
 }
 
-int draft_add_request(Draft *b, const void *id, size_t len) {
+int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
         ProtobufCBinaryData bytes = {.data = (uint8_t *) id, .len = len};
         int r;
@@ -365,32 +368,33 @@ int draft_add_request(Draft *b, const void *id, size_t len) {
         return r < 0 ? r : append(b, &part);
 }
 
-int draft_claim(Draft *b, const void *data, size_t len) {
+int batch_builder_claim(BatchBuilder *b, const void *data, size_t len) {
         if (touched(b, 'c', data, len))
                 return -EBUSY;
         return touch(b, 'c', data, len);
 }
 
-int draft_note_order(Draft *b, const char *name) {
+int batch_builder_note_order(BatchBuilder *b, const char *name) {
         return touched(b, 'd', name, strlen(name)) ? 0 : touch(b, 'd', name, strlen(name));
 }
 
-bool draft_has_order(const Draft *b, const char *name) {
+bool batch_builder_has_order(const BatchBuilder *b, const char *name) {
         return touched(b, 'd', name, strlen(name));
 }
 
-int draft_set_time(Draft *b, uint64_t at_us) {
+int batch_builder_set_time(BatchBuilder *b, uint64_t at_us) {
         Argosy__LogBatch part = ARGOSY__LOG_BATCH__INIT;
 
         part.at_us = at_us;
         return append(b, &part);
 }
 
-bool draft_has_unit(const Draft *b, const char *name) {
+bool batch_builder_has_unit(const BatchBuilder *b, const char *name) {
         return touched(b, 'u', name, strlen(name));
 }
 
-bool draft_find_unit(const Draft *b, const char *name, Argosy__Target *ret_target, uint32_t *ret_node) {
+bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Target *ret_target,
+                             uint32_t *ret_node) {
         const Key *key = touched(b, 'u', name, strlen(name));
 
         if (!key || !key->put)
@@ -400,15 +404,16 @@ bool draft_find_unit(const Draft *b, const char *name, Argosy__Target *ret_targe
         return true;
 }
 
-bool draft_has_host(const Draft *b, uint32_t host) {
+bool batch_builder_has_host(const BatchBuilder *b, uint32_t host) {
         return touched(b, 'h', &host, sizeof(host));
 }
 
-bool draft_has_request(const Draft *b, const void *id, size_t len) {
+bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len) {
         return touched(b, 'r', id, len);
 }
 
-bool draft_each_unit(const Draft *b, bool (*each)(const char *name, void *userdata), void *userdata) {
+bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *name, void *userdata),
+                             void *userdata) {
         for (size_t i = 0; i < b->touched.n; i++) {
                 const Key *key = b->touched.keys[i];
                 char name[KEY_MAX];
@@ -423,7 +428,7 @@ bool draft_each_unit(const Draft *b, bool (*each)(const char *name, void *userda
         return false;
 }
 
-bool draft_has_unit_since(const Draft *b, const char *name, DraftMark mark) {
+bool batch_builder_has_unit_since(const BatchBuilder *b, const char *name, BatchBuilderMark mark) {
         const Key *key = touched(b, 'u', name, strlen(name));
 
         return key && key->position >= mark.n_touched;

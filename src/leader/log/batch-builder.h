@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One log entry in the making. Pure.
+//
+// Operations are packed as they come: in protobuf a LogBatch with one operation behind a LogBatch with
+// others is the LogBatch with all of them. So nothing is copied twice, the size is always known, and taking
+// back is cutting off the end.
+//
+// The batch remembers which units, specs and hosts it touches, because whoever decides looks at the state as
+// it was before the batch: nothing may be decided twice about the same record in one entry.
+
+#include <stdbool.h>
+
+#include "argosy.pb-c.h"
+#include "buf.h"
+#include "hash.h"
+#include "map.h"
+#include "store.h"
+
+typedef struct KeySet {
+        Map map;
+        void **keys; // in the order in which they were added
+        size_t n, allocated;
+} KeySet;
+
+enum {
+        BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2, // what the leader fills by itself; a request may go beyond
+};
+
+// Where a unit may still run that is removed.
+typedef struct BatchBuilderRemoval {
+        uint32_t *nodes; // freed by whoever asked
+        size_t n_nodes;
+        uint64_t fence_us; // as in LogOp.TombstonePut
+        size_t room;       // for so many more tombstones
+} BatchBuilderRemoval;
+
+typedef struct BatchBuilder {
+        Buf packed;
+        size_t soft_bytes; // 0: BATCH_SOFT_BYTES
+        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'd' NAME
+                        // (dependencies), 'o' ROLLOUT, 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL,
+                        // 'k' the cluster's record
+        size_t n_ops;
+        uint32_t feature_level; // what the log may contain; 0: nobody asks
+        // Which nodes the unit of a record may still run on besides those where it places it, as an array
+        // that is freed; 0 or -ENOMEM. NULL: as the record says.
+        int (*left)(const Argosy__UnitRecord *record, uint32_t **ret, size_t *ret_n, void *userdata);
+        // The same about the unit of a record that is removed. 0 or -ENOMEM. NULL: nowhere.
+        int (*removed)(const char *name, BatchBuilderRemoval *ret, void *userdata);
+        void *userdata;
+        size_t n_tombstones; // that it leaves
+} BatchBuilder;
+
+typedef struct BatchBuilderMark {
+        size_t len, n_touched, n_ops, n_tombstones;
+} BatchBuilderMark;
+
+void batch_builder_done(BatchBuilder *b);
+BatchBuilderMark batch_builder_mark(const BatchBuilder *b);
+void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark);
+// Whether one more thing may go into it; the rest is for the next entry.
+bool batch_builder_takes_more(const BatchBuilder *b);
+
+enum {
+        BATCH_BUMP_START = 1 << 0,
+        BATCH_BUMP_RESTART = 1 << 1,
+        BATCH_BUMP_STOP = 1 << 2,
+};
+
+// All of these: 0 or -ENOMEM (then roll back), -EPROTONOSUPPORT for what is beyond feature_level: our own
+// mistake. What they are given is borrowed.
+int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned bump, uint64_t if_revision);
+int batch_builder_remove_unit(BatchBuilder *b, const char *name); // -EOVERFLOW: with too many tombstones; b
+                                                                  // is as before
+int batch_builder_put_tombstone(BatchBuilder *b, const char *name, uint32_t *nodes, size_t n,
+                                uint64_t fence_us);
+int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revision, uint64_t fence_us);
+int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content,
+                           size_t len); // only once for each hash
+int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record);
+int batch_builder_remove_host(BatchBuilder *b, uint32_t host);
+int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record);
+int batch_builder_remove_token(BatchBuilder *b, const char *id);
+int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome *outcome);
+int batch_builder_put_rollout(BatchBuilder *b, Argosy__RolloutRecord *record);
+int batch_builder_put_role(BatchBuilder *b, Argosy__RoleRecord *record);
+int batch_builder_remove_role(BatchBuilder *b, const char *name);
+int batch_builder_put_pool(BatchBuilder *b, Argosy__PoolRecord *record);
+int batch_builder_remove_pool(BatchBuilder *b, const char *name);
+int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record); // -EBUSY: the batch has one
+                                                                               // already
+int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len);
+int batch_builder_set_time(BatchBuilder *b, uint64_t at_us);
+
+// Reserves a word that must not be used twice in one batch, without an operation. -EBUSY: it is reserved.
+int batch_builder_claim(BatchBuilder *b, const void *data, size_t len);
+
+// Notes, without an operation, that the unit is about to have other dependencies than the log says; twice is
+// once.
+int batch_builder_note_order(BatchBuilder *b, const char *name);
+bool batch_builder_has_order(const BatchBuilder *b, const char *name);
+
+bool batch_builder_has_unit(const BatchBuilder *b, const char *name);
+// True if the batch puts the unit: its target then, and its node, 0 if it has none or is global.
+bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Target *ret_target,
+                             uint32_t *ret_node);
+bool batch_builder_has_rollout(const BatchBuilder *b, const char *name);
+bool batch_builder_has_role(const BatchBuilder *b, const char *name);
+int batch_builder_use_role(BatchBuilder *b, const char *name); // a unit in it is of this role; no operation
+bool batch_builder_uses_role(const BatchBuilder *b, const char *name);
+bool batch_builder_has_pool(const BatchBuilder *b, const char *name);
+bool batch_builder_has_cluster(const BatchBuilder *b);
+bool batch_builder_has_host(const BatchBuilder *b, uint32_t host);
+bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len);
+// Calls `each` for the units that the batch touches, until it returns true; returns whether it did.
+bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *name, void *userdata),
+                             void *userdata);
+// Whether the unit was touched after `mark`.
+bool batch_builder_has_unit_since(const BatchBuilder *b, const char *name, BatchBuilderMark mark);

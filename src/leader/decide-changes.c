@@ -3,14 +3,14 @@
 // Changes: request.c says what they mean, and asks here what it must know of the cluster.
 #include <errno.h>
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dependencies.h"
 #include "failing.h"
-#include "follow.h"
 #include "groups.h"
 #include "homes.h"
-#include "mates.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer-roles.h"
@@ -33,7 +33,7 @@ static int on_place(const char *name, const char *activates, const UnitOptions *
         PlacerAnswer place;
         int r;
 
-        ret->node = follow_node(d->leader, &d->batch, name, activates, options);
+        ret->node = activation_affinity_node(d->leader, &d->batch, name, activates, options);
         ret->possible = ret->node;
         decision_need_placer(d);
         if (ret->node) {
@@ -79,7 +79,7 @@ static const char *on_find_activator(const char *name, bool (*counts)(const char
                                      void *counts_data, void *userdata) {
         Decision *d = userdata;
 
-        return mates_find_activator(&d->leader->mates, name, counts, counts_data);
+        return activators_find(&d->leader->activators, name, counts, counts_data);
 }
 
 // 1, 0, or -EBUSY: that changes in this batch.

@@ -3,14 +3,14 @@
 // Units that have to go elsewhere, and those that wait for a node.
 #include <errno.h>
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "failing.h"
-#include "follow.h"
 #include "groups.h"
 #include "homeless.h"
 #include "losses.h"
-#include "mates.h"
 #include "nodes.h"
 #include "placer.h"
 #include "registry.h"
@@ -25,7 +25,7 @@ bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e) {
 
         if (!e || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE || e->record->global)
                 return false;
-        if (!u->node || follow_is_elsewhere(l, &d->batch, u, e))
+        if (!u->node || activation_affinity_is_elsewhere(l, &d->batch, u, e))
                 return true;
         if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
                 return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
@@ -67,16 +67,16 @@ static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
 
         next.node = node;
         group_take(d->leader, u);
-        follow_look_again(d->leader, u->name);
+        activation_affinity_look_again(d->leader, u->name);
         r = batch_builder_put_unit(&d->batch, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(d->leader, u, LIFE_GOES);
         return r;
 }
 
-static uint32_t node_of_mates(Decision *d, const Unit *u, const UnitOptions *options) {
-        return follow_node(d->leader, &d->batch, u->name, mates_activated(&d->leader->mates, u->name),
-                           options);
+static uint32_t node_by_affinity(Decision *d, const Unit *u, const UnitOptions *options) {
+        return activation_affinity_node(d->leader, &d->batch, u->name,
+                                        activators_activated(&d->leader->activators, u->name), options);
 }
 
 // In the order in which it may end: later, not now, on a node that is to be asked for, on that of a mate.
@@ -98,7 +98,7 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        place = (PlacerAnswer){.node = node_of_mates(d, u, options)};
+        place = (PlacerAnswer){.node = node_by_affinity(d, u, options)};
         if (!place.node && !u->retry && (!u->node || host_is_lost(u->node->host))) {
                 unit_options_unref(options); // in its turn, which may displace others: decide_homeless()
                 ret->verdict = MOVE_WAITS;
@@ -177,7 +177,7 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        place.node = node_of_mates(d, u, options);
+        place.node = node_by_affinity(d, u, options);
         if (place.node)
                 placer_set_aside(d->placer, u);
         else if (u->retry) // not where it has failed, if there is another one: it is asked for by itself

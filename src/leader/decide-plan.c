@@ -15,11 +15,11 @@
 // Failures: -ENOMEM, -EBUSY: this batch has decided something already.
 #include <errno.h>
 
+#include "activators.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dry-run.h"
 #include "homeless.h"
-#include "mates.h"
 #include "message.h"
 #include "nodes.h"
 #include "placer.h"
@@ -100,7 +100,7 @@ static int add_due(Plan *p, const char *name, DryRunReason reason, const char *b
 // Those who are to be where this unit is, as far as there are records of them.
 static int add_followers(Plan *p, const char *name) {
         Leader *l = p->alone.leader;
-        const char *activated = mates_activated(&l->mates, name);
+        const char *activated = activators_activated(&l->activators, name);
         Unit *followers[PLACEMENT_FOLLOWS_MAX];
         size_t n = placer_followers(l, name, followers);
         int r = activated && unit_find(l, activated) ? add_due(p, activated, DRY_RUN_FOLLOWS, name) : 0;

@@ -23,17 +23,17 @@
 
 #include <errno.h>
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "calls.h"
 #include "decide.h"
 #include "dependencies.h"
 #include "drain-waits.h"
-#include "follow.h"
 #include "groups.h"
 #include "homeless.h"
 #include "homes.h"
 #include "losses.h"
 #include "manager-waits.h"
-#include "mates.h"
 #include "nodes.h"
 #include "oom.h"
 #include "ordering.h"
@@ -139,7 +139,7 @@ static int follow_unit(Leader *l, UnitEntry *e) {
         unit_touch(l, u);
         placer_on_unit(l, u, e->removed ? NULL : e);
         placer_drive_out(l, u, e);
-        return follow_on_unit(l, e);
+        return activation_affinity_on_unit(l, e);
 }
 
 static bool may_give_way(const Leader *l, const char *name) {
@@ -254,7 +254,7 @@ void followers_clear(Leader *l) {
         map_foreach (slot, &l->units)
                 drop_unit(l, slot->value);
         placer_close(l);
-        mates_done(&l->mates);
+        activators_done(&l->activators);
         dependencies_done_all(&l->dependencies);
         registry_clear(l);
 }

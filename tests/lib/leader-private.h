@@ -3,6 +3,8 @@
 
 // All that the leader is made of, for tests that look inside.
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "answer.h"
 #include "batch-builder.h"
 #include "calls.h"
@@ -13,7 +15,6 @@
 #include "drain-waits.h"
 #include "failing.h"
 #include "feature-controller.h"
-#include "follow.h"
 #include "followers.h"
 #include "forwards.h"
 #include "groups.h"
@@ -26,7 +27,6 @@
 #include "lease.h"
 #include "losses.h"
 #include "manager-waits.h"
-#include "mates.h"
 #include "membership.h"
 #include "node-changes.h"
 #include "nodes.h"

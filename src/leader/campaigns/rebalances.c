@@ -15,11 +15,11 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#include "activators.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "groups.h"
 #include "log.h"
-#include "mates.h"
 #include "message.h"
 #include "placer.h"
 #include "rebalances.h"
@@ -161,8 +161,8 @@ static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
                is_meant(o, u->name) && u->life == LIFE_RESIDENT && !(u->group && u->group->rollout) &&
                !retries_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
-               !mates_activated(&l->mates, u->name) &&
-               !mates_find_activator(&l->mates, u->name, is_any, NULL);
+               !activators_activated(&l->activators, u->name) &&
+               !activators_find(&l->activators, u->name, is_any, NULL);
 }
 
 typedef struct Asker {

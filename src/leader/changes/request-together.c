@@ -128,7 +128,7 @@ static uint32_t node_of(const Planner *p, const char *name) {
         return e && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE ? e->record->node : 0;
 }
 
-// Whether it will move to its activator's node by itself (follow.c).
+// Whether it will move to its activator's node by itself (activation-affinity.c).
 static int will_follow(Planner *p, const char *name, uint32_t node) {
         const UnitEntry *e = cluster_state_find_unit(p->state, name);
         UnitOptions *options;

@@ -4,6 +4,7 @@
 // What the leader is made of: its limits and its state. Whoever owns a part of the state says so in a header of
 // his own.
 
+#include "activators.h"
 #include "cluster-state.h"
 #include "deadline-heap.h"
 #include "dependencies.h"
@@ -11,7 +12,6 @@
 #include "lease.h"
 #include "list.h"
 #include "map.h"
-#include "mates.h"
 #include "membership.h"
 #include "uvx.h"
 
@@ -72,7 +72,7 @@ struct Leader {
         Map nodes;   // by number
         Map units;   // by name
         Map groups;  // by name
-        Mates mates; // which recorded unit activates which
+        Activators activators; // which recorded unit activates which
         Dependencies dependencies;
         ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
         LeaseTable leases;

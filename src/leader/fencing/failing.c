@@ -15,11 +15,11 @@
 // matter of wishes. Whoever removes the host, or unloads the unit, says that nothing of it runs any more.
 #include <errno.h>
 
+#include "activation-affinity.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "failing-rules.h"
 #include "failing.h"
-#include "follow.h"
 #include "homes.h"
 #include "nodes.h"
 #include "registry.h"
@@ -48,7 +48,7 @@ uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
         if (!u->node || !host_is_lost(u->node->host))
                 return 0;
         at = moves_at_by_itself(l, u, e);
-        activator = follow_activator_here(l, e);
+        activator = activation_affinity_activator_here(l, e);
         a = activator ? unit_find(l, activator->record->name) : NULL;
         return a && a->node == u->node ? MAX_OF(at, moves_at_by_itself(l, a, activator)) : at;
 }

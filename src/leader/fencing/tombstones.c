@@ -20,10 +20,10 @@
 // time ends what has a guard, and removing the host ends all.
 #include <errno.h>
 
+#include "activators.h"
 #include "batch-builder.h"
 #include "feature-level.h"
 #include "homes.h"
-#include "mates.h"
 #include "placer.h"
 #include "registry.h"
 #include "response.h"

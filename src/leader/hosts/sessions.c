@@ -12,6 +12,7 @@
 // stays and what goes.
 #include <errno.h>
 
+#include "activators.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "feature-level.h"
@@ -24,7 +25,6 @@
 #include "lease.h"
 #include "log.h"
 #include "manager-name.h"
-#include "mates.h"
 #include "message.h"
 #include "nodes.h"
 #include "oom.h"

@@ -30,7 +30,7 @@ static int each_of(CycleWalk *w, const UnitOptions *o) {
         return r;
 }
 
-static int each_mate(CycleWalk *w, const char *name, void *userdata) {
+static int each_activator(CycleWalk *w, const char *name, void *userdata) {
         Search *s = userdata;
         UnitOptions *o = NULL;
         int r;
@@ -80,7 +80,7 @@ int company_check(const char *name, const UnitOptions *options, CompanyFind find
                     .ret = ret,
                     .size = size,
                     .ret_line = ret_line};
-        CycleWalk w = {.next = each_mate, .found = on_cycle, .userdata = &s, .max = COMPANY_MAX + 1};
+        CycleWalk w = {.next = each_activator, .found = on_cycle, .userdata = &s, .max = COMPANY_MAX + 1};
         int r = cycles_find(&w, &name, 1);
 
         for (size_t i = 0; i < s.n_seen; i++)

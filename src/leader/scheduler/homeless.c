@@ -11,11 +11,11 @@
 // displaced one has ended (homeless_awaited()): its room is in use until then.
 #include <errno.h>
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "batch-builder.h"
-#include "follow.h"
 #include "groups.h"
 #include "homeless.h"
-#include "mates.h"
 #include "placer.h"
 #include "registry.h"
 #include "tables.h"
@@ -89,10 +89,11 @@ static bool is_any(const char *name, void *userdata) {
         return true;
 }
 
-// It goes where the other one is, whatever room there is (follow.c): it is not displaced, since it would be
-// back at once, and has to be asked about.
-static bool has_mate(Leader *l, const Unit *u) {
-        return mates_activated(&l->mates, u->name) || mates_find_activator(&l->mates, u->name, is_any, NULL);
+// It goes where the other one is, whatever room there is (activation-affinity.c): it is not displaced, since
+// it would be back at once, and has to be asked about.
+static bool has_activation_affinity(Leader *l, const Unit *u) {
+        return activators_activated(&l->activators, u->name) ||
+               activators_find(&l->activators, u->name, is_any, NULL);
 }
 
 void homeless_ask(Leader *l, Unit *u) {
@@ -101,7 +102,7 @@ void homeless_ask(Leader *l, Unit *u) {
 }
 
 bool homeless_waits_by_itself(Leader *l, const Unit *u) {
-        return !u->node && !u->retry && u->place && !has_mate(l, u);
+        return !u->node && !u->retry && u->place && !has_activation_affinity(l, u);
 }
 
 static bool is_homeless(const char *name, void *userdata) {
@@ -141,7 +142,8 @@ static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_
         const Group *g = u->group;
         size_t of_group = 0;
 
-        if (!e || (b && batch_builder_has_unit(b, u->name)) || u->life != LIFE_RESIDENT || has_mate(l, u))
+        if (!e || (b && batch_builder_has_unit(b, u->name)) || u->life != LIFE_RESIDENT ||
+            has_activation_affinity(l, u))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;
@@ -168,7 +170,7 @@ static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
         if (!step->node)
                 next.displaced_by = (char *) step->by;
         group_take(l, step->unit);
-        follow_look_again(l, step->name);
+        activation_affinity_look_again(l, step->name);
         placer_look_at_followers(l, step->name);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         if (r >= 0)

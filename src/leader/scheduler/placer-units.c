@@ -75,21 +75,21 @@ uint32_t placer_get_unit(Leader *l, const char *name, bool guest) {
         return g->unit;
 }
 
-static int set_mates(Leader *l, const char *name, uint32_t unit, char **mates) {
+static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names) {
         Placement *p = l->places->placement;
         int r = 0;
 
         placement_unit_unfollow(p, unit);
-        for (char **m = mates; m && *m && r >= 0; m++) {
+        for (char **m = names; m && *m && r >= 0; m++) {
                 uint32_t target;
-                Unit *mate;
+                Unit *other;
 
                 if (streq(*m, name))
                         continue;
                 target = placer_get_unit(l, *m, false);
-                mate = unit_find(l, *m);
-                if (mate)
-                        mate->followed = true;
+                other = unit_find(l, *m);
+                if (other)
+                        other->followed = true;
                 r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: it is as if it named fewer
         }
         return r == -E2BIG ? PLACER_TOO_MANY_TIED : 0;
@@ -108,7 +108,7 @@ int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOpt
             placement_unit_priority(p, unit) != options->priority)
                 placement_unit_change(p, unit, class, role, options->priority);
         placement_class_unref(p, class);
-        return set_mates(l, name, unit, options->same_node);
+        return set_affinity(l, name, unit, options->same_node);
 }
 
 static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {

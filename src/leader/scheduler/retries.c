@@ -23,13 +23,13 @@
 
 #include <errno.h>
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "follow.h"
 #include "groups.h"
 #include "homeless.h"
-#include "mates.h"
 #include "oom.h"
 #include "placer.h"
 #include "registry.h"
@@ -182,7 +182,8 @@ static int find_node(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, P
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
         // What is activated by another one is where that is.
-        if (!follow_node(l, b, u->name, mates_activated(&l->mates, u->name), options)) {
+        if (!activation_affinity_node(l, b, u->name, activators_activated(&l->activators, u->name),
+                                      options)) {
                 *placer = *placer ?: placer_new(l, 0);
                 t->asking = true;
                 r = placer_place(*placer, u->name, options, false, &place);
@@ -207,7 +208,7 @@ static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry
         placer_penalise(l, t->unit->node, NODE_PENALTY, retry_half_us(e));
         next.node = node;
         t->flying = true;
-        follow_look_again(l, t->unit->name);
+        activation_affinity_look_again(l, t->unit->name);
         return batch_builder_put_unit(b, &next, 0, e->record->revision);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 
-#include "mates.h"
+#include "activators.h"
 
-static Mates m;
+static Activators m;
 
 static int teardown(void **state) {
-        mates_done(&m);
+        activators_done(&m);
         return 0;
 }
 
@@ -20,36 +20,39 @@ static bool append(const char *name, void *userdata) {
 static void assert_activators(const char *name, const char *expected) {
         char seen[256] = "";
 
-        assert_null(mates_find_activator(&m, name, append, seen));
+        assert_null(activators_find(&m, name, append, seen));
         assert_string_equal(seen, expected);
 }
 
 static void both_directions_are_known(void **state) {
-        assert_int_equal(mates_set(&m, "a.timer", "a.service") | mates_set(&m, "b.socket", "a.service"), 0);
-        assert_string_equal(mates_activated(&m, "a.timer"), "a.service");
-        assert_null(mates_activated(&m, "a.service"));
+        assert_int_equal(
+                activators_set(&m, "a.timer", "a.service") | activators_set(&m, "b.socket", "a.service"), 0);
+        assert_string_equal(activators_activated(&m, "a.timer"), "a.service");
+        assert_null(activators_activated(&m, "a.service"));
         assert_activators("a.service", "a.timer b.socket");
         assert_activators("a.timer", "");
         assert_activators("other.service", "");
 }
 
 static void a_unit_may_activate_another_one_or_none_any_more(void **state) {
-        assert_int_equal(mates_set(&m, "a.timer", "a.service") | mates_set(&m, "a.timer", "b.service"), 0);
+        assert_int_equal(
+                activators_set(&m, "a.timer", "a.service") | activators_set(&m, "a.timer", "b.service"), 0);
         assert_activators("a.service", "");
         assert_activators("b.service", "a.timer");
-        assert_int_equal(mates_set(&m, "a.timer", NULL) | mates_set(&m, "never.timer", NULL), 0);
-        assert_null(mates_activated(&m, "a.timer"));
+        assert_int_equal(activators_set(&m, "a.timer", NULL) | activators_set(&m, "never.timer", NULL), 0);
+        assert_null(activators_activated(&m, "a.timer"));
         assert_int_equal(m.names.count, 0); // nothing stays behind
 }
 
 static void chains_and_circles_are_no_trouble(void **state) {
-        assert_int_equal(mates_set(&m, "a.path", "b.timer") | mates_set(&m, "b.timer", "a.path"), 0);
-        assert_int_equal(mates_set(&m, "self.path", "self.path"), 0);
+        assert_int_equal(activators_set(&m, "a.path", "b.timer") | activators_set(&m, "b.timer", "a.path"),
+                         0);
+        assert_int_equal(activators_set(&m, "self.path", "self.path"), 0);
         assert_activators("b.timer", "a.path");
         assert_activators("a.path", "b.timer");
         assert_activators("self.path", "self.path");
-        assert_int_equal(mates_set(&m, "a.path", NULL) | mates_set(&m, "b.timer", NULL), 0);
-        assert_int_equal(mates_set(&m, "self.path", NULL), 0);
+        assert_int_equal(activators_set(&m, "a.path", NULL) | activators_set(&m, "b.timer", NULL), 0);
+        assert_int_equal(activators_set(&m, "self.path", NULL), 0);
         assert_int_equal(m.names.count, 0);
 }
 
@@ -58,8 +61,9 @@ static bool is_b(const char *name, void *userdata) {
 }
 
 static void the_search_ends_at_the_first_that_is_meant(void **state) {
-        assert_int_equal(mates_set(&m, "a.timer", "a.service") | mates_set(&m, "b.socket", "a.service"), 0);
-        assert_string_equal(mates_find_activator(&m, "a.service", is_b, NULL), "b.socket");
+        assert_int_equal(
+                activators_set(&m, "a.timer", "a.service") | activators_set(&m, "b.socket", "a.service"), 0);
+        assert_string_equal(activators_find(&m, "a.service", is_b, NULL), "b.socket");
 }
 
 int main(void) {

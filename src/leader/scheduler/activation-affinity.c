@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units that need each other on one node: a timer, socket, path or automount and what it activates
-// (mates.h).
+// (activators.h).
 //
 //   - who of them is placed first chooses the node, the other one goes there if its own options admit that
 //   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
@@ -13,9 +13,9 @@
 // "Now" means: as this batch has it so far, else as the log has it.
 #include <errno.h>
 
+#include "activation-affinity.h"
+#include "activators.h"
 #include "batch-builder.h"
-#include "follow.h"
-#include "mates.h"
 #include "nodes.h"
 #include "placer.h"
 #include "registry.h"
@@ -34,14 +34,14 @@ typedef struct Search {
 } Search;
 
 // Where the mate is, if this unit may be there too; 0: no such place.
-static uint32_t node_of_mate(const Search *s, const char *mate) {
+static uint32_t node_of_partner(const Search *s, const char *partner) {
         const Leader *l = s->leader;
-        const UnitEntry *e = cluster_state_find_unit(l->state, mate);
+        const UnitEntry *e = cluster_state_find_unit(l->state, partner);
         Argosy__Target target;
         uint32_t number;
         const Node *n;
 
-        if (!batch_builder_find_unit(s->batch, mate, &target, &number)) {
+        if (!batch_builder_find_unit(s->batch, partner, &target, &number)) {
                 target = e ? e->record->target : ARGOSY__TARGET__TARGET_INACTIVE;
                 number = e ? e->record->node : 0;
         }
@@ -57,25 +57,25 @@ static uint32_t node_of_mate(const Search *s, const char *mate) {
 static bool is_activator_somewhere(const char *name, void *userdata) {
         Search *s = userdata;
 
-        s->found = node_of_mate(s, name);
+        s->found = node_of_partner(s, name);
         return s->found;
 }
 
-uint32_t follow_node(Leader *l, const BatchBuilder *b, const char *name, const char *activates,
-                     const UnitOptions *options) {
+uint32_t activation_affinity_node(Leader *l, const BatchBuilder *b, const char *name, const char *activates,
+                                  const UnitOptions *options) {
         Search s = {
                 .leader = l, .batch = b, .unit = unit_find(l, name), .options = options, .launched = true};
 
-        if (mates_find_activator(&l->mates, name, is_activator_somewhere, &s))
+        if (activators_find(&l->activators, name, is_activator_somewhere, &s))
                 return s.found;
         s.launched = false;
-        if (mates_find_activator(&l->mates, name, is_activator_somewhere, &s))
+        if (activators_find(&l->activators, name, is_activator_somewhere, &s))
                 return s.found;
-        return activates ? node_of_mate(&s, activates) : 0;
+        return activates ? node_of_partner(&s, activates) : 0;
 }
 
 // What runs by an order of its own is not stopped for its activator.
-static bool may_follow(const UnitEntry *e) {
+static bool may_have_affinity(const UnitEntry *e) {
         const Argosy__UnitRecord *r = e->record;
 
         return !r->global &&
@@ -86,19 +86,19 @@ static bool may_follow(const UnitEntry *e) {
 static bool is_activator_here(const char *name, void *userdata) {
         const Search *s = userdata;
 
-        return node_of_mate(s, name) == s->found;
+        return node_of_partner(s, name) == s->found;
 }
 
-bool follow_is_elsewhere(Leader *l, const BatchBuilder *b, const Unit *u, const UnitEntry *e) {
+bool activation_affinity_is_elsewhere(Leader *l, const BatchBuilder *b, const Unit *u, const UnitEntry *e) {
         Search s = {.leader = l, .batch = b, .unit = u, .launched = true, .found = e->record->node};
         UnitOptions *options;
         bool elsewhere;
 
-        if (!may_follow(e) || unit_options_of(e, &options) < 0)
+        if (!may_have_affinity(e) || unit_options_of(e, &options) < 0)
                 return false;
         s.options = options;
-        elsewhere = !(s.found && mates_find_activator(&l->mates, u->name, is_activator_here, &s)) &&
-                    mates_find_activator(&l->mates, u->name, is_activator_somewhere, &s);
+        elsewhere = !(s.found && activators_find(&l->activators, u->name, is_activator_here, &s)) &&
+                    activators_find(&l->activators, u->name, is_activator_somewhere, &s);
         unit_options_unref(options);
         return elsewhere;
 }
@@ -119,11 +119,11 @@ static bool is_launched_here(const char *name, void *userdata) {
         return true;
 }
 
-const UnitEntry *follow_activator_here(const Leader *l, const UnitEntry *e) {
+const UnitEntry *activation_affinity_activator_here(const Leader *l, const UnitEntry *e) {
         ActivatorHere s = {.leader = l, .node = e->record->node};
 
-        if (s.node && may_follow(e))
-                (void) mates_find_activator(&l->mates, e->record->name, is_launched_here, &s);
+        if (s.node && may_have_affinity(e))
+                (void) activators_find(&l->activators, e->record->name, is_launched_here, &s);
         return s.found;
 }
 
@@ -134,8 +134,8 @@ static void look_again(Leader *l, const char *name) {
                 unit_event(l, u, LIFE_LOOK);
 }
 
-void follow_look_again(Leader *l, const char *activator) {
-        const char *activated = mates_activated(&l->mates, activator);
+void activation_affinity_look_again(Leader *l, const char *activator) {
+        const char *activated = activators_activated(&l->activators, activator);
 
         if (activated)
                 look_again(l, activated);
@@ -146,7 +146,7 @@ static bool is_any(const char *name, void *userdata) {
 }
 
 // Which unit this one activates, by its record; only few types are looked at.
-static int note_mate(Leader *l, const UnitEntry *e) {
+static int note_activated(Leader *l, const UnitEntry *e) {
         static const char *const types[] = {".timer", ".socket", ".path", ".automount"};
         const char *name = e->record->name, *suffix = unit_name_suffix(name);
         _cleanup_free_ char *activated = NULL;
@@ -165,16 +165,16 @@ static int note_mate(Leader *l, const UnitEntry *e) {
         }
         if (r == -ENOMEM)
                 return r;
-        return mates_set(&l->mates, name, activated);
+        return activators_set(&l->activators, name, activated);
 }
 
-int follow_on_unit(Leader *l, const UnitEntry *e) {
-        int r = note_mate(l, e);
+int activation_affinity_on_unit(Leader *l, const UnitEntry *e) {
+        int r = note_activated(l, e);
 
         if (r < 0)
                 return r;
-        follow_look_again(l, e->record->name);
-        if (!e->removed && mates_find_activator(&l->mates, e->record->name, is_any, NULL))
+        activation_affinity_look_again(l, e->record->name);
+        if (!e->removed && activators_find(&l->activators, e->record->name, is_any, NULL))
                 look_again(l, e->record->name);
         return 0;
 }

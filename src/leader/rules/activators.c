@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who activates whom, as a map of names with links in both directions. A name is there as long as a link
+// leads to it or from it. Without memory the unit activates what it did before.
+
+#include "activators.h"
+
+#include <errno.h>
+
+#include "list.h"
+
+// Lives while it activates somebody or is activated by somebody.
+typedef struct Activation {
+        struct Activation *activates;
+        ListNode sibling; // in activates->activators
+        ListNode activators;
+        char name[];
+} Activation;
+
+static Activation *find(const Activators *m, const char *name) {
+        return map_find_str(&m->names, name);
+}
+
+static Activation *get(Activators *m, const char *name) {
+        size_t size = strlen(name) + 1;
+        Activation *a = find(m, name);
+
+        if (a)
+                return a;
+        a = calloc(1, sizeof(*a) + size);
+        if (!a)
+                return NULL;
+        memcpy(a->name, name, size);
+        list_init(&a->sibling);
+        list_init(&a->activators);
+        if (map_add_str(&m->names, a->name, a) < 0) {
+                free(a);
+                return NULL;
+        }
+        return a;
+}
+
+static void drop_if_unused(Activators *m, Activation *a) {
+        if (!a || a->activates || !list_is_empty(&a->activators))
+                return;
+        map_take_str(&m->names, a->name);
+        free(a);
+}
+
+void activators_done(Activators *m) {
+        map_done_with(&m->names, free);
+        *m = (Activators){};
+}
+
+int activators_set(Activators *m, const char *name, const char *activates) {
+        Activation *a = activates ? get(m, name) : find(m, name),
+                   *next = activates ? get(m, activates) : NULL, *before = a ? a->activates : NULL;
+
+        if (activates && (!a || !next)) {
+                drop_if_unused(m, a);
+                return -ENOMEM;
+        }
+        if (!a || next == before)
+                return 0;
+        list_unlink(&a->sibling);
+        a->activates = next;
+        if (next)
+                list_append(&next->activators, &a->sibling);
+        drop_if_unused(m, before);
+        if (a != before)
+                drop_if_unused(m, a);
+        return 0;
+}
+
+const char *activators_activated(const Activators *m, const char *name) {
+        const Activation *a = find(m, name);
+
+        return a && a->activates ? a->activates->name : NULL;
+}
+
+const char *activators_find(const Activators *m, const char *name,
+                            bool (*each)(const char *name, void *userdata), void *userdata) {
+        const Activation *a = find(m, name);
+
+        if (!a)
+                return NULL;
+        list_foreach (n, &a->activators) {
+                const Activation *activator = CONTAINER_OF(n, Activation, sibling);
+
+                if (each(activator->name, userdata))
+                        return activator->name;
+        }
+        return NULL;
+}

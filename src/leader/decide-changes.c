@@ -235,17 +235,17 @@ static bool is_planned(const char *name, void *userdata) {
         return batch_builder_has_order(&d->batch, name);
 }
 
-static int on_circles(const char *const *names, size_t n, CycleFound found, void *found_data,
-                      void *userdata) {
+static int on_cycles(const char *const *names, size_t n, CycleFound found, void *found_data,
+                     void *userdata) {
         Decision *d = userdata;
-        CircleSearch s = {.current = &d->leader->dependencies,
-                          .planned = &d->planned,
-                          .counts = is_planned,
-                          .userdata = d,
-                          .found = found,
-                          .found_data = found_data};
+        DependencyCycleSearch s = {.current = &d->leader->dependencies,
+                                   .planned = &d->planned,
+                                   .counts = is_planned,
+                                   .userdata = d,
+                                   .found = found,
+                                   .found_data = found_data};
 
-        return circles_find(&s, names, n);
+        return dependency_cycles_find(&s, names, n);
 }
 
 static const ChangeOps change_ops = {.place = on_place,
@@ -257,7 +257,7 @@ static const ChangeOps change_ops = {.place = on_place,
                                      .is_up = on_is_up,
                                      .each_dependent = on_each_dependent,
                                      .order = on_order,
-                                     .circles = on_circles};
+                                     .cycles = on_cycles};
 
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret) {
         return change_plan(d->leader->state, change, &d->batch, &change_ops, d, ret);

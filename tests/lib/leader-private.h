@@ -36,7 +36,7 @@
 #include "placer.h"
 #include "rebalances.h"
 #include "registry.h"
-#include "replacers.h"
+#include "replace-cycles.h"
 #include "request-replaces.h"
 #include "retries.h"
 #include "roles.h"

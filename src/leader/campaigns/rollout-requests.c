@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "affinity.h"
 #include "batch-builder.h"
-#include "company.h"
 #include "groups.h"
 #include "ordering.h"
 #include "placer-roles.h"
-#include "replacers.h"
+#include "replace-cycles.h"
 #include "request-replaces.h"
 #include "response.h"
 #include "rollout-private.h"
@@ -97,10 +97,10 @@ typedef struct Plan {
 } Plan;
 
 // 0, or -EINVAL and *ret_why.
-static int check_company(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
+static int check_affinity(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
         char way[ROLLOUT_REASON_SIZE];
         unsigned line = 1;
-        int r = company_check(name, options, company_of_records, l->state, way, sizeof(way), &line);
+        int r = affinity_check(name, options, affinity_of_records, l->state, way, sizeof(way), &line);
 
         if (r != -ELOOP && r != -E2BIG)
                 return r;
@@ -111,11 +111,11 @@ static int check_company(Leader *l, const char *name, const UnitOptions *options
 
 // Whether the unit could have the new content at all. 0, or 1 and refused.
 static int check_replaces(Leader *l, const char *name, const UnitOptions *options, char **ret_why) {
-        Replacers all = {};
-        int r = replacers_of_state(l->state, &all);
+        ReplaceCycles all = {};
+        int r = replace_cycles_of_state(l->state, &all);
 
-        r = r < 0 ? r : replacers_check(&all, name, name, options, ret_why);
-        replacers_done(&all);
+        r = r < 0 ? r : replace_cycles_check(&all, name, name, options, ret_why);
+        replace_cycles_done(&all);
         return r;
 }
 
@@ -130,7 +130,7 @@ static int check_unit(Ticket *t, const Plan *p, const char *name) {
                 unit_install_done(&install);
                 r = unit_file_expand(p->file, name, name, &options, &why);
                 if (r == 0 && options->same_node)
-                        r = check_company(t->leader, name, options, &why);
+                        r = check_affinity(t->leader, name, options, &why);
                 if (r == 0 && options->role && !streq(options->role, ROLE_DEFAULT) &&
                     !cluster_state_find_role(t->leader->state, options->role)) {
                         why = str_printf("%s:%u: Role=%s: there is no such role", name, options->role_line,

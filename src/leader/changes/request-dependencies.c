@@ -11,8 +11,8 @@
 #include "unit-name.h"
 
 enum {
-        CHAIN_MAX = 256,       // units that are started because of each other
-        CIRCLE_ROUNDS_MAX = 4, // times that who is refused for a circle lets its old order close another one
+        CHAIN_MAX = 256,      // units that are started because of each other
+        CYCLE_ROUNDS_MAX = 4, // times that who is refused for a cycle lets its old order close another one
 };
 
 #define TOO_MANY_CIRCLES                                                                                \
@@ -156,7 +156,7 @@ int request_bring_dependencies(Planner *p, const char *name, const Source *sourc
         return r;
 }
 
-// ------------------------------------------------------------------------------------------------ circles
+// ------------------------------------------------------------------------------------------------ cycles
 
 typedef struct Ordered { // a unit that gets other dependencies than it has
         size_t number;   // in the order in which they were planned
@@ -198,13 +198,13 @@ static int refuse_later(Planner *p, const char *name, const char *why) {
                 return -ENOMEM;
         strcpy(f->name, name);
         f->why = strcpy(f->name + len, why);
-        r = map_add_str(&p->circles, f->name, f);
+        r = map_add_str(&p->cycles, f->name, f);
         if (r < 0)
                 free(f);
         return r;
 }
 
-static int on_circle(const Cycle *c, void *userdata) {
+static int on_cycle(const Cycle *c, void *userdata) {
         Planner *p = userdata;
         const Ordered *o = map_find_str(&p->ordered, c->path[0]);
         _cleanup_free_ char *why = NULL;
@@ -242,33 +242,33 @@ static int list_ordered(const Planner *p, const char ***ret, size_t *ret_n) {
 
 int request_judge_order(Planner *p) {
         _cleanup_free_ const char **names = NULL;
-        size_t n = 0, before = p->circles.count;
+        size_t n = 0, before = p->cycles.count;
         int r;
 
-        if (!p->ops->circles || p->ordered.count == 0)
+        if (!p->ops->cycles || p->ordered.count == 0)
                 return 0;
         r = list_ordered(p, &names, &n);
         if (r < 0)
                 return r;
-        r = p->ops->circles(names, n, on_circle, p, p->userdata);
-        if (r >= 0 && p->circles.count > before && ++p->n_judged >= CIRCLE_ROUNDS_MAX)
+        r = p->ops->cycles(names, n, on_cycle, p, p->userdata);
+        if (r >= 0 && p->cycles.count > before && ++p->n_judged >= CYCLE_ROUNDS_MAX)
                 for (size_t i = 0; i < n && r >= 0; i++)
-                        if (!map_find_str(&p->circles, names[i]))
+                        if (!map_find_str(&p->cycles, names[i]))
                                 r = refuse_later(p, names[i], TOO_MANY_CIRCLES);
         map_done_with(&p->ordered, free);
-        return r < 0 ? r : p->circles.count > before;
+        return r < 0 ? r : p->cycles.count > before;
 }
 
-int request_refuse_circle(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
-        const Refusal *f = map_find_str(&p->circles, name);
+int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result) {
+        const Refusal *f = map_find_str(&p->cycles, name);
         int r = f ? request_fail(result, EINVAL, f->why) : 0;
 
         return r < 0 || !f ? r : 1;
 }
 
-void request_circles_done(Planner *p) {
+void request_cycles_done(Planner *p) {
         map_done_with(&p->ordered, free);
-        map_done_with(&p->circles, free);
+        map_done_with(&p->cycles, free);
 }
 
 // ------------------------------------------------------------------------------------------------ going

@@ -5,7 +5,7 @@
 // to it).
 
 #include "map.h"
-#include "replacers.h"
+#include "replace-cycles.h"
 #include "request.h"
 #include "unit-file.h"
 
@@ -26,10 +26,10 @@ typedef struct Planner {
         struct Planning *planning; // innermost unit that is being planned
         Map files;                 // change->files: their numbers, from 1
         Map ordered;         // Ordered by name (request-dependencies.c): units that get other dependencies
-        Map circles;         // Refusal by name (there, too): those whose order goes in a circle, and why
+        Map cycles;          // Refusal by name (there, too): those whose order goes in a cycle, and why
         unsigned n_judged;   // times that there were such
-        Map contents;        // of the units that were planned (request-company.c)
-        Replacers replacers; // of the state and of this request
+        Map contents;        // of the units that were planned (request-affinity.c)
+        ReplaceCycles replacers; // of the state and of this request
         bool replacers_known, replacers_planned;
 } Planner;
 
@@ -71,11 +71,11 @@ int request_warn_apart(Planner *p, const char *name, const Source *source,
 // Warns if it is about to go, or to stop, and something may activate it all the same.
 int request_warn_activated(Planner *p, const char *name, Argosy__Response__UnitResult *result);
 
-// request-company.c
+// request-affinity.c
 // Before its record is put: that those that it is to be with do not lead back to it. 0, 1: the result has an
 // error, -EBUSY, -ENOMEM.
-int request_check_company(Planner *p, const char *name, const Source *source, const UnitOptions *options,
-                          Argosy__Response__UnitResult *result);
+int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,
+                           Argosy__Response__UnitResult *result);
 // The unit gets this content. 0 or -ENOMEM.
 int request_note_content(Planner *p, const char *name, const UnitFile *file);
 void request_contents_done(Planner *p);
@@ -87,18 +87,18 @@ int request_bring_dependencies(Planner *p, const char *name, const Source *sourc
                                Argosy__Response__UnitResult *result);
 // Before its record is put: that is the order that it is going to have. 0 or -ENOMEM.
 int request_note_order(Planner *p, const char *name, const Source *source, const UnitOptions *options);
-// When all units are planned: whether their order goes in a circle. 1: so it does, who is on one is known,
+// When all units are planned: whether their order goes in a cycle. 1: so it does, who is on one is known,
 // and everything is to be planned again from the beginning, without those. Each time at least one unit more
 // is refused, and only a few times one by one.
 int request_judge_order(Planner *p);
 // Who is stopped or restarted with it.
 int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResult *result);
-// 1: it was found to be part of a circle.
-int request_refuse_circle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
-void request_circles_done(Planner *p);
+// 1: it was found to be part of a cycle.
+int request_refuse_cycle(const Planner *p, const char *name, Argosy__Response__UnitResult *result);
+void request_cycles_done(Planner *p);
 
 // request-replaces.c
-// Before its record is put: that no circle of units replaces it. 0, 1: the result has an error, -EBUSY,
+// Before its record is put: that no cycle of units replaces it. 0, 1: the result has an error, -EBUSY,
 // -ENOMEM.
 int request_check_replaces(Planner *p, const char *name, const Source *source, UnitOptions *options,
                            Argosy__Response__UnitResult *result);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// That units do not replace each other in a circle. Who has Replaces= is looked up among all records, once
+// That units do not replace each other in a cycle. Who has Replaces= is looked up among all records, once
 // in a request that brings such a unit, and by nobody else. What this request and others of the same batch
 // are about to put is not in the records: this one's are taken note of, and one batch takes such units from
 // one request only.
@@ -8,7 +8,7 @@
 
 #include "batch-builder.h"
 #include "placer.h"
-#include "replacers.h"
+#include "replace-cycles.h"
 #include "request-private.h"
 #include "request-replaces.h"
 #include "response.h"
@@ -19,7 +19,7 @@
 
 static const char claim[] = "replaces";
 
-int replacers_of_state(ClusterState *state, Replacers *ret) {
+int replace_cycles_of_state(ClusterState *state, ReplaceCycles *ret) {
         UnitEntry **units;
         size_t n;
         int r = cluster_state_units(state, &units, &n);
@@ -33,16 +33,16 @@ int replacers_of_state(ClusterState *state, Replacers *ret) {
                     unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ||
                     unit_options_of(units[i], &options) < 0)
                         continue;
-                r = replacers_put(ret, name, options);
+                r = replace_cycles_put(ret, name, options);
                 unit_options_unref(options);
         }
         return r;
 }
 
-int replacers_check(const Replacers *l, const char *name, const char *path, const UnitOptions *options,
-                    char **ret_why) {
+int replace_cycles_check(const ReplaceCycles *l, const char *name, const char *path,
+                         const UnitOptions *options, char **ret_why) {
         char way[512];
-        int r = replacers_circle(l, name, options, way, sizeof(way));
+        int r = replace_cycles_find(l, name, options, way, sizeof(way));
 
         if (r <= 0)
                 return r;
@@ -61,13 +61,13 @@ int request_check_replaces(Planner *p, const char *name, const Source *source, U
         r = batch_builder_claim(p->batch, claim, sizeof(claim));
         if (r < 0 && (r != -EBUSY || !p->replacers_planned))
                 return r;
-        r = p->replacers_known ? 0 : replacers_of_state(p->state, &p->replacers);
+        r = p->replacers_known ? 0 : replace_cycles_of_state(p->state, &p->replacers);
         p->replacers_known = true;
-        r = r < 0 ? r : replacers_check(&p->replacers, name, source->path ?: name, options, &why);
+        r = r < 0 ? r : replace_cycles_check(&p->replacers, name, source->path ?: name, options, &why);
         if (r == -EINVAL) {
                 r = request_fail(result, EINVAL, why);
                 return r < 0 ? r : 1;
         }
         p->replacers_planned = true;
-        return r < 0 ? r : replacers_put(&p->replacers, name, options);
+        return r < 0 ? r : replace_cycles_put(&p->replacers, name, options);
 }

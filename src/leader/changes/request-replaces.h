@@ -4,11 +4,11 @@
 // Replaces= of the units that there are, and of those that are to come.
 
 #include "leader-core.h"
-#include "replacers.h"
+#include "replace-cycles.h"
 #include "unit-file.h"
 
 // All units with Replaces=. 0 or -ENOMEM; *ret is to be freed also then.
-int replacers_of_state(ClusterState *state, Replacers *ret);
+int replace_cycles_of_state(ClusterState *state, ReplaceCycles *ret);
 // Whether the unit may have these options: 0, -EINVAL and *ret_why, -ENOMEM.
-int replacers_check(const Replacers *l, const char *name, const char *path, const UnitOptions *options,
-                    char **ret_why);
+int replace_cycles_check(const ReplaceCycles *l, const char *name, const char *path,
+                         const UnitOptions *options, char **ret_why);

@@ -3,7 +3,7 @@
 // What each unit of a Change becomes: where its content comes from, what its record will say, what it brings
 // along, and where it is placed. All of a unit goes into the batch or nothing does, and then its result says
 // why. When change_plan() fails, the batch is as it was. The facets that look at several units are in
-// request-together.c, request-company.c, request-dependencies.c and request-replaces.c.
+// request-together.c, request-affinity.c, request-dependencies.c and request-replaces.c.
 
 #include <errno.h>
 
@@ -414,7 +414,7 @@ static int plan_record(Planner *p, const char *name, UnitEntry *u, const Source 
         if (r >= 0 && request_needs_file(p->change->verb))
                 r = request_note_order(p, name, source, options);
         if (r == 0 && request_needs_file(p->change->verb))
-                r = request_check_company(p, name, source, options, result);
+                r = request_check_affinity(p, name, source, options, result);
         if (r == 0 && request_needs_file(p->change->verb))
                 r = request_check_replaces(p, name, source, options, result);
         if (r == 0)
@@ -504,7 +504,7 @@ int request_plan_unit(Planner *p, const char *name, Argosy__Response__UnitResult
 
         r = check_name(p, name, &kind, result);
         if (r == 0)
-                r = request_refuse_circle(p, name, result);
+                r = request_refuse_cycle(p, name, result);
         if (r != 0)
                 return r;
         if (!u && !request_needs_file(verb)) {
@@ -600,9 +600,9 @@ int change_plan(ClusterState *state, const Argosy__Request__Change *change, Batc
         }
         map_done(&p.named);
         map_done(&p.files);
-        request_circles_done(&p);
+        request_cycles_done(&p);
         request_contents_done(&p);
-        replacers_done(&p.replacers);
+        replace_cycles_done(&p.replacers);
         for (size_t i = 0; p.parsed && i < change->n_files; i++)
                 unit_file_free(p.parsed[i]);
         free(p.sibling_of);

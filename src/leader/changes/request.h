@@ -23,7 +23,7 @@
 // is stopped, unloaded or destroyed while something may still activate it is told so.
 //
 // What a unit needs on other nodes ([X-Argosy] Requires=, BindsTo=, Wants=) is started with it; who needs a
-// unit or is part of it is stopped, and restarted, with it. Dependencies that would make a circle once the
+// unit or is part of it is stopped, and restarted, with it. Dependencies that would make a cycle once the
 // whole request is done are refused, all of those in the request that make it.
 //
 // Where a file comes from: the unit's own record, the file that the client found, the template's record, the
@@ -32,9 +32,9 @@
 // (and nothing else) takes over what the client found.
 
 #include "batch-builder.h"
-#include "circles.h"
 #include "cluster-state.h"
 #include "dependencies.h"
+#include "dependency-cycles.h"
 
 struct UnitOptions;
 
@@ -72,9 +72,9 @@ typedef struct ChangeOps {
         // The batch is about to give the unit these dependencies, in place of those that it has, if any. 0
         // or -ENOMEM.
         int (*order)(const char *name, const struct UnitDependency *list, size_t n, void *userdata);
-        // As circles_find(), of these units as the batch has them now.
-        int (*circles)(const char *const *names, size_t n, CycleFound found, void *found_data,
-                       void *userdata);
+        // As dependency_cycles_find(), of these units as the batch has them now.
+        int (*cycles)(const char *const *names, size_t n, CycleFound found, void *found_data,
+                      void *userdata);
 } ChangeOps;
 
 // Plans into `b`. 0 and *ret; -EBUSY: a unit is touched by somebody else in this batch already, try in the

@@ -20,8 +20,8 @@
 #include <errno.h>
 
 #include "batch-builder.h"
-#include "circles.h"
 #include "dependencies.h"
+#include "dependency-cycles.h"
 #include "feature-level.h"
 #include "ordering.h"
 #include "orders.h"
@@ -410,12 +410,12 @@ static bool is_the_one(const char *name, void *userdata) {
         return streq(name, c->name);
 }
 
-static int refuse_circle(const Cycle *circle, void *userdata) {
+static int refuse_cycle(const Cycle *cycle, void *userdata) {
         OrderCheck *c = userdata;
         char text[512];
 
-        cycle_tell(circle, " after ", text, sizeof(text));
-        c->why = str_printf("%s:%u: the order goes in a circle: %s", c->path, circle->line, text);
+        cycle_tell(cycle, " after ", text, sizeof(text));
+        c->why = str_printf("%s:%u: the order goes in a circle: %s", c->path, cycle->line, text);
         return c->why ? -EINVAL : -ENOMEM;
 }
 
@@ -423,15 +423,15 @@ int ordering_check(const Leader *l, const char *name, const char *path, const Un
                    char **ret_why) {
         OrderCheck context = {name, path, NULL};
         Dependencies planned = {};
-        CircleSearch s = {.current = &l->dependencies,
-                          .planned = &planned,
-                          .counts = is_the_one,
-                          .userdata = &context,
-                          .found = refuse_circle,
-                          .found_data = &context};
+        DependencyCycleSearch s = {.current = &l->dependencies,
+                                   .planned = &planned,
+                                   .counts = is_the_one,
+                                   .userdata = &context,
+                                   .found = refuse_cycle,
+                                   .found_data = &context};
         int r = dependencies_set(&planned, name, options->dependencies, options->n_dependencies);
 
-        r = r < 0 ? r : circles_find(&s, &name, 1);
+        r = r < 0 ? r : dependency_cycles_find(&s, &name, 1);
         dependencies_done_all(&planned);
         *ret_why = context.why;
         return r;

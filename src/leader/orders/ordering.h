@@ -20,7 +20,7 @@ void ordering_adjust(const Site *s, Argosy__UnitOrder *o);
 // Whether an order that goes out nevertheless is one to stay as it is.
 bool ordering_keeps(const Site *s);
 // Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a
-// circle.
+// cycle.
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
                    char **ret_why);
 Standing ordering_standing(const Leader *l, const char *name);

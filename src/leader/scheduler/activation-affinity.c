@@ -6,7 +6,7 @@
 //   - who of them is placed first chooses the node, the other one goes there if its own options admit that
 //   - what is only loaded, or done, follows its activator when that is launched somewhere else; what was
 //   started by an
-//     order of its own is not stopped for it. So two units never follow each other in a circle: the one that
+//     order of its own is not stopped for it. So two units never follow each other in a cycle: the one that
 //     is followed is launched and the one that follows is not
 //   - and it leaves a lost node no sooner than its activator, which would find no file there when it is back
 //

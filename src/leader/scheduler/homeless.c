@@ -7,7 +7,7 @@
 //
 // A displaced unit has no node and its record says by whom it was displaced; it waits like any other, and
 // with its lower priority never displaces in return, so that each displacement raises what runs, and nothing
-// goes round in circles. The other one is ordered there in the same batch, and its order waits until the
+// goes round in cycles. The other one is ordered there in the same batch, and its order waits until the
 // displaced one has ended (homeless_awaited()): its room is in use until then.
 #include <errno.h>
 

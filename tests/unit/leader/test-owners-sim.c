@@ -154,7 +154,7 @@ static void check_new_node(size_t unit, const Argosy__UnitRecord *r) {
                 wrong("%s was moved off a lost host although nothing is to move", r->name);
 }
 
-static void check_company(void) {
+static void check_affinity(void) {
         unsigned gpus[HOSTS + 1] = {}, conflicting[HOSTS + 1] = {};
 
         for (size_t i = 0; i < UNITS; i++) {
@@ -203,7 +203,7 @@ static void check_turn(Rig *rig) {
                 check_new_node(i, r);
                 seen[i] = (Seen){r->node, r->start_rev, r->stop_rev, r->target};
         }
-        check_company();
+        check_affinity();
         if (!stormy)
                 check_budget();
         braked = g.leader->braked;

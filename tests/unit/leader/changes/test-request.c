@@ -447,7 +447,7 @@ static void the_hint_for_a_template_names_its_default_instance(void **state) {
 
 #define WITH(unit) SERVICE "[X-Argosy]\n\nMachineOf=" unit "\n"
 
-static void assert_circle(const Argosy__Response__UnitResult *r, const char *why) {
+static void assert_cycle(const Argosy__Response__UnitResult *r, const char *why) {
         assert_non_null(r);
         assert_int_equal(r->status, EINVAL);
         assert_string_equal(r->message, why);
@@ -459,12 +459,12 @@ static void units_that_are_to_be_where_each_other_is_are_refused_whoever_comes_l
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "b.service", WITH("c.service x.service"))->status,
                          0);
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "d.service", WITH("a.service"))->status,
-                         0); // leads into it, no circle
-        assert_circle(change(ARGOSY__VERB__VERB_SUBMIT, "c.service", WITH("a.service")),
-                      "c.service:5: units that are to be where each other is: c.service -> a.service -> "
-                      "b.service -> c.service");
-        assert_circle(change(ARGOSY__VERB__VERB_SUBMIT, "e.service", WITH("e.service")),
-                      "e.service:5: the unit is to be where it is itself (MachineOf=e.service)");
+                         0); // leads into it, no cycle
+        assert_cycle(change(ARGOSY__VERB__VERB_SUBMIT, "c.service", WITH("a.service")),
+                     "c.service:5: units that are to be where each other is: c.service -> a.service -> "
+                     "b.service -> c.service");
+        assert_cycle(change(ARGOSY__VERB__VERB_SUBMIT, "e.service", WITH("e.service")),
+                     "e.service:5: the unit is to be where it is itself (MachineOf=e.service)");
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "c.service", WITH("x.service"))->status, 0);
 }
 
@@ -474,9 +474,9 @@ static void a_circle_within_one_request_is_refused(void **state) {
 
         change_all(ARGOSY__VERB__VERB_SUBMIT, names, 2, files, 2, false);
         assert_int_equal(w.response->change->units[0]->status, 0);
-        assert_circle(w.response->change->units[1],
-                      "b.service:5: units that are to be where each other is: b.service -> a.service -> "
-                      "b.service");
+        assert_cycle(w.response->change->units[1],
+                     "b.service:5: units that are to be where each other is: b.service -> a.service -> "
+                     "b.service");
 }
 
 static void a_replaced_file_that_closes_a_circle_is_refused(void **state) {
@@ -492,16 +492,16 @@ static void a_replaced_file_that_closes_a_circle_is_refused(void **state) {
 static void templates_whose_instances_would_make_a_circle_are_refused(void **state) {
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "web@.service", WITH("db@%i.service"))->status,
                          0);
-        assert_circle(
+        assert_cycle(
                 change(ARGOSY__VERB__VERB_SUBMIT, "db@.service", WITH("web@%i.service")),
                 "db@.service:5: units that are to be where each other is: db@1.service -> web@1.service "
                 "-> db@1.service");
         assert_int_equal(change(ARGOSY__VERB__VERB_SUBMIT, "db@.service", WITH("log@%i.service"))->status,
                          0);
         assert_int_equal(change(ARGOSY__VERB__VERB_START, "web@7.service", NULL)->status, 0);
-        assert_circle(change(ARGOSY__VERB__VERB_START, "log@7.service", WITH("web@7.service")),
-                      "log@7.service:5: units that are to be where each other is: log@7.service -> "
-                      "web@7.service -> db@7.service -> log@7.service");
+        assert_cycle(change(ARGOSY__VERB__VERB_START, "log@7.service", WITH("web@7.service")),
+                     "log@7.service:5: units that are to be where each other is: log@7.service -> "
+                     "web@7.service -> db@7.service -> log@7.service");
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Dependencies that are refused: what would go in a circle, and what nobody knows.
+// Dependencies that are refused: what would go in a cycle, and what nobody knows.
 
 #include "ordering-words.h"
 
@@ -59,7 +59,7 @@ static void nothing_of_a_circle_within_one_request_is_stored(void **state) {
         assert_non_null(rig_record(&g, "d.service"));
 }
 
-// One turns around what the other one said until now: only together they are no circle, whoever is named
+// One turns around what the other one said until now: only together they are no cycle, whoever is named
 // first.
 static void a_request_may_turn_an_order_around(void **state) {
         char *names[] = {"b.service", "a.service"};
@@ -81,7 +81,7 @@ static void a_request_may_turn_an_order_around(void **state) {
                 "c.service");
 }
 
-// b turns its order around, but a cannot drop its own: b's new word would close the circle with a's old one.
+// b turns its order around, but a cannot drop its own: b's new word would close the cycle with a's old one.
 static void who_is_refused_keeps_its_old_word(void **state) {
         char *names[] = {"b.service", "a.service", "x.service", "y.service"};
         char *contents[] = {SERVICE "[X-Argosy]\nAfter=a.service\n", SERVICE "[X-Argosy]\nAfter=x.service\n",
@@ -103,7 +103,7 @@ static void who_is_refused_keeps_its_old_word(void **state) {
         assert_null(rig_record(&g, "b.service"));
 }
 
-// Each one that is refused lets its old order close a circle with the new one of the next.
+// Each one that is refused lets its old order close a cycle with the new one of the next.
 static void circles_one_after_the_other_are_not_followed_for_ever(void **state) {
         enum { CHAIN = 12 };
         char names[CHAIN + 1][16], old[128], new[CHAIN + 1][128];

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "circles.h"
 #include "dependencies.h"
+#include "dependency-cycles.h"
 #include "test.h"
 
 static Dependencies g, planned;
@@ -126,7 +126,7 @@ static void nothing_stays_behind(void **state) {
         assert_int_equal(g.names.count, 0);
 }
 
-// ------------------------------------------------------------------------------------------------ circles
+// ------------------------------------------------------------------------------------------------ cycles
 
 enum { MANY = 2000, OF_EACH = 20 };
 
@@ -138,13 +138,13 @@ static bool in_batch(const char *name, void *userdata) {
 
 typedef struct Found {
         char text[64 * 1024];
-        unsigned line, n; // circles
+        unsigned line, n; // cycles
         char units[16 * MANY];
 } Found;
 
 static Found found;
 
-static int on_circle(const Cycle *c, void *userdata) {
+static int on_cycle(const Cycle *c, void *userdata) {
         assert_true(c->n > 0 && c->n_units > 0);
         if (found.n++ == 0) {
                 cycle_tell(c, " after ", found.text, sizeof(found.text));
@@ -157,18 +157,19 @@ static int on_circle(const Cycle *c, void *userdata) {
         return 0;
 }
 
-static CircleSearch search(void) {
+static DependencyCycleSearch search(void) {
         memset(&found, 0, sizeof(found));
-        return (CircleSearch){.current = &g, .planned = &planned, .counts = in_batch, .found = on_circle};
+        return (DependencyCycleSearch){
+                .current = &g, .planned = &planned, .counts = in_batch, .found = on_cycle};
 }
 
 // Whether the unit could have these. It keeps what it has.
 static bool closes(const char *name, const UnitDependency *list, size_t n) {
-        CircleSearch s = search();
+        DependencyCycleSearch s = search();
 
         asked = name;
         assert_int_equal(dependencies_set(&planned, name, list, n), 0);
-        assert_int_equal(circles_find(&s, &name, 1), 0);
+        assert_int_equal(dependency_cycles_find(&s, &name, 1), 0);
         dependencies_forget(&planned, name);
         asked = NULL;
         assert_string_equal(found.units, found.n ? name : "");
@@ -303,7 +304,7 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                 char names[N][8], padded[sizeof(found.units) + 8];
                 const char *all[N];
                 unsigned n = 8 + draw(N - 8);
-                CircleSearch s;
+                DependencyCycleSearch s;
 
                 for (unsigned a = 0; a < n; a++)
                         snprintf(names[a], sizeof(names[a]), "u%u", a);
@@ -328,7 +329,7 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
                 for (unsigned a = 0, from = draw(n); a < n; a++)
                         all[a] = names[(from + a) % n];
                 s = search();
-                assert_int_equal(circles_find(&s, all, n), 0);
+                assert_int_equal(dependency_cycles_find(&s, all, n), 0);
                 snprintf(padded, sizeof(padded), " %s ", found.units);
                 for (unsigned a = 0; a < n; a++) {
                         char word[256];
@@ -348,7 +349,7 @@ static void of_a_whole_request_those_are_told_who_come_after_themselves(void **s
 static size_t count_steps(bool back, size_t *ret_edges) {
         static char names[MANY][8];
         const char *all[MANY];
-        CircleSearch s;
+        DependencyCycleSearch s;
         size_t edges = 0;
 
         random_state = 3;
@@ -367,7 +368,7 @@ static size_t count_steps(bool back, size_t *ret_edges) {
                 all[a] = names[a];
         }
         s = search();
-        assert_int_equal(circles_find(&s, all, MANY), 0);
+        assert_int_equal(dependency_cycles_find(&s, all, MANY), 0);
         dependencies_done_all(&planned);
         *ret_edges = edges;
         return s.n_steps;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// That MachineOf= and SameNodeAs= of a request lead in no circle, together with what the cluster has
+// That MachineOf= and SameNodeAs= of a request lead in no cycle, together with what the cluster has
 // already: whoever closes one is refused. Templates are looked at by an instance that stands for all.
 #include <errno.h>
 
-#include "company.h"
+#include "affinity.h"
 #include "request-private.h"
 #include "response.h"
 #include "str.h"
@@ -56,7 +56,7 @@ static int find_options(const char *name, UnitOptions **ret, void *userdata) {
                 c = map_find_str(&p->contents, template);
         }
         if (!c)
-                return company_of_records(name, ret, p->state);
+                return affinity_of_records(name, ret, p->state);
         r = unit_file_expand(c->file, name, name, ret, NULL);
         return r == -EINVAL ? 1 : r;
 }
@@ -65,7 +65,7 @@ static int check(Planner *p, const char *name, const Source *source, const UnitO
                  Argosy__Response__UnitResult *result) {
         char way[512];
         unsigned line = 1;
-        int r = company_check(name, options, find_options, p, way, sizeof(way), &line);
+        int r = affinity_check(name, options, find_options, p, way, sizeof(way), &line);
 
         if (r != -ELOOP && r != -E2BIG)
                 return r;
@@ -75,12 +75,12 @@ static int check(Planner *p, const char *name, const Source *source, const UnitO
                                  source->path ?: name, line, way);
         else
                 r = field_printf(&result->message, "%s: more than %d units are to be where each other is",
-                                 source->path ?: name, COMPANY_MAX);
+                                 source->path ?: name, AFFINITY_MAX);
         return r < 0 ? r : 1;
 }
 
-int request_check_company(Planner *p, const char *name, const Source *source, const UnitOptions *options,
-                          Argosy__Response__UnitResult *result) {
+int request_check_affinity(Planner *p, const char *name, const Source *source, const UnitOptions *options,
+                           Argosy__Response__UnitResult *result) {
         _cleanup_free_ char *instance = NULL;
         UnitOptions *own = NULL;
         size_t len;

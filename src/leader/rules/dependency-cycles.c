@@ -2,13 +2,13 @@
 //
 // What a unit comes after is what leads on: of the units of a request as they are planned, of all others as
 // they are. A unit after which nobody comes is on no cycle, and is not asked about.
-#include "circles.h"
+#include "dependency-cycles.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 typedef struct Gather {
-        CircleSearch *s;
+        DependencyCycleSearch *s;
         CycleWalk walk;
         const char *at; // whose edges are gathered
         bool overlay;
@@ -16,7 +16,7 @@ typedef struct Gather {
         int error;
 } Gather;
 
-static bool is_planned(const CircleSearch *s, const char *name) {
+static bool is_planned(const DependencyCycleSearch *s, const char *name) {
         return s->planned && s->counts && s->counts(name, s->userdata);
 }
 
@@ -54,12 +54,12 @@ static bool comes_after(const DependencyPeer *peer, void *userdata) {
 }
 
 // Nobody comes after most units.
-static bool may_close(const CircleSearch *s, const char *name) {
+static bool may_close(const DependencyCycleSearch *s, const char *name) {
         return dependencies_each_on(s->current, name, comes_after, NULL) ||
                (s->planned && dependencies_each_on(s->planned, name, comes_after, NULL));
 }
 
-int circles_find(CircleSearch *s, const char *const *names, size_t n) {
+int dependency_cycles_find(DependencyCycleSearch *s, const char *const *names, size_t n) {
         _cleanup_free_ const char **asked = calloc(n + 1, sizeof(*asked));
         Gather g = {.s = s, .walk = {.next = each_before, .found = on_found, .userdata = &g}};
         size_t n_asked = 0;

@@ -3,7 +3,7 @@
 // Units with Replaces=, and whom each one replaces, until it comes back to where it began. Patterns have to be
 // matched against every unit of the list, so that costs the square of its length at most.
 
-#include "replacers.h"
+#include "replace-cycles.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -13,17 +13,17 @@
 #include "cycles.h"
 #include "str.h"
 
-void replacers_done(Replacers *l) {
+void replace_cycles_done(ReplaceCycles *l) {
         for (size_t i = 0; i < l->n; i++) {
                 free(l->of[i].name);
                 unit_options_unref(l->of[i].options);
         }
         free(l->of);
-        *l = (Replacers){};
+        *l = (ReplaceCycles){};
 }
 
-int replacers_put(Replacers *l, const char *name, UnitOptions *options) {
-        Replacer *longer;
+int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options) {
+        ReplaceUnit *longer;
         char *copy;
 
         for (size_t i = 0; i < l->n; i++)
@@ -44,7 +44,7 @@ int replacers_put(Replacers *l, const char *name, UnitOptions *options) {
         if (!copy)
                 return -ENOMEM;
         options->refs++;
-        l->of[l->n++] = (Replacer){copy, options};
+        l->of[l->n++] = (ReplaceUnit){copy, options};
         return 0;
 }
 
@@ -56,7 +56,7 @@ static bool replaces(const UnitOptions *options, const char *name) {
 }
 
 typedef struct Search {
-        const Replacers *all;
+        const ReplaceCycles *all;
         const char *name;
         const UnitOptions *options; // of that one, whatever the list has
         char *ret;
@@ -96,8 +96,8 @@ static int on_cycle(const Cycle *c, void *userdata) {
         return 1;
 }
 
-int replacers_circle(const Replacers *l, const char *name, const UnitOptions *options, char *ret,
-                     size_t size) {
+int replace_cycles_find(const ReplaceCycles *l, const char *name, const UnitOptions *options, char *ret,
+                        size_t size) {
         Search s = {.all = l, .name = name, .options = options, .ret = ret, .size = size};
         CycleWalk w = {.next = each_replaced, .found = on_cycle, .userdata = &s};
 

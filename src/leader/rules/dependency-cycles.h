@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Units whose order goes in a circle: each would start after itself. Pure.
+// Units whose order goes in a cycle: each would start after itself. Pure.
 //
 // What is judged is the graph as it is going to be, all units of a request together, so it does not matter
 // in which order they are named. Everything that the units come after, directly or not, is looked at once;
@@ -10,7 +10,7 @@
 #include "cycles.h"
 #include "dependencies.h"
 
-typedef struct CircleSearch {
+typedef struct DependencyCycleSearch {
         const Dependencies *current;
         const Dependencies *planned; // NULL: nothing
         // Whether what `planned` has of the unit counts, instead of what `current` has. NULL: of none.
@@ -19,7 +19,7 @@ typedef struct CircleSearch {
         CycleFound found;
         void *found_data;
         size_t n_steps; // out: units and edges that were looked at
-} CircleSearch;
+} DependencyCycleSearch;
 
 // As cycles_find(): each unit comes after the next one.
-int circles_find(CircleSearch *s, const char *const *names, size_t n) _warn_unused_;
+int dependency_cycles_find(DependencyCycleSearch *s, const char *const *names, size_t n) _warn_unused_;

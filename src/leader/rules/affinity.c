@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Cycles of MachineOf= and SameNodeAs=: of all ways from one unit back to it the shortest one, in words. More
-// than COMPANY_MAX units are not looked at: -E2BIG. Units that nobody knows lead nowhere.
+// than AFFINITY_MAX units are not looked at: -E2BIG. Units that nobody knows lead nowhere.
 
-#include "company.h"
+#include "affinity.h"
 
 #include <errno.h>
 
@@ -13,9 +13,9 @@
 typedef struct Search {
         const char *name;
         const UnitOptions *options; // of that one
-        CompanyFind find;
+        AffinityFind find;
         void *userdata;
-        UnitOptions *seen[COMPANY_MAX]; // references: the walk borrows their words
+        UnitOptions *seen[AFFINITY_MAX]; // references: the walk borrows their words
         size_t n_seen;
         char *ret; // what is said of the cycle that was found
         size_t size;
@@ -52,7 +52,7 @@ static int on_cycle(const Cycle *c, void *userdata) {
         return -ELOOP;
 }
 
-int company_of_records(const char *name, UnitOptions **ret, void *state) {
+int affinity_of_records(const char *name, UnitOptions **ret, void *state) {
         UnitEntry *e = cluster_state_find_unit(state, name);
         _cleanup_free_ char *template = NULL;
         const UnitFile *file;
@@ -71,8 +71,8 @@ int company_of_records(const char *name, UnitOptions **ret, void *state) {
         return r == -EINVAL ? 1 : r;
 }
 
-int company_check(const char *name, const UnitOptions *options, CompanyFind find, void *userdata, char *ret,
-                  size_t size, unsigned *ret_line) {
+int affinity_check(const char *name, const UnitOptions *options, AffinityFind find, void *userdata,
+                   char *ret, size_t size, unsigned *ret_line) {
         Search s = {.name = name,
                     .options = options,
                     .find = find,
@@ -80,7 +80,7 @@ int company_check(const char *name, const UnitOptions *options, CompanyFind find
                     .ret = ret,
                     .size = size,
                     .ret_line = ret_line};
-        CycleWalk w = {.next = each_activator, .found = on_cycle, .userdata = &s, .max = COMPANY_MAX + 1};
+        CycleWalk w = {.next = each_activator, .found = on_cycle, .userdata = &s, .max = AFFINITY_MAX + 1};
         int r = cycles_find(&w, &name, 1);
 
         for (size_t i = 0; i < s.n_seen; i++)

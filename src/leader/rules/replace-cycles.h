@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units with Replaces=, to find out whether they replace each other in a cycle: then each would drive the
+// next one from node to node for ever. Pure.
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "unit-file.h"
+
+typedef struct ReplaceUnit {
+        char *name;
+        UnitOptions *options; // a reference
+} ReplaceUnit;
+
+typedef struct ReplaceCycles { // zero-initialised: none
+        ReplaceUnit *of;
+        size_t n, allocated;
+} ReplaceCycles;
+
+void replace_cycles_done(ReplaceCycles *l);
+// Takes a reference to the options, and forgets what the unit had before. 0 or -ENOMEM.
+int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options);
+// Whether the unit, with these options, replaces one that replaces ... the unit. 1 and the names on the way
+// in `ret`, 0, or -ENOMEM.
+int replace_cycles_find(const ReplaceCycles *l, const char *name, const UnitOptions *options, char *ret,
+                        size_t size);

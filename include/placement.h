@@ -145,7 +145,7 @@ typedef struct PlacementBudget {
 typedef enum PlacementReason {
         PLACEMENT_REASON_LABELS, // of the class's terms: stays until labels change
         PLACEMENT_REASON_EXCLUDED,
-        PLACEMENT_REASON_COMPANY, // conflicts, or whom it is to be with
+        PLACEMENT_REASON_AFFINITY, // conflicts, or whom it is to be with
         PLACEMENT_REASON_STATE,
         PLACEMENT_REASON_ROOM,
         PLACEMENT_REASON_SPREAD,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The options that say more about a node than which machine it is: labels, company, spread, what is
+// The options that say more about a node than which machine it is: labels, affinity, spread, what is
 // reserved, and for whom.
 #include <errno.h>
 #include <fnmatch.h>
@@ -237,7 +237,7 @@ static int set_spread(UnitOptions *o, const RawOption *raw, const char *path, co
         return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ company
+// ------------------------------------------------------------------------------------------------ affinity
 
 static int add_same_node(UnitOptions *o, const RawOption *raw, const char *path, const char *word,
                          char **ret_why) {

@@ -247,13 +247,13 @@ static char *reason(const Placement *p, uint32_t unit, uint32_t node, bool *ret_
         *ret_kind = PLACEMENT_REASON_EXCLUDED;
         if (unit_excluded(p, unit, node))
                 return strdup("it failed or was refused there");
-        *ret_kind = PLACEMENT_REASON_COMPANY;
+        *ret_kind = PLACEMENT_REASON_AFFINITY;
         if (target)
                 return str_printf("is to be where %s is, which is not there", target);
         *ret_kind = PLACEMENT_REASON_STATE;
         if (state)
                 return strdup(state);
-        *ret_kind = PLACEMENT_REASON_COMPANY;
+        *ret_kind = PLACEMENT_REASON_AFFINITY;
         text = conflict_text(p, unit, node, ret_is);
         if (*ret_is)
                 return text;

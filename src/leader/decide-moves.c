@@ -10,7 +10,7 @@
 #include "failing.h"
 #include "groups.h"
 #include "homeless.h"
-#include "losses.h"
+#include "mass-loss-controller.h"
 #include "nodes.h"
 #include "placer.h"
 #include "registry.h"
@@ -90,7 +90,7 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
                 ret->verdict = MOVE_LATER;
                 return 0;
         }
-        if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e)) {
+        if (unit_held_by_mass_loss(d->leader, u) || failing_stays(d->leader, u, e)) {
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }
@@ -172,7 +172,7 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
 
         if (r != 0)
                 return r < 0 ? r : 0;
-        if (unit_braked(d->leader, u) || failing_stays(d->leader, u, e))
+        if (unit_held_by_mass_loss(d->leader, u) || failing_stays(d->leader, u, e))
                 return 0;
         r = unit_options_of(e, &options);
         if (r < 0)

@@ -32,8 +32,8 @@
 #include "groups.h"
 #include "homeless.h"
 #include "homes.h"
-#include "losses.h"
 #include "manager-waits.h"
+#include "mass-loss-controller.h"
 #include "nodes.h"
 #include "oom.h"
 #include "ordering.h"
@@ -196,8 +196,8 @@ void followers_on_applied(Leader *l) {
 bool followers_turn(Leader *l) {
         followers_pull(l); // before anybody decides by what they keep
         orders_globals(l);
-        if (l->brake_due)
-                losses_judge(l);
+        if (l->mass_loss_due)
+                mass_loss_controller_judge(l);
         decide(l); // needs no authority: the log takes it from nobody but who leads
         // What is to be said stays noted until leader_on_authority(), or the end.
         if (!leader_has_authority(l))

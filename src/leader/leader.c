@@ -307,7 +307,7 @@ static void stop_leading(Leader *l) {
         l->voters_next = (MembershipStep){};
         l->voters_blocked = false;
         l->rebalance_due_us = l->tombstones_due_us = 0;
-        l->braked = false;
+        l->in_mass_loss = false;
 }
 
 void leader_set_leading(Leader *l, bool leading, uint64_t term) {

@@ -111,8 +111,8 @@ struct Leader {
         size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_homeless() looked at one by one
         bool globals_changed;                          // where all nodes run them is to be judged again
-        bool braked;      // so many hosts were lost at once that their units stay where they are
-        bool brake_due;   // that is to be judged again
+        bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
+        bool mass_loss_due; // that is to be judged again
         bool waits_all;   // every wait is to be judged again
         HostCounts n_hosts;
         ListNode lost_hosts; // Host.lost

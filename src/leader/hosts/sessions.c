@@ -71,7 +71,7 @@ static void end_session(Leader *l, Host *h) {
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
-        l->brake_due = l->homes_due = true;
+        l->mass_loss_due = l->homes_due = true;
         end_session(l, h);
         list_foreach (k, &h->nodes) {
                 Node *n = CONTAINER_OF(k, Node, of_host);
@@ -119,9 +119,9 @@ static void hear(Leader *l, Host *h) {
                 h->lease.state = LEASE_ONLINE;
         } else if (!lease_beat(&l->leases, &h->lease, leader_now(l)))
                 return;
-        h->braked = false;
+        h->in_mass_loss = false;
         host_touch(l, h);
-        l->brake_due = true;
+        l->mass_loss_due = true;
         l->retry_homeless = true;
         l->waits_all = true;
         leader_mark(l);

@@ -578,8 +578,9 @@ Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *reques
             field_set(&r->cluster_status->leader, leader ? leader->name : NULL) < 0 ||
             features_notice(l, &r->cluster_status->feature_notice) < 0 ||
             field_printf(&r->cluster_status->notice, "%s%s%s",
-                         l->braked ? "so many hosts are lost at once that their units are not moved" : "",
-                         l->braked && *l->voters_notice ? "; " : "", l->voters_notice) < 0)
+                         l->in_mass_loss ? "so many hosts are lost at once that their units are not moved"
+                                         : "",
+                         l->in_mass_loss && *l->voters_notice ? "; " : "", l->voters_notice) < 0)
                 return NULL;
         hosts = cluster_state_hosts(l->state, &n);
         for (size_t i = 0; i < n; i++)

@@ -14,8 +14,8 @@
 #include "flow-window.h"
 #include "homes.h"
 #include "host-link.h"
-#include "losses.h"
 #include "macro.h"
+#include "mass-loss-controller.h"
 #include "message.h"
 #include "ordering.h"
 #include "placer.h"
@@ -211,7 +211,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
                 return say(t, status_of_held(l, unit, n));
         if (n->host->attached && !node_is_dark(n))
                 return call(l, t, unit, n);
-        why = u ? unit_braked(l, u) : NULL;
+        why = u ? unit_held_by_mass_loss(l, u) : NULL;
         if (!why && node_takes_units(n, &why))
                 why = "the node has not reported yet";
         r = status_new(l, unit, n, why);

@@ -13,7 +13,7 @@
 #include "groups.h"
 #include "homeless.h"
 #include "homes.h"
-#include "losses.h"
+#include "mass-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer.h"
@@ -101,11 +101,11 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
         if (n->reason && !host_is_lost(n->host) && n->host->attached) // what it said before may not be so
                 str_fit(ret, REASON_SIZE, "%s", n->reason);
         else if (!node_takes_units(n, &why) && (host_is_lost(n->host) || !n->host->attached)) {
-                const char *brake = unit_braked(l, u);
+                const char *held = unit_held_by_mass_loss(l, u);
                 const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
 
                 if (!e || !failing_why(l, u, e, ret, REASON_SIZE))
-                        str_fit(ret, REASON_SIZE, "%s", brake ?: why);
+                        str_fit(ret, REASON_SIZE, "%s", held ?: why);
         } else if (ends)
                 str_fit(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
                         how_it_ends(ends));
@@ -202,15 +202,15 @@ static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Un
 
 // Placed nowhere, or on a node that it is to leave and cannot.
 static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
-        const char *brake = u ? unit_braked(l, u) : NULL;
+        const char *held = u ? unit_held_by_mass_loss(l, u) : NULL;
         bool stuck = u && u->node;
         const Site *s;
         _cleanup_free_ char *unplaced = NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;
 
-        if (brake)
-                str_fit(why, sizeof(why), "%s", brake);
+        if (held)
+                str_fit(why, sizeof(why), "%s", held);
         else if (stuck && node_is_emptying(u->node) && failing_stays(l, u, e))
                 str_fit(why, sizeof(why), "%s is to be emptied, and NodeLost=never", u->node->name);
         else if (stuck)

@@ -201,7 +201,7 @@ void registry_sync_hosts(Leader *l) {
                 }
         }
         l->globals_changed = true;
-        l->brake_due = true;
+        l->mass_loss_due = true;
         l->retry_homeless = l->homes_due = true;
         l->waits_all = true;
 }
@@ -511,7 +511,7 @@ void registry_clear(Leader *l) {
                 lease_forget(&h->lease);
                 h->lease = (Lease){};
                 host_forget_marks(h);
-                h->braked = false;
+                h->in_mass_loss = false;
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
                         h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;

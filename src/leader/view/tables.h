@@ -63,7 +63,7 @@ struct Host {
         Argosy__HostRecord
                 *wish;    // what its Attach said its record should say, until the log has it; NULL: as it is
         uint64_t lost_us; // when it was lost, by our clock
-        bool braked;      // it is one of those for which the brake is on
+        bool in_mass_loss; // it is one of those for which there is a mass loss
         ListNode wish_queue; // in Leader.wishes_due, or .wishes_flying while an entry has it
         char *name_later; // its Address=, a name, which the log cannot say yet; NULL: nothing
         Map forwards;     // Forward by id: its requests that are under way

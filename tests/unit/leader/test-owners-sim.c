@@ -27,7 +27,7 @@ enum {
         CALM_EVERY = 40,
         START_MS = 500,
         HEALTH_MS = 1000,
-        BRAKE_PERCENT = 60
+        MASS_LOSS_PERCENT = 60
 };
 
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
@@ -78,7 +78,7 @@ static Rig g;
 static Seen seen[UNITS];
 static bool open_to_new[HOSTS + 1], has_ssd[HOSTS + 1]; // or may be just now
 static bool emptied[HOSTS + 1];                         // or may be just now
-static bool stormy, tell, braked;
+static bool stormy, tell, in_mass_loss;
 static unsigned seed, random_state;
 
 static unsigned dice(unsigned n) {
@@ -148,7 +148,7 @@ static void check_new_node(size_t unit, const Argosy__UnitRecord *r) {
                 wrong("%s was given n%u, which is closed", r->name, r->node);
         if (units[unit].kind == FAST && !has_ssd[r->node])
                 wrong("%s was given n%u, which is not labelled", r->name, r->node);
-        if (braked && before->node && !emptied[before->node] && before->target == r->target &&
+        if (in_mass_loss && before->node && !emptied[before->node] && before->target == r->target &&
             before->start_rev == r->start_rev && before->stop_rev == r->stop_rev &&
             host_is_lost(host_find(g.leader, before->node)))
                 wrong("%s was moved off a lost host although nothing is to move", r->name);
@@ -189,9 +189,10 @@ static void check_budget(void) {
 }
 
 static void check_turn(Rig *rig) {
-        bool was_braked = braked;
+        bool was_in_mass_loss = in_mass_loss;
 
-        braked = was_braked && g.leader->braked; // what was decided before may still be on its way
+        in_mass_loss = was_in_mass_loss && g.leader->in_mass_loss; // what was decided before may still be on
+                                                                   // its way
         for (size_t i = 0; i < UNITS; i++) {
                 const Argosy__UnitRecord *r = rig_record(&g, units[i].name);
 
@@ -206,7 +207,7 @@ static void check_turn(Rig *rig) {
         check_affinity();
         if (!stormy)
                 check_budget();
-        braked = g.leader->braked;
+        in_mass_loss = g.leader->in_mass_loss;
 }
 
 // ------------------------------------------------------------------------------------------- what owners do
@@ -460,7 +461,7 @@ static void check_end(void) {
 
 static void be_born(void) {
         rig_start(&g, HOSTS);
-        g.leader->config.mass_loss_percent = BRAKE_PERCENT;
+        g.leader->config.mass_loss_percent = MASS_LOSS_PERCENT;
         g.bad = hash_of(WEB_BAD, strlen(WEB_BAD));
         for (uint32_t i = 1; i <= HOSTS; i++) {
                 open_to_new[i] = true;
@@ -474,7 +475,7 @@ static void be_born(void) {
                 (void) rig_change(&g, ARGOSY__VERB__VERB_START, units[i].name, units[i].content);
         g.start_ms = START_MS;
         memset(seen, 0, sizeof(seen));
-        braked = false;
+        in_mass_loss = false;
         g.on_turn = check_turn;
 }
 

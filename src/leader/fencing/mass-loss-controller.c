@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The brake on moving when many hosts are lost at once: counts for brake.c, and tells people.
+// Nothing is moved when many hosts are lost at once: counts for mass-loss-policy.c, and tells people.
 //
 // Units of lost hosts are then put beside those that nobody takes (LIFE_STRANDED), where every host that
 // comes back makes decide.c look at them again. A drain of a lost host by its owner, or its removal, moves
@@ -9,12 +9,12 @@
 // A host that was lost long ago and holds nothing that would have to move is in no count, so that a cluster
 // from which dead hosts were never removed does not brake for ever. A new leader finds all dead hosts lost
 // at the same moment; those whose units were moved by the leader before it do not count either.
-#include "brake.h"
+#include "mass-loss-controller.h"
 #include "clock.h"
 #include "host-marks.h"
 #include "lease.h"
 #include "log.h"
-#include "losses.h"
+#include "mass-loss-policy.h"
 #include "nodes.h"
 #include "registry.h"
 #include "tables.h"
@@ -38,7 +38,7 @@ static bool holds_units(const Leader *l, const Host *h) {
 }
 
 static bool lost_at_once(const Leader *l, const Host *h) {
-        return h->braked || leader_now(l) - h->lost_us < BRAKE_WINDOW_SEC * USEC_PER_SEC;
+        return h->in_mass_loss || leader_now(l) - h->lost_us < MASS_LOSS_WINDOW_SEC * USEC_PER_SEC;
 }
 
 // A cluster of three or more hosts with a single voter was recovered: by its owner's word the others are
@@ -53,10 +53,10 @@ static bool was_recovered(const Leader *l) {
         return cluster && cluster->generation > 1 && cluster->voters_wanted > 1 && n >= 3 && n_voters == 1;
 }
 
-static BrakeView look(const Leader *l) {
-        BrakeView v = {.percent = l->config.mass_loss_percent ?: BRAKE_PERCENT_DEFAULT,
-                       .n_hosts = l->n_hosts.expected,
-                       .n_suspect = l->n_hosts.suspect};
+static MassLossView look(const Leader *l) {
+        MassLossView v = {.percent = l->config.mass_loss_percent ?: MASS_LOSS_PERCENT_DEFAULT,
+                          .n_hosts = l->n_hosts.expected,
+                          .n_suspect = l->n_hosts.suspect};
 
         list_foreach (i, &l->lost_hosts) {
                 const Host *h = CONTAINER_OF(i, Host, lost);
@@ -69,23 +69,23 @@ static BrakeView look(const Leader *l) {
         return v;
 }
 
-static void mark_the_lost(Leader *l, bool braked) {
+static void mark_the_lost(Leader *l, bool in_mass_loss) {
         list_foreach (i, &l->lost_hosts) {
                 Host *h = CONTAINER_OF(i, Host, lost);
 
-                h->braked = braked && host_is_expected(h);
+                h->in_mass_loss = in_mass_loss && host_is_expected(h);
         }
 }
 
-void losses_judge(Leader *l) {
-        BrakeView v = look(l);
-        bool on = brake_is_on(&v) && !was_recovered(l);
+void mass_loss_controller_judge(Leader *l) {
+        MassLossView v = look(l);
+        bool on = mass_loss_policy_holds(&v) && !was_recovered(l);
 
-        l->brake_due = false;
+        l->mass_loss_due = false;
         mark_the_lost(l, on);
-        if (on == l->braked)
+        if (on == l->in_mass_loss)
                 return;
-        l->braked = on;
+        l->in_mass_loss = on;
         l->retry_homeless = true;
         l->waits_all = true;
         if (on)
@@ -97,8 +97,8 @@ void losses_judge(Leader *l) {
                 log_notice("Enough hosts are back: units of lost ones are moved again.");
 }
 
-const char *unit_braked(const Leader *l, const Unit *u) {
-        if (!l->braked || !u->node || !host_is_lost(u->node->host) || node_is_emptying(u->node))
+const char *unit_held_by_mass_loss(const Leader *l, const Unit *u) {
+        if (!l->in_mass_loss || !u->node || !host_is_lost(u->node->host) || node_is_emptying(u->node))
                 return NULL;
         return "its node is lost together with so many others that nothing is moved (see MassLossPercent= "
                "in "

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "brake.h"
+#include "mass-loss-policy.h"
 #include "test.h"
 
 static bool on(size_t hosts, size_t suspect, size_t lost, unsigned percent) {
-        return brake_is_on(&(BrakeView){hosts, suspect, lost, percent});
+        return mass_loss_policy_holds(&(MassLossView){hosts, suspect, lost, percent});
 }
 
 static void one_lost_host_is_never_too_much(void **state) {

@@ -8,9 +8,9 @@
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dependencies.h"
-#include "failing.h"
 #include "groups.h"
 #include "homes.h"
+#include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer-roles.h"
@@ -72,7 +72,7 @@ static bool on_waits(const char *name, void *userdata) {
         const Unit *u = unit_find(d->leader, name);
         const UnitEntry *e = cluster_state_find_unit(d->leader->state, name);
 
-        return u && e && failing_moves_at(d->leader, u, e) > leader_now(d->leader);
+        return u && e && node_loss_moves_at(d->leader, u, e) > leader_now(d->leader);
 }
 
 static const char *on_find_activator(const char *name, bool (*counts)(const char *name, void *userdata),

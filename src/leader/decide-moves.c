@@ -7,10 +7,10 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "decide-private.h"
-#include "failing.h"
 #include "groups.h"
 #include "homeless.h"
 #include "mass-loss-controller.h"
+#include "node-loss-controller.h"
 #include "nodes.h"
 #include "placer.h"
 #include "registry.h"
@@ -52,12 +52,12 @@ static void wait_for_a_node(Leader *l, Unit *u) {
 
 // Whether the unit of a lost node is to wait before it moves. 1, 0, or -ENOMEM.
 static int moves_later(Decision *d, Unit *u, const UnitEntry *e) {
-        uint64_t at_us = failing_moves_at(d->leader, u, e);
+        uint64_t at_us = node_loss_moves_at(d->leader, u, e);
         int r;
 
         if (at_us <= leader_now(d->leader))
                 return 0;
-        r = failing_delay(d->leader, u, at_us);
+        r = node_loss_delay(d->leader, u, at_us);
         return r < 0 ? r : 1;
 }
 
@@ -85,12 +85,12 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         PlacerAnswer place;
         int r;
 
-        *ret = (MoveChoice){.at_us = failing_moves_at(d->leader, u, e)};
+        *ret = (MoveChoice){.at_us = node_loss_moves_at(d->leader, u, e)};
         if (ret->at_us > leader_now(d->leader)) {
                 ret->verdict = MOVE_LATER;
                 return 0;
         }
-        if (unit_held_by_mass_loss(d->leader, u) || failing_stays(d->leader, u, e)) {
+        if (unit_held_by_mass_loss(d->leader, u) || node_loss_stays(d->leader, u, e)) {
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }
@@ -127,7 +127,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
                 return r;
         switch (choice.verdict) {
         case MOVE_LATER:
-                return failing_delay(d->leader, u, choice.at_us);
+                return node_loss_delay(d->leader, u, choice.at_us);
         case MOVE_WAITS:
                 wait_for_a_node(d->leader, u);
                 return 0;
@@ -172,7 +172,7 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
 
         if (r != 0)
                 return r < 0 ? r : 0;
-        if (unit_held_by_mass_loss(d->leader, u) || failing_stays(d->leader, u, e))
+        if (unit_held_by_mass_loss(d->leader, u) || node_loss_stays(d->leader, u, e))
                 return 0;
         r = unit_options_of(e, &options);
         if (r < 0)

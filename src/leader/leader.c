@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide.h"
-#include "failing.h"
 #include "feature-level.h"
 #include "followers.h"
 #include "forwards.h"
@@ -20,6 +19,7 @@
 #include "members.h"
 #include "membership.h"
 #include "message.h"
+#include "node-loss-controller.h"
 #include "nodes.h"
 #include "rebalances.h"
 #include "registry.h"
@@ -77,7 +77,7 @@ void leader_on_time(Leader *l) {
         if (!l->leading)
                 return;
         sessions_on_time(l, leader_now(l));
-        failing_on_time(l);
+        node_loss_on_time(l);
         homes_on_time(l);
         retries_on_time(l);
         if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {

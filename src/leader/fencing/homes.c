@@ -17,9 +17,9 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "failing-rules.h"
 #include "feature-level.h"
 #include "homes.h"
+#include "node-loss-policy.h"
 #include "nodes.h"
 #include "oom.h"
 #include "overlap.h"
@@ -78,7 +78,7 @@ static OldGuard guard_of(const Leader *l, const char *name, const UnitEntry *e, 
 }
 
 uint64_t home_fence_us(const Leader *l, const UnitEntry *e) {
-        return failing_fence_us(failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
+        return node_loss_policy_fence_us(failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
 }
 
 bool home_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {

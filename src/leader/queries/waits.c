@@ -6,9 +6,9 @@
 #include <errno.h>
 
 #include "batch-builder.h"
-#include "failing.h"
 #include "homes.h"
 #include "may-run.h"
+#include "node-loss-controller.h"
 #include "ordering.h"
 #include "placer.h"
 #include "registry.h"
@@ -170,7 +170,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         bool stranded = e && u->node &&
                         (u->node->reason || (u->life == LIFE_STRANDED && host_is_lost(u->node->host)) ||
-                         failing_moves_at(l, u, e) == UINT64_MAX);
+                         node_loss_moves_at(l, u, e) == UINT64_MAX);
         View nodes = {.l = l, .unit = u, .entry = e};
         WaitVerdict verdict;
 
@@ -233,7 +233,7 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
                 (void) name_left_out(l, u, e, result);
         if (v->silent)
                 say_where_it_may_run(l, result, item->wait->verb);
-        if (v->unplaced && e && failing_why(l, u, e, reason, sizeof(reason)))
+        if (v->unplaced && e && node_loss_why(l, u, e, reason, sizeof(reason)))
                 (void) field_set(&result->message, reason); // others would take it
         else if (v->unplaced && e) {
                 _cleanup_free_ char *why = NULL;

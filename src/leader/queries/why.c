@@ -9,11 +9,11 @@
 #include <errno.h>
 
 #include "answer.h"
-#include "failing.h"
 #include "groups.h"
 #include "homeless.h"
 #include "homes.h"
 #include "mass-loss-controller.h"
+#include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer.h"
@@ -104,7 +104,7 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                 const char *held = unit_held_by_mass_loss(l, u);
                 const UnitEntry *e = cluster_state_find_unit(l->state, r->name);
 
-                if (!e || !failing_why(l, u, e, ret, REASON_SIZE))
+                if (!e || !node_loss_why(l, u, e, ret, REASON_SIZE))
                         str_fit(ret, REASON_SIZE, "%s", held ?: why);
         } else if (ends)
                 str_fit(ret, REASON_SIZE, "it waits until it has ended on %s%s", ends->name,
@@ -211,7 +211,7 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
 
         if (held)
                 str_fit(why, sizeof(why), "%s", held);
-        else if (stuck && node_is_emptying(u->node) && failing_stays(l, u, e))
+        else if (stuck && node_is_emptying(u->node) && node_loss_stays(l, u, e))
                 str_fit(why, sizeof(why), "%s is to be emptied, and NodeLost=never", u->node->name);
         else if (stuck)
                 str_fit(why, sizeof(why), "%s is %s, and no other node takes it", u->node->name,

@@ -4,7 +4,7 @@
 //
 //      its queue       the units that are everywhere, those that the next batch looks at, those in flight, those that
 //                      their group holds back; no other state has one
-//      its deadline    only a unit that is delayed has one (failing.c sets it)
+//      its deadline    only a unit that is delayed has one (node-loss-controller.c sets it)
 //      n_pending       units without a node and stranded ones, and of those that are to leave a node its n_stuck
 //      asked, untried  marks that only such units have; they wait in the Placement, and in no list of ours
 //

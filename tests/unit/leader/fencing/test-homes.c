@@ -15,7 +15,7 @@
 #define DRAINING ARGOSY__NODE_MODE__MODE_DRAINING
 #define X "x.service"
 
-enum { FENCE_MS = 17019 }; // see test-failing-rules.c
+enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 
 static Rig g;
 

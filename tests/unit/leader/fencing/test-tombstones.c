@@ -20,7 +20,7 @@
 #define X "x.service"
 #define ON_2 "may still run on n2 until that host is heard"
 
-enum { FENCE_MS = 17019 }; // see test-failing-rules.c
+enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 
 static Rig g;
 

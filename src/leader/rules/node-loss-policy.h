@@ -18,20 +18,20 @@
 
 #include "failing-options.h"
 
-#define FAILING_NEVER UINT64_MAX
+#define NODE_LOSS_NEVER UINT64_MAX
 
 enum { FENCE_MARGIN_MSEC = 2000 };
 
-typedef struct LostView {
+typedef struct NodeLossView {
         const FailingOptions *options;
         uint64_t lost_us;       // since when the leader calls the host lost
         uint64_t runs_until_us; // until when the unit may run there (overlap.h); 0: it does not, or nobody
                                 // waits
         bool emptying;          // its owner drains the node
         bool deadline_over;     // and does not wait for it any longer
-} LostView;
+} NodeLossView;
 
 // From the loss until nothing of it runs there any more.
-uint64_t failing_fence_us(const FailingOptions *o, uint64_t lease_us);
-// When the unit may move; FAILING_NEVER: only if its owner says so.
-uint64_t failing_move_at(const LostView *v);
+uint64_t node_loss_policy_fence_us(const FailingOptions *o, uint64_t lease_us);
+// When the unit may move; NODE_LOSS_NEVER: only if its owner says so.
+uint64_t node_loss_policy_move_at(const NodeLossView *v);

@@ -5,66 +5,67 @@
 
 #include "clock.h"
 #include "deadline-heap.h"
-#include "failing-rules.h"
 #include "macro.h"
+#include "node-loss-policy.h"
 #include "test.h"
 
 #define SEC USEC_PER_SEC
 
 enum { LOST = 1000 };
 
-static uint64_t moves_at(const FailingOptions *o, LostView v) {
+static uint64_t moves_at(const FailingOptions *o, NodeLossView v) {
         uint64_t at;
 
         v.options = o;
         v.lost_us = LOST * SEC;
-        at = failing_move_at(&v);
-        return at == FAILING_NEVER ? at : (at - v.lost_us) / USEC_PER_MSEC;
+        at = node_loss_policy_move_at(&v);
+        return at == NODE_LOSS_NEVER ? at : (at - v.lost_us) / USEC_PER_MSEC;
 }
 
 static void a_unit_moves_at_once_unless_it_says_otherwise(void **state) {
-        assert_int_equal(moves_at(&(FailingOptions){}, (LostView){}), 0);
+        assert_int_equal(moves_at(&(FailingOptions){}, (NodeLossView){}), 0);
 }
 
 static void a_delay_runs_from_the_loss_and_a_drain_ends_it(void **state) {
         FailingOptions o = {.node_lost_delay_us = 60 * SEC};
 
-        assert_int_equal(moves_at(&o, (LostView){}), 60000);
-        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 0);
+        assert_int_equal(moves_at(&o, (NodeLossView){}), 60000);
+        assert_int_equal(moves_at(&o, (NodeLossView){.emptying = true}), 0);
 }
 
 static void what_is_kept_moves_only_with_a_drain(void **state) {
         FailingOptions o = {.node_lost = NODE_LOST_KEEP};
 
-        assert_int_equal(moves_at(&o, (LostView){}), FAILING_NEVER);
-        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), 0);
+        assert_int_equal(moves_at(&o, (NodeLossView){}), NODE_LOSS_NEVER);
+        assert_int_equal(moves_at(&o, (NodeLossView){.emptying = true}), 0);
 }
 
 static void what_never_moves_leaves_only_at_a_drains_deadline(void **state) {
         FailingOptions o = {.node_lost = NODE_LOST_NEVER};
 
-        assert_int_equal(moves_at(&o, (LostView){}), FAILING_NEVER);
-        assert_int_equal(moves_at(&o, (LostView){.emptying = true}), FAILING_NEVER);
-        assert_int_equal(moves_at(&o, (LostView){.emptying = true, .deadline_over = true}), 0);
+        assert_int_equal(moves_at(&o, (NodeLossView){}), NODE_LOSS_NEVER);
+        assert_int_equal(moves_at(&o, (NodeLossView){.emptying = true}), NODE_LOSS_NEVER);
+        assert_int_equal(moves_at(&o, (NodeLossView){.emptying = true, .deadline_over = true}), 0);
 }
 
 static void what_may_still_run_there_does_not_move_whatever_its_owner_wants(void **state) {
         FailingOptions o = {};
         uint64_t until = (LOST + 17) * SEC;
 
-        assert_int_equal(moves_at(&o, (LostView){.runs_until_us = until}), 17000);
-        assert_int_equal(moves_at(&o, (LostView){.runs_until_us = until, .emptying = true}), 17000);
+        assert_int_equal(moves_at(&o, (NodeLossView){.runs_until_us = until}), 17000);
+        assert_int_equal(moves_at(&o, (NodeLossView){.runs_until_us = until, .emptying = true}), 17000);
         o.node_lost_delay_us = 60 * SEC;
-        assert_int_equal(moves_at(&o, (LostView){.runs_until_us = until}), 60000); // the later of the two
+        assert_int_equal(moves_at(&o, (NodeLossView){.runs_until_us = until}),
+                         60000); // the later of the two
 }
 
 // 5 s until the guard fires, 10 s until it is killed; (4 + 15) s / 1000 and 2 s of margin.
 static void the_fence_is_as_long_as_a_stop_may_take(void **state) {
         FailingOptions o = {.cut_off_stop = true, .cut_off_sec = 5, .stop_us = 10 * SEC};
 
-        assert_int_equal(failing_fence_us(&o, 4 * SEC) / USEC_PER_MSEC, 17019);
+        assert_int_equal(node_loss_policy_fence_us(&o, 4 * SEC) / USEC_PER_MSEC, 17019);
         o.cut_off_stop = false;
-        assert_int_equal(failing_fence_us(&o, 4 * SEC), 0);
+        assert_int_equal(node_loss_policy_fence_us(&o, 4 * SEC), 0);
 }
 
 static void the_lease_is_over_there_before_it_is_here(void **state) {
@@ -77,7 +78,7 @@ static void the_lease_is_over_there_before_it_is_here(void **state) {
                 uint64_t slow = lease + o.cut_off_sec * SEC + o.stop_us;
 
                 stopped_there = slow + slow / 1000; // counted from the sending of the beat
-                starts_here = way + lease + failing_fence_us(&o, lease);
+                starts_here = way + lease + node_loss_policy_fence_us(&o, lease);
                 assert_true(starts_here > stopped_there + SEC);
         }
 }

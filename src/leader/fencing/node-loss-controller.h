@@ -7,13 +7,13 @@
 #include "leader-core.h"
 
 // Boot time from which a unit may leave its lost node; 0: its node is not lost, UINT64_MAX: not by itself.
-uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
+uint64_t node_loss_moves_at(const Leader *l, const Unit *u, const UnitEntry *e);
 // It is not moved now, and whoever attaches or is lost is a reason to look again: a drain does not move what
 // says NodeLost=never, unless its deadline is over; and what is to be stopped when cut off is not moved away
 // from a host of which this leader does not know yet whether it is cut off.
-bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e);
+bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e);
 // It is looked at again then. 0 or -ENOMEM.
-int failing_delay(Leader *l, Unit *u, uint64_t at_us);
-void failing_on_time(Leader *l);
+int node_loss_delay(Leader *l, Unit *u, uint64_t at_us);
+void node_loss_on_time(Leader *l);
 // Why it has not left its lost node yet; false: no such reason.
-bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);
+bool node_loss_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size);

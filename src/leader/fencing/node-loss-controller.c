@@ -18,9 +18,9 @@
 #include "activation-affinity.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "failing-rules.h"
-#include "failing.h"
 #include "homes.h"
+#include "node-loss-controller.h"
+#include "node-loss-policy.h"
 #include "nodes.h"
 #include "registry.h"
 #include "tables.h"
@@ -31,16 +31,16 @@
 
 static uint64_t moves_at_by_itself(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Node *n = u->node;
-        LostView v = {.options = failing_options_of(e)};
+        NodeLossView v = {.options = failing_options_of(e)};
 
         v.lost_us = n->host->lost_us;
         v.runs_until_us = home_runs_until(l, u, e, n);
         v.emptying = node_is_emptying(n);
         v.deadline_over = node_deadline_is_over(l, n);
-        return failing_move_at(&v);
+        return node_loss_policy_move_at(&v);
 }
 
-uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
+uint64_t node_loss_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
         const UnitEntry *activator;
         const Unit *a;
         uint64_t at;
@@ -53,7 +53,7 @@ uint64_t failing_moves_at(const Leader *l, const Unit *u, const UnitEntry *e) {
         return a && a->node == u->node ? MAX_OF(at, moves_at_by_itself(l, a, activator)) : at;
 }
 
-bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
+bool node_loss_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
         const FailingOptions *o = failing_options_of(e);
         const Node *n = u->node;
 
@@ -65,13 +65,13 @@ bool failing_stays(const Leader *l, const Unit *u, const UnitEntry *e) {
                !unit_exclusion(u, n->number);
 }
 
-int failing_delay(Leader *l, Unit *u, uint64_t at_us) {
+int node_loss_delay(Leader *l, Unit *u, uint64_t at_us) {
         unit_event(l, u, LIFE_WAITS);
         unit_touch(l, u);
-        return at_us == FAILING_NEVER ? 0 : deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);
+        return at_us == NODE_LOSS_NEVER ? 0 : deadline_heap_set(&l->move_deadlines, &u->move_due, at_us);
 }
 
-void failing_on_time(Leader *l) {
+void node_loss_on_time(Leader *l) {
         Deadline *d;
 
         while ((d = deadline_heap_pop(&l->move_deadlines, leader_now(l))))
@@ -88,14 +88,14 @@ static const char *in_how_long(uint64_t us, char buf[static 32]) {
         return buf;
 }
 
-bool failing_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size) {
+bool node_loss_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret, size_t size) {
         const FailingOptions *o = failing_options_of(e);
-        uint64_t at = failing_moves_at(l, u, e), now = leader_now(l);
+        uint64_t at = node_loss_moves_at(l, u, e), now = leader_now(l);
         char buf[32];
 
         if (at <= now)
                 return false;
-        if (at == FAILING_NEVER) {
+        if (at == NODE_LOSS_NEVER) {
                 snprintf(ret, size, "its node is lost, and NodeLost=%s: it waits for the node",
                          o->node_lost == NODE_LOST_NEVER ? "never" : "keep");
                 return true;

@@ -12,7 +12,7 @@
 #define FENCED SERVICE "TimeoutStopSec=10\n[X-Argosy]\nCutOff=stop\nCutOffSec=5\n"
 #define START ARGOSY__VERB__VERB_START
 
-enum { FENCE_MS = 17019 }; // see test-failing-rules.c
+enum { FENCE_MS = 17019 }; // see test-node-loss-policy.c
 
 static Rig g;
 

@@ -9,12 +9,12 @@
 #include "decide-private.h"
 #include "dependencies.h"
 #include "groups.h"
-#include "homes.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer-roles.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "request.h"
 #include "response.h"
@@ -152,7 +152,7 @@ static void name_the_silent(Leader *l, Argosy__Verb verb, Argosy__Response *resp
                 return;
         for (size_t i = 0; i < response->change->n_units; i++)
                 if (response->change->units[i]->status == 0)
-                        (void) tombstones_fill(l, response->change->units[i], verb, home_is_silent);
+                        (void) tombstones_fill(l, response->change->units[i], verb, previous_node_is_silent);
 }
 
 // Global units that leave nodes to this one from now on.

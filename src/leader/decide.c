@@ -16,7 +16,6 @@
 #include "dependencies.h"
 #include "feature-controller.h"
 #include "handlers.h"
-#include "homes.h"
 #include "host-complaints.h"
 #include "host-marks.h"
 #include "host-record.h"
@@ -26,6 +25,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
@@ -409,8 +409,8 @@ static int decide_ours(Decision *d) {
 
 void decide(Leader *l) {
         Decision d = {.leader = l,
-                      .batch = {.left = homes_left,
-                                .removed = homes_removed,
+                      .batch = {.left = previous_nodes_of_record,
+                                .removed = previous_nodes_of_removed,
                                 .userdata = l,
                                 .soft_bytes = l->one_by_one,
                                 .feature_level = cluster_state_feature_level(l->state)}};

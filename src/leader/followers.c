@@ -31,7 +31,6 @@
 #include "drain-waits.h"
 #include "groups.h"
 #include "homeless.h"
-#include "homes.h"
 #include "manager-waits.h"
 #include "mass-loss-controller.h"
 #include "nodes.h"
@@ -40,6 +39,7 @@
 #include "orders.h"
 #include "placer-roles.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "retries.h"
@@ -124,7 +124,7 @@ static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
                 l->retry_homeless = true;
         registry_on_unit(l, u, e);
         if (!e->removed)
-                homes_on_unit(l, u, e);
+                previous_nodes_on_unit(l, u, e);
         return homeless_on_unit(l, u, e);
 }
 

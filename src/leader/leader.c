@@ -13,7 +13,6 @@
 #include "followers.h"
 #include "forwards.h"
 #include "handlers.h"
-#include "homes.h"
 #include "lease.h"
 #include "manager-waits.h"
 #include "members.h"
@@ -21,6 +20,7 @@
 #include "message.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
+#include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
@@ -78,7 +78,7 @@ void leader_on_time(Leader *l) {
                 return;
         sessions_on_time(l, leader_now(l));
         node_loss_on_time(l);
-        homes_on_time(l);
+        previous_nodes_on_time(l);
         retries_on_time(l);
         if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
                 nodes_on_time(l);

@@ -98,7 +98,7 @@ struct Leader {
         uint64_t n_globals_judged;              // units on nodes, one by one
         ListNode waited;         // Unit.waited: touched, and somebody waits for it
         ListNode awaiting;                             // Site.awaiting
-        bool homes_due;                                // a host was heard, lost or removed: they may go on
+        bool previous_nodes_due;                       // a host was heard, lost or removed: they may go on
         ListNode tombstones_due;                       // Host.tombstones_due
         uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
         ListNode parting;                              // Unit.parting

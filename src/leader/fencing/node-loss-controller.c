@@ -8,8 +8,8 @@
 // it finds the host lost: later than this one would have, never sooner. Until its time comes it waits in
 // Leader.move_deadlines and costs nothing; then it is moved like any other, if it still has to be.
 //
-// One that was already placed elsewhere when its old node was cut off is held back by homes.c instead, as
-// long.
+// One that was already placed elsewhere when its old node was cut off is held back by previous-nodes.c
+// instead, as long.
 //
 // An owner who drains the lost node overrides NodeLost=, but not the time that CutOff=stop needs: that is no
 // matter of wishes. Whoever removes the host, or unloads the unit, says that nothing of it runs any more.
@@ -18,10 +18,10 @@
 #include "activation-affinity.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "homes.h"
 #include "node-loss-controller.h"
 #include "node-loss-policy.h"
 #include "nodes.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
@@ -34,7 +34,7 @@ static uint64_t moves_at_by_itself(const Leader *l, const Unit *u, const UnitEnt
         NodeLossView v = {.options = failing_options_of(e)};
 
         v.lost_us = n->host->lost_us;
-        v.runs_until_us = home_runs_until(l, u, e, n);
+        v.runs_until_us = previous_node_runs_until(l, u, e, n);
         v.emptying = node_is_emptying(n);
         v.deadline_over = node_deadline_is_over(l, n);
         return node_loss_policy_move_at(&v);
@@ -100,10 +100,10 @@ bool node_loss_why(const Leader *l, const Unit *u, const UnitEntry *e, char *ret
                          o->node_lost == NODE_LOST_NEVER ? "never" : "keep");
                 return true;
         }
-        if (home_runs_until(l, u, e, u->node) == at && u->node->host->down)
+        if (previous_node_runs_until(l, u, e, u->node) == at && u->node->host->down)
                 snprintf(ret, size, "its node was shut down while it may have run on; it moves in %s",
                          in_how_long(at - now, buf));
-        else if (home_runs_until(l, u, e, u->node) == at)
+        else if (previous_node_runs_until(l, u, e, u->node) == at)
                 snprintf(ret, size,
                          "its node is lost; it moves in %s, when it has certainly stopped there "
                          "(CutOff=stop)",

@@ -2,7 +2,7 @@
 //
 // What the log knows of nodes that may run what no record wants there: of units that were destroyed, and of
 // those that run on all nodes and have left one. (Nodes that other units have left are in their records:
-// homes.c.) Any leader knows from it what to wait for, and what not to say yet.
+// previous-nodes.c.) Any leader knows from it what to wait for, and what not to say yet.
 //
 // Removing a record leaves a tombstone on every node where the unit may run, in the same operation: also on
 // nodes whose hosts answer, since leader and host may be gone a moment later. Those answer within moments,
@@ -23,8 +23,8 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "feature-level.h"
-#include "homes.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
@@ -43,7 +43,7 @@ static const Tombstone *next_on(const ListNode *head, const Tombstone *t) {
 static bool is_over(const Leader *l, const Node *n, const Tombstone *t) {
         const UnitEntry *e = cluster_state_find_unit(l->state, t->name);
 
-        return !home_may_run(l, t->name, e, n) ||
+        return !previous_node_may_run(l, t->name, e, n) ||
                (n->host->attached && unit_wanted_on(l, unit_find(l, t->name), e, n));
 }
 
@@ -83,7 +83,7 @@ static void end(Leader *l, const Node *n, const Tombstone *t) {
         Unit *u = unit_find(l, t->name);
         Site *s = u ? site_find(u, n) : NULL;
 
-        if (s && !home_may_run(l, t->name, e, n) && !unit_wanted_on(l, u, e, n))
+        if (s && !previous_node_may_run(l, t->name, e, n) && !unit_wanted_on(l, u, e, n))
                 site_free(l, s);
         else if (u) {
                 unit_touch(l, u);
@@ -129,7 +129,7 @@ void tombstones_on_time(Leader *l) {
 static bool is_forgotten(const Leader *l, const Site *s, const UnitEntry *e) {
         return (s->ordered || s->reported) && !unit_wanted_on(l, s->unit, e, s->node) &&
                !cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) &&
-               home_may_run(l, s->unit->name, e, s->node);
+               previous_node_may_run(l, s->unit->name, e, s->node);
 }
 
 void tombstones_part(Leader *l, const Site *s) {
@@ -165,7 +165,7 @@ static int part(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e) {
         }
         if (n == 0 || !is_room(l, b, n))
                 return 0;
-        return batch_builder_put_tombstone(b, u->name, nodes, n, home_fence_us(l, e));
+        return batch_builder_put_tombstone(b, u->name, nodes, n, previous_node_fence_us(l, e));
 }
 
 static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint32_t node) {
@@ -183,7 +183,7 @@ static bool is_driven_out(const Leader *l, const Site *s, const UnitEntry *e, co
 
         if (!record || (!s->ordered && !s->reported) || !unit_wanted_on(l, s->unit, e, s->node) ||
             cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) ||
-            !home_may_run(l, s->unit->name, e, s->node))
+            !previous_node_may_run(l, s->unit->name, e, s->node))
                 return false;
         if (record->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE)
                 return true;
@@ -215,7 +215,8 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
                         if (!is_room(l, b, 1) || !batch_builder_takes_more(b)) // the rest with the next
                                                                                // entry
                                 return 0;
-                        r = batch_builder_put_tombstone(b, u->name, &n->number, 1, home_fence_us(l, e));
+                        r = batch_builder_put_tombstone(b, u->name, &n->number, 1,
+                                                        previous_node_fence_us(l, e));
                         if (r < 0)
                                 return r;
                 }
@@ -344,13 +345,14 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
                 list_foreach (i, &u->sites) {
                         const Node *n = CONTAINER_OF(i, Site, by_unit)->node;
 
-                        if (!unit_wanted_on(l, u, e, n) && home_may_run(l, name, e, n))
+                        if (!unit_wanted_on(l, u, e, n) && previous_node_may_run(l, name, e, n))
                                 each(n, userdata);
                 }
         for (size_t i = 0; e && i < e->record->n_left; i++) {
                 const Node *n = node_find(l, e->record->left[i]);
 
-                if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) && home_may_run(l, name, e, n) &&
+                if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) &&
+                    previous_node_may_run(l, name, e, n) &&
                     !cluster_state_find_tombstone(l->state, name, n->number))
                         each(n, userdata);
         }
@@ -358,7 +360,8 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
                 list_foreach (i, tombs) {
                         const Node *n = node_find(l, CONTAINER_OF(i, const Tombstone, by_name)->node);
 
-                        if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) && home_may_run(l, name, e, n))
+                        if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) &&
+                            previous_node_may_run(l, name, e, n))
                                 each(n, userdata);
                 }
 }
@@ -367,7 +370,7 @@ typedef struct Naming {
         const Leader *l;
         Argosy__Response__UnitResult *result;
         const UnitEntry *entry;
-        HomeQuestion question;
+        PreviousNodeQuestion question;
         int error;
 } Naming;
 
@@ -408,7 +411,7 @@ static int name_compare(const void *a, const void *b) {
 }
 
 int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,
-                    HomeQuestion question) {
+                    PreviousNodeQuestion question) {
         Naming x = {l, result, cluster_state_find_unit(l->state, result->name), question, 0};
 
         tombstones_each(l, result->name, x.entry, add_name, &x);

@@ -4,8 +4,8 @@
 // What the log knows of nodes where something may still run that no record names.
 
 #include "batch-builder.h"
-#include "homes.h"
 #include "leader-core.h"
+#include "previous-nodes.h"
 
 // What a host's next record drives out of its nodes, in the same entry as that.
 int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostRecord *next);
@@ -21,4 +21,4 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
                      void (*each)(const Node *n, void *userdata), void *userdata);
 // Names the nodes of which that is true in the result of this verb. 0 or -ENOMEM.
 int tombstones_fill(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb,
-                    HomeQuestion question);
+                    PreviousNodeQuestion question);

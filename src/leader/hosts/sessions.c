@@ -16,7 +16,6 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "feature-level.h"
-#include "homes.h"
 #include "host-address.h"
 #include "host-complaints.h"
 #include "host-link.h"
@@ -29,6 +28,7 @@
 #include "nodes.h"
 #include "oom.h"
 #include "orders.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
@@ -71,7 +71,7 @@ static void end_session(Leader *l, Host *h) {
 void host_lose(Leader *l, Host *h) {
         lease_end(&h->lease);
         h->lost_us = leader_now(l);
-        l->mass_loss_due = l->homes_due = true;
+        l->mass_loss_due = l->previous_nodes_due = true;
         end_session(l, h);
         list_foreach (k, &h->nodes) {
                 Node *n = CONTAINER_OF(k, Node, of_host);
@@ -87,7 +87,7 @@ void host_lose(Leader *l, Host *h) {
                         unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its group held it back until now
                 }
         }
-        foreach_site(h, l, home_on_lost);
+        foreach_site(h, l, previous_node_on_lost);
         tombstones_on_lost(l, h);
         host_mark_globals(l, h);
         if (h->linked && h->number != l->config.self)
@@ -486,7 +486,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->heard = true;
         host_touch(l, h);
         host_mark_tombstones(l, h);
-        l->retry_homeless = l->homes_due = true;
+        l->retry_homeless = l->previous_nodes_due = true;
         host_mark_globals(l, h);
         voters_on_attach(l, h);
         leader_mark(l);

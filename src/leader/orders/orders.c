@@ -9,9 +9,9 @@
 #include <errno.h>
 
 #include "feature-level.h"
+#include "fencing-policy.h"
 #include "frame.h"
 #include "homeless.h"
-#include "homes.h"
 #include "host-complaints.h"
 #include "host-link.h"
 #include "host-marks.h"
@@ -19,7 +19,7 @@
 #include "nodes.h"
 #include "ordering.h"
 #include "orders.h"
-#include "overlap.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "rollout-content.h"
@@ -120,9 +120,9 @@ void orders_release(Leader *l, Unit *u) {
 }
 
 void orders_look_again(Leader *l) {
-        if (!l->homes_due)
+        if (!l->previous_nodes_due)
                 return;
-        l->homes_due = false;
+        l->previous_nodes_due = false;
         list_foreach (i, &l->awaiting) {
                 Site *s = CONTAINER_OF(i, Site, awaiting);
 
@@ -269,7 +269,7 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
         return 0;
 }
 
-// A unit that had a home before ends there before it begins here (overlap.h).
+// A unit that had a node before ends there before it begins here (fencing-policy.h).
 static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
         bool held = ordering_hold(l, s, e, wanted);
         // What a Welcome does not name is removed: what is to go later is told to stay.
@@ -277,9 +277,9 @@ static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const Uni
         uint64_t until_us = 0;
 
         list_unlink(&s->awaiting);
-        if (wanted && home_in_the_way(l, s, &until_us)) {
+        if (wanted && previous_node_in_the_way(l, s, &until_us)) {
                 list_append(&l->awaiting, &s->awaiting);
-                return until_us == OVERLAP_UNTIL_HEARD ? 0 : home_ends_at(l, s->unit, until_us);
+                return until_us == FENCING_UNTIL_HEARD ? 0 : previous_node_ends_at(l, s->unit, until_us);
         }
         if (wanted && !s->reported && homeless_awaited(s)) { // orders_release(), when these have ended
                 list_append(&l->awaiting, &s->awaiting);

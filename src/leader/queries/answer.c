@@ -7,11 +7,11 @@
 
 #include "answer.h"
 #include "feature-controller.h"
-#include "homes.h"
 #include "host-record.h"
 #include "lease.h"
 #include "manager-name.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "rollouts.h"
@@ -109,7 +109,7 @@ static int add_silent_row(Leader *l, Argosy__Response__Units *units, const char 
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
         int r;
 
-        if (!host || !home_is_silent(l, name, NULL, n))
+        if (!host || !previous_node_is_silent(l, name, NULL, n))
                 return 0;
         r = add_row(l, units, name, NULL, NULL, host, n->number);
         return r < 0 ? r

@@ -12,13 +12,13 @@
 #include "calls.h"
 #include "feature-level.h"
 #include "flow-window.h"
-#include "homes.h"
 #include "host-link.h"
 #include "macro.h"
 #include "mass-loss-controller.h"
 #include "message.h"
 #include "ordering.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
@@ -293,7 +293,8 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
                 char left_out[512];
                 const char *why = unit_left_out(l, u, e, node, left_out, sizeof(left_out)) ? left_out : NULL;
 
-                bool silent = !e && home_is_silent(l, name, e, node) && is_remembered(l, u, name, node);
+                bool silent =
+                        !e && previous_node_is_silent(l, name, e, node) && is_remembered(l, u, name, node);
 
                 if (!why && !silent && !has_it(l, u, e, node))
                         continue;

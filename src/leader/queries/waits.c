@@ -6,11 +6,11 @@
 #include <errno.h>
 
 #include "batch-builder.h"
-#include "homes.h"
 #include "may-run.h"
 #include "node-loss-controller.h"
 #include "ordering.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "tables.h"
@@ -95,11 +95,11 @@ static void add_node(const Node *n, void *userdata) {
                 .node = n->name,
                 .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
                 .lost = node_is_dark(n),
-                .silent = home_only_host_tells(v->l, name, v->entry, n),
+                .silent = previous_node_only_host_tells(v->l, name, v->entry, n),
                 .refused = unit_exclusion(v->unit, n->number) != NULL,
         };
-        if (host_is_lost(n->host) && !site->silent && home_may_run(v->l, name, v->entry, n)) {
-                uint64_t until_us = home_runs_until(v->l, v->unit, v->entry, n);
+        if (host_is_lost(n->host) && !site->silent && previous_node_may_run(v->l, name, v->entry, n)) {
+                uint64_t until_us = previous_node_runs_until(v->l, v->unit, v->entry, n);
 
                 site->fenced = true;
                 v->until_us = v->until_us ? MIN_OF(v->until_us, until_us) : until_us;
@@ -210,7 +210,7 @@ static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__Un
 static void say_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb) {
         _cleanup_free_ char *phrase = NULL;
 
-        if (tombstones_fill(l, result, verb, home_only_host_tells) == 0 && result->n_may_run_on)
+        if (tombstones_fill(l, result, verb, previous_node_only_host_tells) == 0 && result->n_may_run_on)
                 phrase = may_run_phrase(result->may_run_on, result->n_may_run_on);
         (void) field_set(&result->message, phrase ?: "may still run on a host that is not heard");
 }
@@ -275,7 +275,7 @@ static int judge_item(Leader *l, WaitItem *item) {
 
         l->n_waits_judged++;
         if (!v.done)
-                return due_us ? home_ends_at(l, u, due_us) : 0;
+                return due_us ? previous_node_ends_at(l, u, due_us) : 0;
         wait_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;

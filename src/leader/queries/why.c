@@ -11,12 +11,12 @@
 #include "answer.h"
 #include "groups.h"
 #include "homeless.h"
-#include "homes.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
 #include "placer.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
@@ -37,7 +37,7 @@ enum { REASON_SIZE = 256 };
 static const Node *node_that_ends(const Leader *l, const Site *s) {
         uint64_t until_us;
 
-        return s && list_is_linked(&s->awaiting) ? home_in_the_way(l, s, &until_us) : NULL;
+        return s && list_is_linked(&s->awaiting) ? previous_node_in_the_way(l, s, &until_us) : NULL;
 }
 
 static const char *how_it_ends(const Node *n) {

@@ -202,7 +202,7 @@ void registry_sync_hosts(Leader *l) {
         }
         l->globals_changed = true;
         l->mass_loss_due = true;
-        l->retry_homeless = l->homes_due = true;
+        l->retry_homeless = l->previous_nodes_due = true;
         l->waits_all = true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nodes that a unit has left and may still run on: what overlap.h asks about them, from the tables.
+// Nodes that a unit has left and may still run on: what fencing-policy.h asks about them, from the tables.
 //
 // What a host holds is known by its sites, from what it said when it attached, has reported and was ordered
 // since; they stay when it is lost. A new leader knows nothing of the kind before it has heard the host, so
@@ -10,19 +10,20 @@
 // nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
-// old home's site or that site goes (unit_release()), when its time has come (Unit.end_due), and when a host
-// was heard, lost or removed (Leader.homes_due): then all that wait are, which are few, and nothing else.
+// previous node's site or that site goes (unit_release()), when its time has come (Unit.end_due), and when a
+// host was heard, lost or removed (Leader.previous_nodes_due): then all that wait are, which are few, and
+// nothing else.
 #include <errno.h>
 
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "feature-level.h"
-#include "homes.h"
+#include "fencing-policy.h"
 #include "node-loss-policy.h"
 #include "nodes.h"
 #include "oom.h"
-#include "overlap.h"
+#include "previous-nodes.h"
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
@@ -35,11 +36,11 @@ bool site_is_down(const Site *s) {
 }
 
 // `s`: the unit's site there, if any.
-static OldHome look(const Node *n, const Site *s) {
+static PreviousNode look(const Node *n, const Site *s) {
         const Host *h = n->host;
         bool lingers = h->down && s && s->lingers;
 
-        return (OldHome){
+        return (PreviousNode){
                 .stopped = (h->down && !lingers) || !h->recorded,
                 .lingers = lingers,
                 .heard = h->heard,
@@ -63,42 +64,43 @@ static bool is_named(const Argosy__UnitRecord *r, uint32_t node) {
 
 // What may run on the node: the unit by its record, what a tombstone is about, or either. `e` NULL: it has
 // no record any more.
-static OldGuard guard_of(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+static FencingGuard guard_of(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
         const Tombstone *t = cluster_state_find_tombstone(l->state, name, n->number);
-        uint64_t fence_us = e ? home_fence_us(l, e) : 0;
-        OldGuard guard = {.fence_us = fence_us, .unguarded = fence_us == 0};
+        uint64_t fence_us = e ? previous_node_fence_us(l, e) : 0;
+        FencingGuard guard = {.fence_us = fence_us, .unguarded = fence_us == 0};
 
         if (!t)
                 return guard;
         if (!e || !is_named(e->record, n->number))
-                return (OldGuard){.fence_us = t->fence_us, .unguarded = t->unguarded};
+                return (FencingGuard){.fence_us = t->fence_us, .unguarded = t->unguarded};
         guard.fence_us = MAX_OF(guard.fence_us, t->fence_us);
         guard.unguarded |= t->unguarded;
         return guard;
 }
 
-uint64_t home_fence_us(const Leader *l, const UnitEntry *e) {
+uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e) {
         return node_loss_policy_fence_us(failing_options_of(e), l->config.lease_ms * USEC_PER_MSEC);
 }
 
-bool home_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
         const Unit *u = unit_find(l, name);
-        OldHome home = look(n, u ? site_find(u, n) : NULL);
+        PreviousNode previous = look(n, u ? site_find(u, n) : NULL);
 
-        return overlap_may_run(&home, guard_of(l, name, e, n), leader_now(l));
+        return fencing_policy_may_run(&previous, guard_of(l, name, e, n), leader_now(l));
 }
 
-bool home_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        return !n->host->attached && home_may_run(l, name, e, n);
+bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        return !n->host->attached && previous_node_may_run(l, name, e, n);
 }
 
-bool home_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
-        return host_is_lost(n->host) && home_may_run(l, name, e, n) && guard_of(l, name, e, n).unguarded;
+bool previous_node_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+        return host_is_lost(n->host) && previous_node_may_run(l, name, e, n) &&
+               guard_of(l, name, e, n).unguarded;
 }
 
-uint64_t home_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        OldHome home = look(n, site_find(u, n));
-        uint64_t until = overlap_until(&home, guard_of(l, u->name, e, n));
+uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
+        PreviousNode previous = look(n, site_find(u, n));
+        uint64_t until = fencing_policy_until(&previous, guard_of(l, u->name, e, n));
 
         return until > leader_now(l) ? until : 0;
 }
@@ -106,7 +108,7 @@ uint64_t home_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, con
 // The earlier one of those that are in the way.
 static void consider(const Leader *l, const Site *s, const UnitEntry *e, const Node *n,
                      const Node **in_the_way, uint64_t *until) {
-        uint64_t t = n && n != s->node ? home_runs_until(l, s->unit, e, n) : 0;
+        uint64_t t = n && n != s->node ? previous_node_runs_until(l, s->unit, e, n) : 0;
 
         if (!t || (*in_the_way && *until <= t))
                 return;
@@ -114,7 +116,7 @@ static void consider(const Leader *l, const Site *s, const UnitEntry *e, const N
         *until = t;
 }
 
-const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us) {
+const Node *previous_node_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         const Node *in_the_way = NULL;
         const ListNode *tombs;
@@ -134,39 +136,39 @@ const Node *home_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_
         return in_the_way;
 }
 
-void home_on_lost(Leader *l, Site *s) {
+void previous_node_on_lost(Leader *l, Site *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-        uint64_t until = e ? home_runs_until(l, s->unit, e, s->node) : 0;
+        uint64_t until = e ? previous_node_runs_until(l, s->unit, e, s->node) : 0;
 
         if (until && s->unit->node != s->node)
-                (void) oom_check(home_ends_at(l, s->unit, until));
+                (void) oom_check(previous_node_ends_at(l, s->unit, until));
         site_count(s);
         unit_touch(l, s->unit);
         unit_release(l, s->unit);
 }
 
-int home_ends_at(Leader *l, Unit *u, uint64_t at_us) {
+int previous_node_ends_at(Leader *l, Unit *u, uint64_t at_us) {
         if (u->end_due.place && u->end_due.at_us <= at_us)
                 return 0;
         return deadline_heap_set(&l->end_deadlines, &u->end_due, at_us);
 }
 
-void homes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         list_foreach_safe (i, &u->sites) {
                 Site *s = CONTAINER_OF(i, Site, by_unit);
                 uint64_t until;
 
                 if (s->node == u->node || !host_is_lost(s->node->host))
                         continue;
-                until = home_runs_until(l, u, e, s->node);
+                until = previous_node_runs_until(l, u, e, s->node);
                 if (until)
-                        (void) oom_check(home_ends_at(l, u, until));
-                else if (!home_may_run(l, u->name, e, s->node))
+                        (void) oom_check(previous_node_ends_at(l, u, until));
+                else if (!previous_node_may_run(l, u->name, e, s->node))
                         site_free(l, s);
         }
 }
 
-void homes_on_time(Leader *l) {
+void previous_nodes_on_time(Leader *l) {
         Deadline *d;
 
         while ((d = deadline_heap_pop(&l->end_deadlines, leader_now(l)))) {
@@ -177,7 +179,7 @@ void homes_on_time(Leader *l) {
                 if (!e)
                         continue;
                 unit_release(l, u);
-                homes_on_unit(l, u, e);
+                previous_nodes_on_unit(l, u, e);
         }
 }
 
@@ -206,7 +208,8 @@ static int nodes_append(Nodes *nodes, uint32_t number) {
 static int add_if_it_may_run(const Leader *l, const UnitEntry *e, uint32_t number, Nodes *nodes) {
         const Node *n = node_find(l, number);
 
-        if (!n || has_number(nodes->numbers, nodes->n, number) || !home_may_run(l, e->record->name, e, n))
+        if (!n || has_number(nodes->numbers, nodes->n, number) ||
+            !previous_node_may_run(l, e->record->name, e, n))
                 return 0;
         return nodes_append(nodes, number);
 }
@@ -238,7 +241,7 @@ static int add_all_nodes(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         map_foreach (slot, &l->nodes) {
                 const Node *n = slot->value;
 
-                if (r >= 0 && is_known(l, u, e, n) && home_may_run(l, e->record->name, e, n))
+                if (r >= 0 && is_known(l, u, e, n) && previous_node_may_run(l, e->record->name, e, n))
                         r = nodes_append(nodes, n->number);
         }
         return r;
@@ -256,7 +259,7 @@ static bool is_everywhere(const Argosy__UnitRecord *r) {
         return r->global && r->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
-int homes_left(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata) {
+int previous_nodes_of_record(const Argosy__UnitRecord *next, uint32_t **ret, size_t *ret_n, void *userdata) {
         const Leader *l = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, next->name);
         Nodes nodes = {};
@@ -291,7 +294,7 @@ static int add_forgotten(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         return r;
 }
 
-int homes_removed(const char *name, BatchBuilderRemoval *ret, void *userdata) {
+int previous_nodes_of_removed(const char *name, BatchBuilderRemoval *ret, void *userdata) {
         const Leader *l = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         Nodes nodes = {};
@@ -309,7 +312,7 @@ int homes_removed(const char *name, BatchBuilderRemoval *ret, void *userdata) {
         }
         *ret = (BatchBuilderRemoval){.nodes = nodes.numbers,
                                      .n_nodes = nodes.n,
-                                     .fence_us = home_fence_us(l, e),
+                                     .fence_us = previous_node_fence_us(l, e),
                                      .room = CLUSTER_TOMBSTONES_MAX - cluster_state_n_tombstones(l->state)};
         return 0;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 // May a unit still run on a node that it has left? The one rule for everything that starts a unit which had
-// a home before: a move, a drain, a rollout, a loss, a return. Pure: times are arguments, boot clock,
+// a node before: a move, a drain, a rollout, a loss, a return. Pure: times are arguments, boot clock,
 // microseconds.
 //
-//   the old home                                          the unit may begin elsewhere
+//   the previous node                                        the unit may begin elsewhere
 //   its host said that its units have stopped, but for    at once
 //     others
 //   its host said that it is switched off, but that the   when its lease would have ended, and then as
@@ -21,15 +21,15 @@
 //
 // Whether there is a link says nothing: a unit does not notice that its host's link is down.
 //
-// That nobody waits for it does not mean that it does not run: overlap_may_run() tells that, for what is
-// said to people, and for what the log has to remember.
+// That nobody waits for it does not mean that it does not run: fencing_policy_may_run() tells that, for what
+// is said to people, and for what the log has to remember.
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OVERLAP_UNTIL_HEARD UINT64_MAX
+#define FENCING_UNTIL_HEARD UINT64_MAX
 
-typedef struct OldHome {
+typedef struct PreviousNode {
         bool stopped;     // its host said so, and is switched off
         bool lingers;     // or that it may still run, and is switched off: lost_us is when its lease ends
         bool heard;       // its host has said what it holds since this leader leads
@@ -37,16 +37,16 @@ typedef struct OldHome {
         bool ended;       // the unit was seen down there, and is not begun again
         bool lost;        // its lease is over
         uint64_t lost_us; // since when, if it is
-} OldHome;
+} PreviousNode;
 
 // What ends a unit without its host's word.
-typedef struct OldGuard {
+typedef struct FencingGuard {
         uint64_t fence_us; // it has certainly stopped so long after its host was lost; 0: it has no guard
         bool unguarded;    // it may be content without one, too
-} OldGuard;
+} FencingGuard;
 
-// Until when the unit may run there. 0: it does not, or nobody waits for it; OVERLAP_UNTIL_HEARD: until its
+// Until when the unit may run there. 0: it does not, or nobody waits for it; FENCING_UNTIL_HEARD: until its
 // host says otherwise or is lost; else a time.
-uint64_t overlap_until(const OldHome *home, OldGuard guard);
+uint64_t fencing_policy_until(const PreviousNode *previous, FencingGuard guard);
 // Whether it may run there now.
-bool overlap_may_run(const OldHome *home, OldGuard guard, uint64_t now_us);
+bool fencing_policy_may_run(const PreviousNode *previous, FencingGuard guard, uint64_t now_us);

@@ -8,10 +8,10 @@
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "groups.h"
-#include "homeless.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
+#include "pending.h"
 #include "placer.h"
 #include "registry.h"
 #include "tables.h"
@@ -100,7 +100,7 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
                 return r == -EINVAL ? 0 : r;
         place = (PlacerAnswer){.node = node_by_affinity(d, u, options)};
         if (!place.node && !u->retry && (!u->node || host_is_lost(u->node->host))) {
-                unit_options_unref(options); // in its turn, which may displace others: decide_homeless()
+                unit_options_unref(options); // in its turn, which may displace others: decide_pending()
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }
@@ -206,28 +206,27 @@ static int ask_about(Decision *d, Unit *u) {
 // Units without a node, and those that nobody took when they had to leave theirs, in the order of their
 // roles and priorities. None of them may be decided about in this batch already, nor is there to be little
 // room. Those of which the Placement knows everything wait there for their turn, and are not looked at.
-int decide_homeless(Decision *d) {
+int decide_pending(Decision *d) {
         Leader *l = d->leader;
         ListNode asking = LIST_INIT(asking);
         int r = 0;
 
-        if (!l->retry_homeless || !list_is_empty(&l->moving) ||
-            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || l->one_by_one ||
-            homeless_is_touched(l, &d->batch))
+        if (!l->retry_pending || !list_is_empty(&l->moving) || d->batch.packed.len >= BATCH_SOFT_BYTES / 2 ||
+            l->one_by_one || pending_is_touched(l, &d->batch))
                 return 0;
         decision_need_placer(d);
-        l->retry_homeless = false;
-        list_splice(&asking, &l->asking);
+        l->retry_pending = false;
+        list_splice(&asking, &l->to_schedule);
         while (r >= 0 && !list_is_empty(&asking)) {
-                Unit *u = CONTAINER_OF(asking.next, Unit, asking);
+                Unit *u = CONTAINER_OF(asking.next, Unit, to_schedule);
 
-                list_unlink(&u->asking);
+                list_unlink(&u->to_schedule);
                 r = ask_about(d, u);
-                if (r < 0 || !homeless_waits_by_itself(l, u))
-                        homeless_ask(l, u);
+                if (r < 0 || !pending_waits_by_itself(l, u))
+                        pending_ask(l, u);
         }
-        list_splice(&l->asking, &asking);
+        list_splice(&l->to_schedule, &asking);
         if (r < 0)
                 return r;
-        return homeless_decide(l, &d->batch, d->placer);
+        return pending_decide(l, &d->batch, d->placer);
 }

@@ -5,9 +5,10 @@
 // The change is planned like any other, with a batch and a Placer of its own. Then the turns that would follow it are
 // gone through with the functions that decide them, on what the Placer counts: who is replaced on the nodes that were
 // given away, or goes where one of them goes, looks for another node (move_choose()), and who has none waits for its
-// turn in a round, in which it may displace others (homeless_round()); until nothing follows any more. Every unit that
-// would be elsewhere, or nowhere, is noted once, with its last place. When the Placer is freed everything counts as
-// before. Cost: the units that are noted, those on nodes where somebody replaces others, and a round.
+// turn in a round, in which it may displace others (pending_round()); until nothing follows any more. Every
+// unit that would be elsewhere, or nowhere, is noted once, with its last place. When the Placer is freed
+// everything counts as before. Cost: the units that are noted, those on nodes where somebody replaces
+// others, and a round.
 //
 // How long it takes until others of its group are up again, or a unit has ended, is not gone through: that decides when
 // something happens, not what. What nodes would say when they are told is not known to a leader.
@@ -19,9 +20,9 @@
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dry-run.h"
-#include "homeless.h"
 #include "message.h"
 #include "nodes.h"
+#include "pending.h"
 #include "placer.h"
 #include "registry.h"
 #include "response.h"
@@ -238,7 +239,7 @@ static int give_turns(Plan *p, bool *ret) {
         size_t n;
         int r = 0;
 
-        homeless_round(p->alone.leader, &p->turn, p->alone.placer, &steps, &n);
+        pending_round(p->alone.leader, &p->turn, p->alone.placer, &steps, &n);
         *ret = p->waiting = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;

@@ -21,7 +21,7 @@ void decision_need_placer(Decision *d);
 
 // decide-moves.c. 0 or -ENOMEM.
 int decide_moves(Decision *d);    // those that are moving: another node, if they still have to go
-int decide_homeless(Decision *d); // units that are pending, if there may be room for somebody
+int decide_pending(Decision *d);  // units that are pending, if there may be room for somebody
 
 // Whether the unit, in Leader.moving, still has to go elsewhere; and where it would go now, which counts in the
 // Placement and changes nothing else. 0 or -ENOMEM.

@@ -216,7 +216,7 @@ static void forget_granted_wishes(Leader *l) {
 
 // What we decided of our own accord is still to be done.
 static void look_again(Leader *l) {
-        l->retry_homeless = l->features_due = l->globals_changed = true;
+        l->retry_pending = l->features_due = l->globals_changed = true;
         rollouts_look_again(l);
         retries_take_back(l);
         list_splice(&l->wishes_due, &l->wishes_flying);
@@ -425,7 +425,7 @@ void decide(Leader *l) {
         if (!paused)
                 r = decide_ours(&d);
         if (r >= 0 && !paused) // before requests: they were there first
-                r = decide_homeless(&d);
+                r = decide_pending(&d);
         if (r >= 0)
                 r = decide_requests(&d, &taken);
         if (r >= 0 && !paused) // last: what is cleared along with others costs no entry

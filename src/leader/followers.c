@@ -30,13 +30,13 @@
 #include "dependencies.h"
 #include "drain-waits.h"
 #include "groups.h"
-#include "homeless.h"
 #include "manager-waits.h"
 #include "mass-loss-controller.h"
 #include "nodes.h"
 #include "oom.h"
 #include "ordering.h"
 #include "orders.h"
+#include "pending.h"
 #include "placer-roles.h"
 #include "placer.h"
 #include "previous-nodes.h"
@@ -60,7 +60,7 @@ static void drop_unit(Leader *l, Unit *u) {
         unit_event(l, u, LIFE_IS_UNWANTED);
         retries_forget(l, u);
         group_leave(l, u);
-        homeless_forget(u);
+        pending_forget(u);
         placer_on_unit_freed(l, u);
         unit_free(l, u);
 }
@@ -121,11 +121,11 @@ void followers_pull(Leader *l) {
 static int follow_place(Leader *l, Unit *u, UnitEntry *e) {
         // There may be room now, or a conflict is gone; or room was kept for it.
         if ((u->node || (unit_life_is_queued(u->life) && !unit_has_place(e))) && l->n_pending > 0)
-                l->retry_homeless = true;
+                l->retry_pending = true;
         registry_on_unit(l, u, e);
         if (!e->removed)
                 previous_nodes_on_unit(l, u, e);
-        return homeless_on_unit(l, u, e);
+        return pending_on_unit(l, u, e);
 }
 
 static int follow_unit(Leader *l, UnitEntry *e) {

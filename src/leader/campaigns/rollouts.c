@@ -295,7 +295,7 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
                 if (k < 0 || (k == 1 && !rollout_is_returning(r)))
                         return k;
         }
-        l->retry_homeless |= !u->node; // the other content may have a node
+        l->retry_pending |= !u->node; // the other content may have a node
         group_take(l, u);
         return batch_builder_put_unit(b, &next, wanted_up ? BATCH_BUMP_START | BATCH_BUMP_RESTART : 0,
                                       e->record->revision);

@@ -106,10 +106,10 @@ struct Leader {
         DeadlineHeap retry_deadlines;                  // Retry.deadline
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool one_by_one;                               // an entry was too long: whose fault was it?
-        bool retry_homeless;                           // a node came or changed: somebody may take them now
-        ListNode asking, untried, displaced;           // Unit.*, of those that are pending or stranded
+        bool retry_pending;                            // a node came or changed: somebody may take them now
+        ListNode to_schedule, unscheduled, displaced;  // Unit.*, of those that are pending or stranded
         size_t n_pending;                              // units that are pending or stranded
-        uint64_t n_asked;                              // that decide_homeless() looked at one by one
+        uint64_t n_asked;                              // that decide_pending() looked at one by one
         bool globals_changed;                          // where all nodes run them is to be judged again
         bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
         bool mass_loss_due; // that is to be judged again

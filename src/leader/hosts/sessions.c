@@ -122,7 +122,7 @@ static void hear(Leader *l, Host *h) {
         h->in_mass_loss = false;
         host_touch(l, h);
         l->mass_loss_due = true;
-        l->retry_homeless = true;
+        l->retry_pending = true;
         l->waits_all = true;
         leader_mark(l);
 }
@@ -486,7 +486,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->heard = true;
         host_touch(l, h);
         host_mark_tombstones(l, h);
-        l->retry_homeless = l->previous_nodes_due = true;
+        l->retry_pending = l->previous_nodes_due = true;
         host_mark_globals(l, h);
         voters_on_attach(l, h);
         leader_mark(l);

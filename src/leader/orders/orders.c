@@ -11,7 +11,6 @@
 #include "feature-level.h"
 #include "fencing-policy.h"
 #include "frame.h"
-#include "homeless.h"
 #include "host-complaints.h"
 #include "host-link.h"
 #include "host-marks.h"
@@ -19,6 +18,7 @@
 #include "nodes.h"
 #include "ordering.h"
 #include "orders.h"
+#include "pending.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -113,7 +113,7 @@ void orders_release(Leader *l, Unit *u) {
                 orders_mark(l, u, u->node);
         if (!u->makes_room)
                 return;
-        l->retry_homeless |= l->n_pending > 0; // the budget of displacements may have had no more
+        l->retry_pending |= l->n_pending > 0; // the budget of displacements may have had no more
         s = u->makes_room->node ? site_find(u->makes_room, u->makes_room->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u->makes_room, s->node);
@@ -281,7 +281,7 @@ static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const Uni
                 list_append(&l->awaiting, &s->awaiting);
                 return until_us == FENCING_UNTIL_HEARD ? 0 : previous_node_ends_at(l, s->unit, until_us);
         }
-        if (wanted && !s->reported && homeless_awaited(s)) { // orders_release(), when these have ended
+        if (wanted && !s->reported && pending_awaited(s)) { // orders_release(), when these have ended
                 list_append(&l->awaiting, &s->awaiting);
                 return 0;
         }

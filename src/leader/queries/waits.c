@@ -186,7 +186,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                               .sites = nodes.sites,
                               .n_sites = nodes.n,
                               .stranded = stranded,
-                              .untried = list_is_linked(&u->untried) || unit_life_is_moving(u->life),
+                              .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
                               .hosts_unheard = l->n_hosts.unheard > 0};
 
                 count_left_out(l, u, e, &v);

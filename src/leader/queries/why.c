@@ -10,11 +10,11 @@
 
 #include "answer.h"
 #include "groups.h"
-#include "homeless.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
+#include "pending.h"
 #include "placer.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -93,7 +93,7 @@ static bool nobody_can_tell(const Argosy__UnitRecord *r, const Node *n) {
 static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *n,
                            const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         const Node *ends = node_that_ends(l, s);
-        const Unit *room = s && list_is_linked(&s->awaiting) ? homeless_awaited(s) : NULL;
+        const Unit *room = s && list_is_linked(&s->awaiting) ? pending_awaited(s) : NULL;
         const char *why = NULL;
         char next[REASON_SIZE / 2];
 

@@ -231,7 +231,7 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
             r->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return failure(ECANCELED, "the unit was stopped meanwhile", NULL);
 
-        if (!r->global && (r->node == 0 || v->stranded) && v->untried)
+        if (!r->global && (r->node == 0 || v->stranded) && v->unscheduled)
                 return pending();
         if (!r->global && (r->node == 0 || v->stranded))
                 return (WaitVerdict){.done = true,

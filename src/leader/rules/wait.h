@@ -38,7 +38,7 @@ typedef struct WaitView {
         const WaitSite *sites;
         size_t n_sites;
         bool stranded;      // placed on a lost host, and no other node takes it
-        bool untried;       // it has no node or a lost one, and the next batch may find it another
+        bool unscheduled;   // it has no node or a lost one, and the next batch may find it another
         size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name
         size_t n_gave_way;  // and those where it gives way to another one
         bool hosts_unheard; // some host within its lease has not yet told this leader what it holds

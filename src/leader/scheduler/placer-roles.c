@@ -111,7 +111,7 @@ int placer_sync_roles(Leader *l) {
 int placer_on_roles(Leader *l) {
         if (!l->places || l->places->roles_revision == cluster_state_roles_revision(l->state))
                 return 0;
-        l->retry_homeless = true; // there may be room for somebody now
+        l->retry_pending = true; // there may be room for somebody now
         return placer_sync_roles(l);
 }
 

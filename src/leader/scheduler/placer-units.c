@@ -248,7 +248,7 @@ void placer_look_at_followers(Leader *l, const char *name) {
                 Unit *u = followers[i];
 
                 if (unit_life_is_queued(u->life))
-                        l->retry_homeless = true;
+                        l->retry_pending = true;
                 else
                         unit_event(l, u, LIFE_LOOK);
         }

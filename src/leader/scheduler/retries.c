@@ -29,8 +29,8 @@
 #include "clock.h"
 #include "deadline-heap.h"
 #include "groups.h"
-#include "homeless.h"
 #include "oom.h"
+#include "pending.h"
 #include "placer.h"
 #include "registry.h"
 #include "retry-bars.h"
@@ -65,7 +65,7 @@ static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
         t->spec = e->spec->hash;
         t->start_rev = e->record->start_rev;
         list_init(&t->queue);
-        homeless_ask(l, u);
+        pending_ask(l, u);
         return u->retry = t;
 }
 
@@ -237,7 +237,7 @@ int retries_decide(Leader *l, BatchBuilder *b, Placer **placer) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
-        if (l->retry_homeless) // a node may have come, or have got room
+        if (l->retry_pending) // a node may have come, or have got room
                 list_splice(&l->retries, &l->retries_stuck);
         while (r >= 0 && !list_is_empty(&l->retries) && batch_builder_takes_more(b)) {
                 Retry *t = CONTAINER_OF(l->retries.next, Retry, queue);

@@ -45,7 +45,7 @@ static void recount(Leader *l, Host *h) {
                 all->unheard += now.unheard - h->counted.unheard;
                 l->waits_all = true;
                 // They are all known: who is not taken now is told so, or displaces others.
-                l->retry_homeless |= all->unheard == 0;
+                l->retry_pending |= all->unheard == 0;
         }
         all->silent += now.silent - h->counted.silent;
         all->awaited += now.awaited - h->counted.awaited;

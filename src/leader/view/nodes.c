@@ -98,7 +98,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
                 return;
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
-        l->retry_homeless = l->waits_all = true;
+        l->retry_pending = l->waits_all = true;
         host_mark_place(l, n->host);
         if (!list_is_linked(&n->touched))
                 list_append(&l->nodes_touched, &n->touched);

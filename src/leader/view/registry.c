@@ -202,7 +202,7 @@ void registry_sync_hosts(Leader *l) {
         }
         l->globals_changed = true;
         l->mass_loss_due = true;
-        l->retry_homeless = l->previous_nodes_due = true;
+        l->retry_pending = l->previous_nodes_due = true;
         l->waits_all = true;
 }
 
@@ -535,8 +535,8 @@ void registry_clear(Leader *l) {
         list_init(&l->moved);
         list_init(&l->ordering);
         l->n_pending = 0;
-        list_init(&l->asking);
-        list_init(&l->untried);
+        list_init(&l->to_schedule);
+        list_init(&l->unscheduled);
         list_init(&l->displaced);
         list_init(&l->globals);
         list_init(&l->touched);

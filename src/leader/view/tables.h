@@ -142,9 +142,11 @@ struct Unit {
         ListNode placed;   // in node->placed
         UnitLife life;     // changed by unit_event() alone
         ListNode queue;    // in the list that follows from it (unit-event.c)
-        ListNode asking; // in Leader.asking while it is pending or stranded: more than room decides about it
+        ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
+                              // decides about it
         ListNode
-                untried; // in Leader.untried: likewise, and no round has looked for a node since it became so
+                unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
+                             // became so
         ListNode touched, released, refusals_due, unused, waited; // in the lists of Leader of these names
         Deadline move_due; // in Leader.move_deadlines while it is delayed, unless it stays for good
         Deadline

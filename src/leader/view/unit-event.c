@@ -41,8 +41,8 @@ static void leave(Leader *l, Unit *u) {
         deadline_heap_clear(&l->move_deadlines, &u->move_due);
         l->n_pending -= unit_life_is_queued(u->life);
         count_stuck(u, (size_t) -1);
-        list_unlink(&u->asking);
-        list_unlink(&u->untried);
+        list_unlink(&u->to_schedule);
+        list_unlink(&u->unscheduled);
 }
 
 static void enter(Leader *l, Unit *u) {
@@ -56,11 +56,11 @@ static void enter(Leader *l, Unit *u) {
 
 // It may be its turn before others, displace somebody, or join one that has a node now.
 static void ask(Leader *l, Unit *u, LifeEvent event) {
-        if (!list_is_linked(&u->asking))
-                list_append(&l->asking, &u->asking);
-        if (event != LIFE_LOOK && event != LIFE_LOOK_ANYWAY && !list_is_linked(&u->untried))
-                list_append(&l->untried, &u->untried);
-        l->retry_homeless = true;
+        if (!list_is_linked(&u->to_schedule))
+                list_append(&l->to_schedule, &u->to_schedule);
+        if (event != LIFE_LOOK && event != LIFE_LOOK_ANYWAY && !list_is_linked(&u->unscheduled))
+                list_append(&l->unscheduled, &u->unscheduled);
+        l->retry_pending = true;
 }
 
 void unit_event(Leader *l, Unit *u, LifeEvent event) {
@@ -89,6 +89,7 @@ bool unit_life_is_consistent(const Leader *l, const Unit *u) {
 
         return (queue ? is_in(queue, &u->queue) : !list_is_linked(&u->queue)) &&
                (u->life == LIFE_DELAYED || u->move_due.place == 0) &&
-               (unit_life_is_queued(u->life) || (!list_is_linked(&u->asking) && !list_is_linked(&u->untried))) &&
+               (unit_life_is_queued(u->life) ||
+                (!list_is_linked(&u->to_schedule) && !list_is_linked(&u->unscheduled))) &&
                placed == (has_place && u->life != LIFE_PENDING) && (u->recorded || !has_place);
 }

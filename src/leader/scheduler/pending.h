@@ -9,17 +9,17 @@
 
 // One round over the units that are on no node and those that were offered (placer_offer()): whose turn
 // it is goes next, and what it may displace goes. 0 or -ENOMEM.
-int homeless_decide(Leader *l, BatchBuilder *b, Placer *placer);
+int pending_decide(Leader *l, BatchBuilder *b, Placer *placer);
 // What such a round would do now. `b`: units that it touches are not displaced; NULL: nothing is decided yet.
-void homeless_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n);
+void pending_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
-void homeless_ask(Leader *l, Unit *u);
+void pending_ask(Leader *l, Unit *u);
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
 // which it gets no node has nothing to do with it.
-bool homeless_waits_by_itself(Leader *l, const Unit *u);
+bool pending_waits_by_itself(Leader *l, const Unit *u);
 // Whether the batch touches one of them.
-bool homeless_is_touched(Leader *l, const BatchBuilder *b);
-int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
-void homeless_forget(Unit *u);
+bool pending_is_touched(Leader *l, const BatchBuilder *b);
+int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
+void pending_forget(Unit *u);
 // A unit that was displaced and still ends on this site's host, which is to have its room; NULL: none.
-const Unit *homeless_awaited(const Site *s);
+const Unit *pending_awaited(const Site *s);

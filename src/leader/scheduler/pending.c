@@ -8,14 +8,14 @@
 // A displaced unit has no node and its record says by whom it was displaced; it waits like any other, and
 // with its lower priority never displaces in return, so that each displacement raises what runs, and nothing
 // goes round in cycles. The other one is ordered there in the same batch, and its order waits until the
-// displaced one has ended (homeless_awaited()): its room is in use until then.
+// displaced one has ended (pending_awaited()): its room is in use until then.
 #include <errno.h>
 
 #include "activation-affinity.h"
 #include "activators.h"
 #include "batch-builder.h"
 #include "groups.h"
-#include "homeless.h"
+#include "pending.h"
 #include "placer.h"
 #include "registry.h"
 #include "tables.h"
@@ -35,14 +35,14 @@ static void forget_giver(Unit *u) {
         u->makes_room = NULL;
 }
 
-void homeless_forget(Unit *u) {
+void pending_forget(Unit *u) {
         forget_giver(u);
         list_foreach_safe (i, &u->givers)
                 forget_giver(CONTAINER_OF(i, Unit, giver));
 }
 
 // It makes room as long as it has not ended, also when it has got another node or was destroyed meanwhile.
-int homeless_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         const char *by = e->removed ? "" : e->record->displaced_by;
         Unit *other;
 
@@ -69,7 +69,7 @@ static bool is_ending(const Site *s) {
                !(s->reported && s->leaving && down);
 }
 
-const Unit *homeless_awaited(const Site *s) {
+const Unit *pending_awaited(const Site *s) {
         list_foreach (i, &s->unit->givers) {
                 const Unit *u = CONTAINER_OF(i, Unit, giver);
 
@@ -96,23 +96,23 @@ static bool has_activation_affinity(Leader *l, const Unit *u) {
                activators_find(&l->activators, u->name, is_any, NULL);
 }
 
-void homeless_ask(Leader *l, Unit *u) {
-        if (unit_life_is_queued(u->life) && !list_is_linked(&u->asking))
-                list_append(&l->asking, &u->asking);
+void pending_ask(Leader *l, Unit *u) {
+        if (unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
+                list_append(&l->to_schedule, &u->to_schedule);
 }
 
-bool homeless_waits_by_itself(Leader *l, const Unit *u) {
+bool pending_waits_by_itself(Leader *l, const Unit *u) {
         return !u->node && !u->retry && u->place && !has_activation_affinity(l, u);
 }
 
-static bool is_homeless(const char *name, void *userdata) {
+static bool is_pending(const char *name, void *userdata) {
         const Unit *u = unit_find(userdata, name);
 
         return u && unit_life_is_queued(u->life);
 }
 
-bool homeless_is_touched(Leader *l, const BatchBuilder *b) {
-        return batch_builder_each_unit(b, is_homeless, l);
+bool pending_is_touched(Leader *l, const BatchBuilder *b) {
+        return batch_builder_each_unit(b, is_pending, l);
 }
 
 // ------------------------------------------------------------------------------------------------ budgets
@@ -162,7 +162,7 @@ static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
         // Of its group another one may have been taken down in this round.
         if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
             (step->node && group_keeps(l, step->unit, e))) {
-                l->retry_homeless = true;
+                l->retry_pending = true;
                 return 0;
         }
         next = *e->record;
@@ -181,8 +181,8 @@ static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
 // Whoever waits for them to be started hears now that nobody takes them. Who got a node has it when the
 // batch is committed.
 static void all_were_tried(Leader *l, const BatchBuilder *b) {
-        list_foreach_safe (i, &l->untried) {
-                Unit *u = CONTAINER_OF(i, Unit, untried);
+        list_foreach_safe (i, &l->unscheduled) {
+                Unit *u = CONTAINER_OF(i, Unit, unscheduled);
 
                 if (batch_builder_has_unit(b, u->name))
                         continue;
@@ -191,22 +191,22 @@ static void all_were_tried(Leader *l, const BatchBuilder *b) {
         }
 }
 
-void homeless_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
+void pending_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
         placer_round(placer, STEPS_MAX, displacements_left(l), may_be_displaced, b, ret, ret_n);
 }
 
-int homeless_decide(Leader *l, BatchBuilder *b, Placer *placer) {
+int pending_decide(Leader *l, BatchBuilder *b, Placer *placer) {
         _cleanup_free_ PlacerStep *steps = NULL;
         size_t n;
         int r = 0;
 
-        homeless_round(l, b, placer, &steps, &n);
+        pending_round(l, b, placer, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)
                 return r;
         if (n >= STEPS_MAX)
-                l->retry_homeless = true;
+                l->retry_pending = true;
         else if (l->n_hosts.unheard == 0) // one of those that this leader has not heard yet may take them
                 all_were_tried(l, b);
         return 0;

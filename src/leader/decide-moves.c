@@ -100,7 +100,7 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
                 return r == -EINVAL ? 0 : r;
         place = (PlacerAnswer){.node = node_by_affinity(d, u, options)};
         if (!place.node && !u->retry && (!u->node || host_is_lost(u->node->host))) {
-                unit_options_unref(options); // in its turn, which may displace others: decide_pending()
+                unit_options_unref(options); // in its turn, which may preempt others: decide_pending()
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }

@@ -5,7 +5,7 @@
 // The change is planned like any other, with a batch and a Placer of its own. Then the turns that would follow it are
 // gone through with the functions that decide them, on what the Placer counts: who is replaced on the nodes that were
 // given away, or goes where one of them goes, looks for another node (move_choose()), and who has none waits for its
-// turn in a round, in which it may displace others (pending_round()); until nothing follows any more. Every
+// turn in a round, in which it may preempt others (pending_round()); until nothing follows any more. Every
 // unit that would be elsewhere, or nowhere, is noted once, with its last place. When the Placer is freed
 // everything counts as before. Cost: the units that are noted, those on nodes where somebody replaces
 // others, and a round.

@@ -107,7 +107,7 @@ struct Leader {
         ListNode retries, retries_held, retries_stuck; // Retry.queue
         bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_pending;                            // a node came or changed: somebody may take them now
-        ListNode to_schedule, unscheduled, displaced;  // Unit.*, of those that are pending or stranded
+        ListNode to_schedule, unscheduled, preempted;  // Unit.*, of those that are pending or stranded
         size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_pending() looked at one by one
         bool globals_changed;                          // where all nodes run them is to be judged again

@@ -111,12 +111,12 @@ void orders_release(Leader *l, Unit *u) {
 
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u, u->node);
-        if (!u->makes_room)
+        if (!u->preempted_by)
                 return;
         l->retry_pending |= l->n_pending > 0; // the budget of displacements may have had no more
-        s = u->makes_room->node ? site_find(u->makes_room, u->makes_room->node) : NULL;
+        s = u->preempted_by->node ? site_find(u->preempted_by, u->preempted_by->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
-                orders_mark(l, u->makes_room, s->node);
+                orders_mark(l, u->preempted_by, s->node);
 }
 
 void orders_look_again(Leader *l) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Who waits for a node. A round of the Placement says whose turn it is; a unit that finds no room may
-// displace units of lower priority whose options allow that (Preemptible=), within two budgets:
-// DISPLACED_MAX of the cluster at a time, and of each group what its MaxUnavailable= allows, where what is
+// preempt units of lower priority whose options allow that (Preemptible=), within two budgets:
+// PREEMPTED_MAX of the cluster at a time, and of each group what its MaxUnavailable= allows, where what is
 // down for other reasons counts, too.
 //
-// A displaced unit has no node and its record says by whom it was displaced; it waits like any other, and
-// with its lower priority never displaces in return, so that each displacement raises what runs, and nothing
+// A preempted unit has no node and its record says by whom it was preempted; it waits like any other, and
+// with its lower priority never preempts in return, so that each displacement raises what runs, and nothing
 // goes round in cycles. The other one is ordered there in the same batch, and its order waits until the
-// displaced one has ended (pending_awaited()): its room is in use until then.
+// preempted one has ended (pending_awaited()): its room is in use until then.
 #include <errno.h>
 
 #include "activation-affinity.h"
@@ -22,23 +22,23 @@
 #include "unit-event.h"
 
 enum {
-        DISPLACED_MAX = 16, // units that are ending because they were displaced, and those of one round
+        PREEMPTED_MAX = 16, // units that are ending because they were preempted, and those of one round
         STEP_BYTES = 512,   // of the log, at least one step
         STEPS_MAX = STORE_BATCH_MAX / 2 / STEP_BYTES,
 };
 
 // -------------------------------------------------------------------------------------------- who made room
 
-static void forget_giver(Unit *u) {
-        list_unlink(&u->giver);
-        list_unlink(&u->displaced);
-        u->makes_room = NULL;
+static void forget_victim(Unit *u) {
+        list_unlink(&u->victim);
+        list_unlink(&u->preempted);
+        u->preempted_by = NULL;
 }
 
 void pending_forget(Unit *u) {
-        forget_giver(u);
-        list_foreach_safe (i, &u->givers)
-                forget_giver(CONTAINER_OF(i, Unit, giver));
+        forget_victim(u);
+        list_foreach_safe (i, &u->victims)
+                forget_victim(CONTAINER_OF(i, Unit, victim));
 }
 
 // It makes room as long as it has not ended, also when it has got another node or was destroyed meanwhile.
@@ -48,19 +48,19 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
         if (!*by || !cluster_state_find_unit(l->state, by))
                 return 0;
-        forget_giver(u);
+        forget_victim(u);
         other = unit_get(l, by);
         if (!other)
                 return -ENOMEM;
         if (other == u)
                 return 0;
-        u->makes_room = other;
-        list_append(&other->givers, &u->giver);
-        list_append(&l->displaced, &u->displaced);
+        u->preempted_by = other;
+        list_append(&other->victims, &u->victim);
+        list_append(&l->preempted, &u->preempted);
         return 0;
 }
 
-// Displaced from there and not ended yet, as far as anybody knows.
+// Preempted from there and not ended yet, as far as anybody knows.
 static bool is_ending(const Site *s) {
         bool down = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                     s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
@@ -70,8 +70,8 @@ static bool is_ending(const Site *s) {
 }
 
 const Unit *pending_awaited(const Site *s) {
-        list_foreach (i, &s->unit->givers) {
-                const Unit *u = CONTAINER_OF(i, Unit, giver);
+        list_foreach (i, &s->unit->victims) {
+                const Unit *u = CONTAINER_OF(i, Unit, victim);
 
                 list_foreach (k, &u->sites) {
                         const Site *o = CONTAINER_OF(k, Site, by_unit);
@@ -89,7 +89,7 @@ static bool is_any(const char *name, void *userdata) {
         return true;
 }
 
-// It goes where the other one is, whatever room there is (activation-affinity.c): it is not displaced, since
+// It goes where the other one is, whatever room there is (activation-affinity.c): it is not preempted, since
 // it would be back at once, and has to be asked about.
 static bool has_activation_affinity(Leader *l, const Unit *u) {
         return activators_activated(&l->activators, u->name) ||
@@ -117,26 +117,26 @@ bool pending_is_touched(Leader *l, const BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ budgets
 
-// How many a round may displace. None while there are hosts that this leader has not heard
+// How many a round may preempt. None while there are hosts that this leader has not heard
 // yet: one of those may have room.
-static size_t displacements_left(const Leader *l) {
+static size_t preemptions_left(const Leader *l) {
         size_t n = 0;
 
         if (l->n_hosts.unheard > 0)
                 return 0;
-        list_foreach (i, &l->displaced) {
-                const Unit *u = CONTAINER_OF(i, Unit, displaced);
+        list_foreach (i, &l->preempted) {
+                const Unit *u = CONTAINER_OF(i, Unit, preempted);
 
                 if (!unit_life_is_queued(u->life))
                         continue;
                 list_foreach (k, &u->sites)
                         n += is_ending(CONTAINER_OF(k, Site, by_unit));
         }
-        return n < DISPLACED_MAX ? DISPLACED_MAX - n : 0;
+        return n < PREEMPTED_MAX ? PREEMPTED_MAX - n : 0;
 }
 
 // What is decided about already is left alone.
-static bool may_be_displaced(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
+static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const BatchBuilder *b = userdata; // NULL: nothing is
         const Group *g = u->group;
@@ -192,7 +192,7 @@ static void all_were_tried(Leader *l, const BatchBuilder *b) {
 }
 
 void pending_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
-        placer_round(placer, STEPS_MAX, displacements_left(l), may_be_displaced, b, ret, ret_n);
+        placer_round(placer, STEPS_MAX, preemptions_left(l), may_be_preempted, b, ret, ret_n);
 }
 
 int pending_decide(Leader *l, BatchBuilder *b, Placer *placer) {

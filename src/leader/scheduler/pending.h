@@ -8,9 +8,10 @@
 #include "placer.h"
 
 // One round over the units that are on no node and those that were offered (placer_offer()): whose turn
-// it is goes next, and what it may displace goes. 0 or -ENOMEM.
+// it is goes next, and what it may preempt goes. 0 or -ENOMEM.
 int pending_decide(Leader *l, BatchBuilder *b, Placer *placer);
-// What such a round would do now. `b`: units that it touches are not displaced; NULL: nothing is decided yet.
+// What such a round would do now. `b`: units that it touches are not preempted; NULL: nothing is decided
+// yet.
 void pending_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void pending_ask(Leader *l, Unit *u);
@@ -21,5 +22,5 @@ bool pending_waits_by_itself(Leader *l, const Unit *u);
 bool pending_is_touched(Leader *l, const BatchBuilder *b);
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
 void pending_forget(Unit *u);
-// A unit that was displaced and still ends on this site's host, which is to have its room; NULL: none.
+// A unit that was preempted and still ends on this site's host, which is to have its room; NULL: none.
 const Unit *pending_awaited(const Site *s);

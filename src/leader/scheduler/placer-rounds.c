@@ -137,12 +137,12 @@ static void take_decision(Placer *p, const PlacementDecision *d, PlacerStep *ste
                 steps[(*n)++] = step;
 }
 
-void placer_round(Placer *p, size_t most, size_t displace, PlacerSpares allow, void *userdata,
+void placer_round(Placer *p, size_t most, size_t preempt, PlacerSpares allow, void *userdata,
                   PlacerStep **ret, size_t *ret_n) {
         Leader *l = p->leader;
         Sparing sparing = {l, allow, userdata};
         PlacementBudget budget = {
-                .decisions = most, .disruptions = displace, .spares = spares, .userdata = &sparing};
+                .decisions = most, .disruptions = preempt, .spares = spares, .userdata = &sparing};
         const PlacementDecision *decisions;
         size_t n;
 

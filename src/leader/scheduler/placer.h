@@ -72,15 +72,15 @@ bool placer_drive(Placer *p, const char *name, uint32_t *ret_node);
 typedef struct PlacerStep {
         const char *name; // lives as long as the Placer
         Unit *unit;       // NULL: it has no record, and was placed by this Placer
-        Node *node;       // NULL: it is displaced
+        Node *node;       // NULL: it is preempted
         const char *by;   // and by whom
 } PlacerStep;
 
-// Whether the unit may be displaced together with those.
+// Whether the unit may be preempted together with those.
 typedef bool (*PlacerSpares)(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata);
 // What is to be done next for those that wait for a node, in their order; at most `most` steps, of which so
-// many displace. *ret: to be freed.
-void placer_round(Placer *p, size_t most, size_t displace, PlacerSpares spares, void *userdata,
+// many preempt. *ret: to be freed.
+void placer_round(Placer *p, size_t most, size_t preempt, PlacerSpares spares, void *userdata,
                   PlacerStep **ret, size_t *ret_n);
 
 // What would be better elsewhere (rebalance.h), in the words of the tables. *ret: the caller's to free;

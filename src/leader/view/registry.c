@@ -221,7 +221,7 @@ Unit *unit_get(Leader *l, const char *name) {
         u->name = strdup(name);
         list_init(&u->sites);
         list_init(&u->waits);
-        list_init(&u->givers);
+        list_init(&u->victims);
         if (!u->name || map_add_str(&l->units, u->name, u) < 0) {
                 free(u->name);
                 free(u);
@@ -537,7 +537,7 @@ void registry_clear(Leader *l) {
         l->n_pending = 0;
         list_init(&l->to_schedule);
         list_init(&l->unscheduled);
-        list_init(&l->displaced);
+        list_init(&l->preempted);
         list_init(&l->globals);
         list_init(&l->touched);
         list_init(&l->released);

@@ -164,10 +164,10 @@ struct Unit {
         Standing standing;  // as those who depend on it were told last
         bool recorded;
         bool leaves;        // in its node's n_to_leave
-        Unit *makes_room;   // unit that it was displaced by, as long as that is known; NULL: none
-        ListNode giver;     // in that one's list
-        ListNode displaced; // in Leader.displaced, while makes_room is set
-        ListNode givers;    // Unit.giver: units that it displaced
+        Unit *preempted_by; // unit that it was preempted by, as long as that is known; NULL: none
+        ListNode victim;    // in that one's list
+        ListNode preempted; // in Leader.preempted, while preempted_by is set
+        ListNode victims;   // Unit.victim: units that it preempted
 };
 
 struct Site {

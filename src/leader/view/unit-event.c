@@ -54,7 +54,7 @@ static void enter(Leader *l, Unit *u) {
         count_stuck(u, 1);
 }
 
-// It may be its turn before others, displace somebody, or join one that has a node now.
+// It may be its turn before others, preempt somebody, or join one that has a node now.
 static void ask(Leader *l, Unit *u, LifeEvent event) {
         if (!list_is_linked(&u->to_schedule))
                 list_append(&l->to_schedule, &u->to_schedule);

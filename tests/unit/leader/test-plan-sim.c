@@ -5,7 +5,7 @@
 //   the same units are refused, and for the same reason
 //   a unit that the plan names, asked for or not, is afterwards on the node that it names, or on none
 //   all others are where they were
-//   asking stores nothing, and asked again it says the same (if nobody else has to go: of two that may be displaced it is the
+//   asking stores nothing, and asked again it says the same (if nobody else has to go: of two that may be preempted it is the
 //   newer one on its node, and who was only planned to go comes back as the newest)
 //
 // Of a start that moves one unit after the other, each because of the last one, in more than CHAIN_MAX entries of the
@@ -29,8 +29,8 @@ enum {
 #define UNIT(options) "[Service]\nExecStart=/bin/sleep 1000\n[X-Argosy]\n" options
 #define SLOT(priority, n) UNIT("Priority=" #priority "\nReserveResource=slot:" #n "\n")
 
-// No two that can be displaced have the same priority: which of those goes depends on how long they are there, and
-// who was only planned to go comes back as the newest.
+// No two that can be preempted have the same priority: which of those goes depends on how long they are
+// there, and who was only planned to go comes back as the newest.
 static const struct UnitOfLife {
         const char *name, *content; // NULL: of its template
 } units[] = {

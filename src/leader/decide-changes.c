@@ -8,7 +8,7 @@
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dependencies.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
@@ -117,14 +117,14 @@ static int note_sibling(const UnitEntry *e, const char *template, SpecEntry **sp
 static int on_siblings(const char *template, SpecEntry **ret, void *userdata) {
         const Decision *d = userdata;
         const ClusterState *state = d->leader->state;
-        const Group *g = group_find(d->leader, template);
+        const DisruptionBudget *g = disruption_budget_find(d->leader, template);
         const ListNode *globals = cluster_state_global_units(state, NULL);
         SpecEntry *spec = NULL;
         int r = 0;
 
         if (g)
                 list_foreach (i, &g->units) {
-                        const Unit *u = CONTAINER_OF(i, Unit, of_group);
+                        const Unit *u = CONTAINER_OF(i, Unit, of_budget);
 
                         r = note_sibling(cluster_state_find_unit(state, u->name), template, &spec);
                         if (r < 0)

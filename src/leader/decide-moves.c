@@ -7,7 +7,7 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "decide-private.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -66,7 +66,7 @@ static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
         int r;
 
         next.node = node;
-        group_take(d->leader, u);
+        disruption_budget_take(d->leader, u);
         activation_affinity_look_again(d->leader, u->name);
         r = batch_builder_put_unit(&d->batch, &next, 0, e->record->revision);
         if (r >= 0)
@@ -138,11 +138,12 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         }
 }
 
-// Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
-static bool waits_for_its_group(Decision *d, Unit *u, const UnitEntry *e) {
+// Whether it would leave a node that is emptied, but too many of its budget are down. Then it waits for
+// them.
+static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
 
-        if (!group_keeps(l, u, e))
+        if (!disruption_budget_keeps(l, u, e))
                 return false;
         unit_event(l, u, LIFE_IS_HELD);
         return true;
@@ -156,7 +157,7 @@ int decide_moves(Decision *d) {
                 Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                if (move_is_due(d, u, e) && !waits_for_its_group(d, u, e))
+                if (move_is_due(d, u, e) && !waits_for_its_budget(d, u, e))
                         r = move_unit(d, u, e);
                 if (r >= 0 && u->life == LIFE_MOVING)
                         unit_event(l, u, LIFE_STAYS);
@@ -197,7 +198,7 @@ static int ask_about(Decision *d, Unit *u) {
 
         l->n_asked++;
         if (move_is_due(d, u, e))
-                return waits_for_its_group(d, u, e) ? 0 : offer(d, u, e);
+                return waits_for_its_budget(d, u, e) ? 0 : offer(d, u, e);
         unit_event(l, u, LIFE_STAYS);
         unit_touch(l, u);
         return 0;

@@ -10,8 +10,9 @@
 // everything counts as before. Cost: the units that are noted, those on nodes where somebody replaces
 // others, and a round.
 //
-// How long it takes until others of its group are up again, or a unit has ended, is not gone through: that decides when
-// something happens, not what. What nodes would say when they are told is not known to a leader.
+// How long it takes until others of its budget are up again, or a unit has ended, is not gone through: that
+// decides when something happens, not what. What nodes would say when they are told is not known to a
+// leader.
 //
 // Failures: -ENOMEM, -EBUSY: this batch has decided something already.
 #include <errno.h>

@@ -28,8 +28,8 @@
 #include "calls.h"
 #include "decide.h"
 #include "dependencies.h"
+#include "disruption-budget.h"
 #include "drain-waits.h"
-#include "groups.h"
 #include "manager-waits.h"
 #include "mass-loss-controller.h"
 #include "nodes.h"
@@ -59,7 +59,7 @@
 static void drop_unit(Leader *l, Unit *u) {
         unit_event(l, u, LIFE_IS_UNWANTED);
         retries_forget(l, u);
-        group_leave(l, u);
+        disruption_budget_leave(l, u);
         pending_forget(u);
         placer_on_unit_freed(l, u);
         unit_free(l, u);
@@ -75,11 +75,11 @@ static void drop_node(Leader *l, Node *n) {
 
 static void look_at_units_of(Leader *l, const Node *n) {
         list_foreach (i, &n->placed)
-                group_look(l, CONTAINER_OF(i, Unit, placed));
+                disruption_budget_refresh(l, CONTAINER_OF(i, Unit, placed));
 }
 
 static void follow_touched(Leader *l, Unit *u) {
-        group_look(l, u);    // budgets
+        disruption_budget_refresh(l, u); // budgets
         ordering_look(l, u); // those who come after it
         waits_on_unit(l, u); // those who wait for it
         if (!unit_is_used(u))
@@ -134,7 +134,7 @@ static int follow_unit(Leader *l, UnitEntry *e) {
         if (!u || follow_place(l, u, e) < 0)
                 return -ENOMEM;
         retries_on_record(l, u, e);
-        if (group_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
+        if (disruption_budget_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);
         placer_on_unit(l, u, e->removed ? NULL : e);

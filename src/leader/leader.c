@@ -339,7 +339,7 @@ static void finish_close(Leader *l) {
         map_done(&l->hosts);
         map_done(&l->nodes);
         map_done(&l->units);
-        map_done(&l->groups);
+        map_done(&l->budgets);
         map_done(&l->tickets_by_id);
         map_done(&l->calls_by_id);
         deadline_heap_done(&l->move_deadlines);

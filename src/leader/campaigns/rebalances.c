@@ -18,7 +18,7 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "clock.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "log.h"
 #include "message.h"
 #include "placer.h"
@@ -158,7 +158,7 @@ static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
         const UnitFile *file;
 
         return e && u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
-               is_meant(o, u->name) && u->life == LIFE_RESIDENT && !(u->group && u->group->rollout) &&
+               is_meant(o, u->name) && u->life == LIFE_RESIDENT && !(u->budget && u->budget->rollout) &&
                !retries_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&
@@ -300,23 +300,24 @@ static void look_at_all(Leader *l, Rebalance *o) {
 
 // ------------------------------------------------------------------------------------------------ the next
 
-// Others of its group that are up, but not yet for long enough.
-static size_t n_fresh(const Leader *l, const Rebalance *o, const Group *g) {
+// Others of its budget that are up, but not yet for long enough.
+static size_t n_fresh(const Leader *l, const Rebalance *o, const DisruptionBudget *g) {
         size_t n = 0;
 
         for (size_t i = o->n_ended; i < o->n_begun; i++) {
                 const Unit *u = unit_find(l, o->moves[i].unit);
 
-                n += u && u->group == g && u->counted && !u->down && o->moves[i].up_us;
+                n += u && u->budget == g && u->counted && !u->down && o->moves[i].up_us;
         }
         return n;
 }
 
 static bool budget_lets_go(Leader *l, const Rebalance *o, Unit *u, const UnitEntry *e) {
-        const Group *g = u->group;
+        const DisruptionBudget *g = u->budget;
 
-        return group_lets_go(l, u, e) &&
-               (!g || !u->counted || g->n_down + group_taken(l, g) + n_fresh(l, o, g) < group_budget(g, e));
+        return disruption_budget_allows(l, u, e) &&
+               (!g || !u->counted ||
+                g->n_down + disruption_budget_taken(l, g) + n_fresh(l, o, g) < disruption_budget_max(g, e));
 }
 
 // 1: it is in the batch; 0: it cannot be made now.
@@ -335,7 +336,7 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Placer
                 return 0;
         next = *e->record;
         next.node = m->to;
-        group_take(l, u);
+        disruption_budget_take(l, u);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         return r < 0 ? r : 1;
 }

@@ -6,7 +6,7 @@
 
 #include "affinity.h"
 #include "batch-builder.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "ordering.h"
 #include "placer-roles.h"
 #include "replace-cycles.h"
@@ -168,14 +168,14 @@ static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
 
 static int look_at_units(Leader *l, Ticket *t, Plan *p) {
         Tally tallies[TALLIES_MAX] = {}, *most = &tallies[0];
-        const Group *g = group_find(l, p->name);
+        const DisruptionBudget *g = disruption_budget_find(l, p->name);
 
         if (p->entry && (!p->template || !hash_equal(&p->entry->spec->hash, &p->hash)))
                 tally(tallies, p->entry->spec);
         if (g && p->template)
                 list_foreach (i, &g->units) {
                         const UnitEntry *e =
-                                cluster_state_find_unit(l->state, CONTAINER_OF(i, Unit, of_group)->name);
+                                cluster_state_find_unit(l->state, CONTAINER_OF(i, Unit, of_budget)->name);
                         int r;
 
                         if (!e || !e->record->from_template)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rollout is about, as rollout.c is to judge it: one item for each unit of the group, or for each
+// What a rollout is about, as rollout.c is to judge it: one item for each unit of the budget, or for each
 // node of a global unit.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "batch-builder.h"
 #include "clock.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "rollout-private.h"
@@ -30,7 +30,7 @@ static int by_name(const void *a, const void *b) {
         return strverscmp((*(Unit *const *) a)->name, (*(Unit *const *) b)->name);
 }
 
-static int view_alloc(const Leader *l, const Group *g, View *v) {
+static int view_alloc(const Leader *l, const DisruptionBudget *g, View *v) {
         size_t most = l->nodes.count + 1;
 
         list_foreach (i, &g->units)
@@ -78,9 +78,9 @@ static void look_at_unit(const Leader *l, const BatchBuilder *b, const Argosy__R
 }
 
 static void view_units(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
-                       const Group *g, View *v) {
+                       const DisruptionBudget *g, View *v) {
         list_foreach (i, &g->units)
-                v->units[v->n++] = CONTAINER_OF(i, Unit, of_group);
+                v->units[v->n++] = CONTAINER_OF(i, Unit, of_budget);
         qsort(v->units, v->n, sizeof(*v->units), by_name);
         for (size_t i = 0; i < v->n; i++)
                 look_at_unit(l, b, r, v->units[i], &v->items[i]);
@@ -138,8 +138,8 @@ static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const View
                                        option == SIZE_MAX ? 1 : option));
 }
 
-int view_look(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r, const Group *g,
-              View *v) {
+int view_look(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
+              const DisruptionBudget *g, View *v) {
         UnitEntry *e = cluster_state_find_unit(l->state, r->name);
         Unit *u = unit_find(l, r->name);
 

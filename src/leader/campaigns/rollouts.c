@@ -15,7 +15,7 @@
 #include <errno.h>
 
 #include "batch-builder.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "log.h"
 #include "orders.h"
 #include "placer.h"
@@ -37,26 +37,26 @@ enum {
 // ------------------------------------------------------------------------------------------------ tables
 
 Rollout *rollout_find(const Leader *l, const char *name) {
-        const Group *g = group_find(l, name);
+        const DisruptionBudget *g = disruption_budget_find(l, name);
 
         return g ? g->rollout : NULL;
 }
 
 static void rollout_end(Leader *l, Rollout *o) {
-        Group *g = o->group;
+        DisruptionBudget *g = o->budget;
 
         list_unlink(&o->all);
         g->rollout = NULL;
         retries_on_rollout_end(l);
         free(o);
         if (unit_name_kind(g->name, NULL) == UNIT_NAME_TEMPLATE || list_is_empty(&g->units))
-                group_drop_if_unused(l, g);
+                disruption_budget_drop_if_unused(l, g);
         else // it was a group only for this, and ends with its unit
-                group_leave(l, CONTAINER_OF(g->units.next, Unit, of_group));
+                disruption_budget_leave(l, CONTAINER_OF(g->units.next, Unit, of_budget));
 }
 
 static int rollout_begin(Leader *l, const char *name) {
-        Group *g = group_get(l, name);
+        DisruptionBudget *g = disruption_budget_get(l, name);
         Unit *u = unit_find(l, name);
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
 
@@ -65,15 +65,15 @@ static int rollout_begin(Leader *l, const char *name) {
         if (!g->rollout) {
                 g->rollout = calloc(1, sizeof(*g->rollout));
                 if (!g->rollout) {
-                        group_drop_if_unused(l, g);
+                        disruption_budget_drop_if_unused(l, g);
                         return -ENOMEM;
                 }
-                g->rollout->group = g;
+                g->rollout->budget = g;
                 list_append(&l->rollouts, &g->rollout->all);
         }
         g->rollout->due = true;
         // A unit of its own is in no group before.
-        return u && e ? group_join(l, u, e) : 0;
+        return u && e ? disruption_budget_join(l, u, e) : 0;
 }
 
 // The nodes of a global unit have got another content each.
@@ -296,7 +296,7 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
                         return k;
         }
         l->retry_pending |= !u->node; // the other content may have a node
-        group_take(l, u);
+        disruption_budget_take(l, u);
         return batch_builder_put_unit(b, &next, wanted_up ? BATCH_BUMP_START | BATCH_BUMP_RESTART : 0,
                                       e->record->revision);
 }
@@ -349,7 +349,7 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         if (unit_name_kind(r->name, NULL) != UNIT_NAME_TEMPLATE &&
             !cluster_state_find_unit(l->state, r->name))
                 return end_without_unit(b, r);
-        k = view_look(l, b, r, o->group, &v);
+        k = view_look(l, b, r, o->budget, &v);
         if (k < 0)
                 return k;
         step = rollout_step(&v.rules, v.chosen);
@@ -372,7 +372,7 @@ int rollouts_decide(Leader *l, BatchBuilder *b, Placer **placer) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);
-                const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, o->group->name);
+                const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, o->budget->name);
                 BatchBuilderMark mark = batch_builder_mark(b);
                 int k;
 

@@ -71,7 +71,7 @@ struct Leader {
         Map hosts;   // by number
         Map nodes;   // by number
         Map units;   // by name
-        Map groups;  // by name
+        Map budgets; // by name
         Activators activators; // which recorded unit activates which
         Dependencies dependencies;
         ListNode ordering; // Unit.order_due: those who depend on it are to be looked at

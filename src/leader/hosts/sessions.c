@@ -84,7 +84,7 @@ void host_lose(Leader *l, Host *h) {
                         if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                             record_final_outcome(e->record, n->number))
                                 continue;
-                        unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its group held it back until now
+                        unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its budget held it back until now
                 }
         }
         foreach_site(h, l, previous_node_on_lost);

@@ -129,9 +129,9 @@ static int say(Ticket *t, Argosy__Response *r) {
 static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
         char phrase[192];
 
-        if (!u->group || !rollout_phrase(l, u->group->name, phrase, sizeof(phrase)))
+        if (!u->budget || !rollout_phrase(l, u->budget->name, phrase, sizeof(phrase)))
                 return false;
-        str_fit(ret, size, "%s: %s", u->group->name, phrase);
+        str_fit(ret, size, "%s: %s", u->budget->name, phrase);
         return true;
 }
 

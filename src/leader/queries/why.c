@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "answer.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -128,12 +128,12 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                 reason_of_state(s, r, ret);
         if (retries_phrase(l, u, next, sizeof(next)))
                 str_fit(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
-        if (!ret[0] && group_holds_back(u))
+        if (!ret[0] && disruption_budget_holds_back(u))
                 str_fit(ret, REASON_SIZE,
                         "it is to leave its node and waits: %zu of its group are down already, "
                         "MaxUnavailable=%zu",
-                        u->group->n_down,
-                        group_budget(u->group, cluster_state_find_unit(l->state, u->name)));
+                        u->budget->n_down,
+                        disruption_budget_max(u->budget, cluster_state_find_unit(l->state, u->name)));
         if (!ret[0])
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
 }

@@ -8,7 +8,7 @@
 //      RESIDENT    it has a node, and nothing is known for which it would have to leave
 //      MOVING      it may have to leave its node: the next batch looks, and finds it another one
 //      FLYING      the batch in flight gives it another node, or takes its node away
-//      HELD        it is to leave, but too many of its group are down: until others are up
+//      HELD        it is to leave, but too many of its budget are down: until others are up
 //      DELAYED     its node is lost, and its owner or its guard gives that time
 //      STRANDED    it is to leave, and nobody takes it: it stays where it is until its turn comes
 //      PENDING     it has no node: until its turn comes
@@ -45,12 +45,12 @@ typedef enum LifeEvent {
         // What has happened.
         LIFE_NODE_GONE,   // the log knows its node no more
         LIFE_LOOK,        // something for which it may have to leave, or may go where it could not before
-        LIFE_LOOK_ANYWAY, // the same, and it does not wait for its group any more
+        LIFE_LOOK_ANYWAY, // the same, and it does not wait for its budget any more
         LIFE_LANDED,      // the batch that it was in is over, and it has a node (otherwise it is unplaced)
         // What was decided.
         LIFE_STAYS,   // it need not leave
         LIFE_GOES,    // the batch in the making moves it, or takes its node away for another unit
-        LIFE_IS_HELD, // its group holds it back
+        LIFE_IS_HELD, // its budget holds it back
         LIFE_WAITS,   // time has to pass
         LIFE_UNTAKEN, // nobody takes it, or not before its turn
         LIFE_EVENTS,

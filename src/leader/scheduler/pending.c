@@ -14,7 +14,7 @@
 #include "activation-affinity.h"
 #include "activators.h"
 #include "batch-builder.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "pending.h"
 #include "placer.h"
 #include "registry.h"
@@ -139,8 +139,8 @@ static size_t preemptions_left(const Leader *l) {
 static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const BatchBuilder *b = userdata; // NULL: nothing is
-        const Group *g = u->group;
-        size_t of_group = 0;
+        const DisruptionBudget *g = u->budget;
+        size_t of_budget = 0;
 
         if (!e || (b && batch_builder_has_unit(b, u->name)) || u->life != LIFE_RESIDENT ||
             has_activation_affinity(l, u))
@@ -148,8 +148,8 @@ static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_
         if (!g || !u->counted || u->down)
                 return true;
         for (size_t i = 0; i < n; i++)
-                of_group += taken[i]->group == g && taken[i]->counted && !taken[i]->down;
-        return g->n_down + group_taken(l, g) + of_group < group_budget(g, e);
+                of_budget += taken[i]->budget == g && taken[i]->counted && !taken[i]->down;
+        return g->n_down + disruption_budget_taken(l, g) + of_budget < disruption_budget_max(g, e);
 }
 
 // ------------------------------------------------------------------------------------------------ the round
@@ -159,9 +159,9 @@ static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
         Argosy__UnitRecord next;
         int r;
 
-        // Of its group another one may have been taken down in this round.
+        // Of its budget another one may have been taken down in this round.
         if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
-            (step->node && group_keeps(l, step->unit, e))) {
+            (step->node && disruption_budget_keeps(l, step->unit, e))) {
                 l->retry_pending = true;
                 return 0;
         }
@@ -169,7 +169,7 @@ static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
         next.node = step->node ? step->node->number : 0;
         if (!step->node)
                 next.displaced_by = (char *) step->by;
-        group_take(l, step->unit);
+        disruption_budget_take(l, step->unit);
         activation_affinity_look_again(l, step->name);
         placer_look_at_followers(l, step->name);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);

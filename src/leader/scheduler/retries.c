@@ -10,7 +10,7 @@
 //
 //      its host is lost or away         NodeLost= decides; when it is back, what it says then counts
 //      it is wanted elsewhere by now    whoever moved it has started it there
-//      a rollout of its group           judges it, and may take its content back: looked at when that ends
+//      a rollout of its budget           judges it, and may take its content back: looked at when that ends
 //      MaxUnavailable=                  is not asked, since the unit is down already; but it counts as down
 //
 // The points are in this leader's memory only. A new one finds, from what the agents say when they attach,
@@ -28,7 +28,7 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "oom.h"
 #include "pending.h"
 #include "placer.h"
@@ -129,7 +129,7 @@ void retries_on_time(Leader *l) {
 }
 
 static bool is_a_rollouts(const Unit *u) {
-        return u->group && u->group->rollout;
+        return u->budget && u->budget->rollout;
 }
 
 void retries_on_rollout_end(Leader *l) {

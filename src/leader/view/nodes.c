@@ -48,7 +48,7 @@ static void empty(Leader *l, Node *n) {
                 if (!u->leaves)
                         continue;
                 unit_event(l, u,
-                           LIFE_LOOK_ANYWAY); // it may be waiting for its group, which the deadline ends
+                           LIFE_LOOK_ANYWAY); // it may be waiting for its budget, which the deadline ends
         }
 }
 

@@ -9,7 +9,7 @@
 //   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
 //   Site    one unit on one node: from the first order or report until the agent reports it gone, its guard
 //           has certainly ended it on a lost host, or the host attaches anew or is removed
-//   Group   while it has units, or a rollout is under way
+//   DisruptionBudget   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
 //   Ticket  from a request's arrival to its final response
 
@@ -115,19 +115,19 @@ typedef struct Exclusion {
 } Exclusion;
 
 // The instances of one template (those that are not global), or a unit that a rollout is about.
-typedef struct Group {
+typedef struct DisruptionBudget {
         char *name;        // of the template or the unit
-        ListNode units;    // Unit.of_group
+        ListNode units;    // Unit.of_budget
         size_t n_launched; // of these: wanted up, and not done for good
         size_t n_down;     // of the launched ones: not up (Site.up)
         size_t n_taken;    // and those that the batch in the making takes down
         uint64_t batch;    // that n_taken is about
         ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
         Rollout *rollout;  // NULL: none is under way
-} Group;
+} DisruptionBudget;
 
 struct Rollout {
-        Group *group;
+        DisruptionBudget *budget;
         ListNode all;                      // in Leader.rollouts
         bool due;                          // to be looked at
         uint64_t next_us;                  // when time alone moves it; 0: never
@@ -156,9 +156,9 @@ struct Unit {
         ListNode excluded; // in Leader.excluded while there are any
         uint32_t place;    // its number in the Placement + 1; 0: not there
         bool followed;     // somebody's options name it: it stays in the tables
-        Group *group;      // NULL: it stands alone
-        ListNode of_group;
-        bool counted, down; // in its group's numbers
+        DisruptionBudget *budget; // NULL: it stands alone
+        ListNode of_budget;
+        bool counted, down; // in its budget's numbers
         ListNode parting;   // in Leader.parting: it has to leave nodes that its record does not name
         ListNode order_due; // in Leader.ordering
         Standing standing;  // as those who depend on it were told last
@@ -183,7 +183,8 @@ struct Site {
         ListNode outcome_due;     // in Leader.outcomes
         Argosy__Outcome *outcome; // owned; to be put into the log
 
-        bool up;             // runs as its record says, as far as is seen (groups.c); kept for groups only
+        bool up;             // runs as its record says, as far as is seen (disruption-budget.c); kept for
+                             // groups only
         uint64_t up_flip_us; // since when `up` is what it is, by our clock
         uint64_t run_us;     // since_us of the run that is up
 

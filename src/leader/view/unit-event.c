@@ -25,7 +25,7 @@ static ListNode *queue_of(Leader *l, const Unit *u) {
         case LIFE_FLYING:
                 return &l->moved;
         case LIFE_HELD:
-                return &u->group->waiting;
+                return &u->budget->waiting;
         default:
                 return NULL;
         }

@@ -10,8 +10,8 @@ static void end_turn(void) {
         followers_pull(t.leader);
 }
 
-static Group *group(void) {
-        Group *g = group_find(t.leader, "web@.service");
+static DisruptionBudget *budget(void) {
+        DisruptionBudget *g = disruption_budget_find(t.leader, "web@.service");
 
         assert_non_null(g);
         return g;
@@ -31,15 +31,15 @@ static void what_is_down_is_counted_when_the_turn_begins(void **state) {
         Argosy__UnitReport r;
 
         run_instance("web@1.service", 2);
-        assert_int_equal(group()->n_launched, 1);
-        assert_int_equal(group()->n_down, 0);
+        assert_int_equal(budget()->n_launched, 1);
+        assert_int_equal(budget()->n_down, 0);
         r = tables_report(&t, "web@1.service", 2);
         r.active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
         report(2, r);
         report(2, r);
         assert_int_equal(tables_count(&t.leader->touched), 1); // however often it is seen
         end_turn();
-        assert_int_equal(group()->n_down, 1);
+        assert_int_equal(budget()->n_down, 1);
         assert_true(list_is_empty(&t.leader->touched));
 }
 
@@ -51,11 +51,11 @@ static void what_runs_on_a_dark_node_counts_as_down(void **state) {
         r.reason = (char *) "it is being reloaded";
         session_on_node_reports(t.leader, tables_host(&t, 2), &reports, 1);
         end_turn();
-        assert_int_equal(group()->n_down, 1);
+        assert_int_equal(budget()->n_down, 1);
         r.reason = (char *) "";
         session_on_node_reports(t.leader, tables_host(&t, 2), &reports, 1);
         end_turn();
-        assert_int_equal(group()->n_down, 0);
+        assert_int_equal(budget()->n_down, 0);
 }
 
 static void what_was_seen_on_a_host_that_goes_leaves_with_it(void **state) {

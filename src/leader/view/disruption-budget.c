@@ -10,7 +10,7 @@
 
 #include "batch-builder.h"
 #include "clock.h"
-#include "groups.h"
+#include "disruption-budget.h"
 #include "nodes.h"
 #include "registry.h"
 #include "rollout-content.h"
@@ -83,12 +83,12 @@ static void look_at_site(Leader *l, Site *s, const UnitEntry *e) {
 
 // ------------------------------------------------------------------------------------------------ groups
 
-Group *group_find(const Leader *l, const char *name) {
-        return map_find_str(&l->groups, name);
+DisruptionBudget *disruption_budget_find(const Leader *l, const char *name) {
+        return map_find_str(&l->budgets, name);
 }
 
-Group *group_get(Leader *l, const char *name) {
-        Group *g = group_find(l, name);
+DisruptionBudget *disruption_budget_get(Leader *l, const char *name) {
+        DisruptionBudget *g = disruption_budget_find(l, name);
 
         if (g)
                 return g;
@@ -98,7 +98,7 @@ Group *group_get(Leader *l, const char *name) {
         g->name = strdup(name);
         list_init(&g->units);
         list_init(&g->waiting);
-        if (!g->name || map_add_str(&l->groups, g->name, g) < 0) {
+        if (!g->name || map_add_str(&l->budgets, g->name, g) < 0) {
                 free(g->name);
                 free(g);
                 return NULL;
@@ -106,16 +106,16 @@ Group *group_get(Leader *l, const char *name) {
         return g;
 }
 
-void group_drop_if_unused(Leader *l, Group *g) {
+void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
         if (!list_is_empty(&g->units) || g->rollout)
                 return;
-        map_take_str(&l->groups, g->name);
+        map_take_str(&l->budgets, g->name);
         free(g->name);
         free(g);
 }
 
 // Room may have come: whoever waits for it asks again.
-static void changed(Leader *l, Group *g) {
+static void changed(Leader *l, DisruptionBudget *g) {
         if (g->rollout)
                 g->rollout->due = true;
         list_foreach_safe (i, &g->waiting)
@@ -124,7 +124,7 @@ static void changed(Leader *l, Group *g) {
 }
 
 static void count(Leader *l, Unit *u, bool counted, bool down) {
-        Group *g = u->group;
+        DisruptionBudget *g = u->budget;
 
         if (counted == u->counted && down == u->down)
                 return;
@@ -135,11 +135,11 @@ static void count(Leader *l, Unit *u, bool counted, bool down) {
         changed(l, g);
 }
 
-void group_look(Leader *l, Unit *u) {
+void disruption_budget_refresh(Leader *l, Unit *u) {
         const UnitEntry *e;
         bool counted, up = false;
 
-        if (!u->group)
+        if (!u->budget)
                 return;
         e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
         counted = e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !e->record->global &&
@@ -151,50 +151,50 @@ void group_look(Leader *l, Unit *u) {
                 up |= s->up && s->node == u->node;
         }
         count(l, u, counted, counted && !up);
-        if (u->group->rollout) {
-                u->group->rollout->due = true;
+        if (u->budget->rollout) {
+                u->budget->rollout->due = true;
                 leader_mark(l);
         }
 }
 
-void group_leave(Leader *l, Unit *u) {
-        Group *g = u->group;
+void disruption_budget_leave(Leader *l, Unit *u) {
+        DisruptionBudget *g = u->budget;
 
         if (!g)
                 return;
         count(l, u, false, false);
-        list_unlink(&u->of_group);
-        u->group = NULL;
+        list_unlink(&u->of_budget);
+        u->budget = NULL;
         if (g->rollout)
                 g->rollout->due = true;
-        group_drop_if_unused(l, g);
+        disruption_budget_drop_if_unused(l, g);
 }
 
-int group_join(Leader *l, Unit *u, const UnitEntry *e) {
+int disruption_budget_join(Leader *l, Unit *u, const UnitEntry *e) {
         _cleanup_free_ char *template = NULL;
         UnitNameKind kind = unit_name_kind(u->name, NULL);
-        Group *g = NULL;
+        DisruptionBudget *g = NULL;
 
         if (!e->removed && !e->record->global && kind == UNIT_NAME_INSTANCE) {
                 template = unit_name_template(u->name);
-                g = template ? group_get(l, template) : NULL;
+                g = template ? disruption_budget_get(l, template) : NULL;
                 if (!g)
                         return -ENOMEM;
         } else if (!e->removed && kind != UNIT_NAME_TEMPLATE)
-                g = group_find(l, u->name);
-        if (g != u->group) {
-                group_leave(l, u);
-                u->group = g;
+                g = disruption_budget_find(l, u->name);
+        if (g != u->budget) {
+                disruption_budget_leave(l, u);
+                u->budget = g;
                 if (g)
-                        list_append(&g->units, &u->of_group);
+                        list_append(&g->units, &u->of_budget);
         }
         return 0;
 }
 
-int group_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
-        int r = group_join(l, u, e);
+int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+        int r = disruption_budget_join(l, u, e);
 
-        if (r < 0 || !u->group)
+        if (r < 0 || !u->budget)
                 return r;
         list_foreach (i, &u->sites) { // what it is to be has changed: its patience and its health begin anew
                 Site *s = CONTAINER_OF(i, Site, by_unit);
@@ -202,13 +202,13 @@ int group_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 s->up = false;
                 s->up_flip_us = leader_now(l);
         }
-        changed(l, u->group);
+        changed(l, u->budget);
         return 0;
 }
 
 // ------------------------------------------------------------------------------------------------ budget
 
-size_t group_budget(const Group *g, const UnitEntry *e) {
+size_t disruption_budget_max(const DisruptionBudget *g, const UnitEntry *e) {
         const UnitFile *file;
 
         if (spec_entry_file(e->spec, &file) < 0)
@@ -216,16 +216,16 @@ size_t group_budget(const Group *g, const UnitEntry *e) {
         return unit_share_of(file->max_unavailable, g->n_launched);
 }
 
-size_t group_taken(const Leader *l, const Group *g) {
+size_t disruption_budget_taken(const Leader *l, const DisruptionBudget *g) {
         return g->batch == l->n_batches ? g->n_taken : 0;
 }
 
-void group_take(Leader *l, Unit *u) {
-        Group *g = u->group;
+void disruption_budget_take(Leader *l, Unit *u) {
+        DisruptionBudget *g = u->budget;
 
         if (!g || !u->counted || u->down)
                 return;
-        g->n_taken = group_taken(l, g) + 1;
+        g->n_taken = disruption_budget_taken(l, g) + 1;
         g->batch = l->n_batches;
 }
 
@@ -234,24 +234,24 @@ static bool is_known_to_be_down(const Unit *u) {
         return u->down && u->node && u->node->host->attached;
 }
 
-bool group_lets_go(Leader *l, Unit *u, const UnitEntry *e) {
-        const Group *g = u->group;
+bool disruption_budget_allows(Leader *l, Unit *u, const UnitEntry *e) {
+        const DisruptionBudget *g = u->budget;
 
         return !g || !u->counted || is_known_to_be_down(u) ||
-               g->n_down + group_taken(l, g) < group_budget(g, e);
+               g->n_down + disruption_budget_taken(l, g) < disruption_budget_max(g, e);
 }
 
-bool group_keeps(Leader *l, Unit *u, const UnitEntry *e) {
+bool disruption_budget_keeps(Leader *l, Unit *u, const UnitEntry *e) {
         return u->node && unit_has_to_leave(u, e) && !host_is_lost(u->node->host) &&
                !node_deadline_is_over(l, u->node) && !unit_exclusion(u, u->node->number) &&
-               !group_lets_go(l, u, e);
+               !disruption_budget_allows(l, u, e);
 }
 
-void group_ask_again(Leader *l, Unit *u) {
-        if (u->group)
-                changed(l, u->group);
+void disruption_budget_ask_again(Leader *l, Unit *u) {
+        if (u->budget)
+                changed(l, u->budget);
 }
 
-bool group_holds_back(const Unit *u) {
+bool disruption_budget_holds_back(const Unit *u) {
         return u->life == LIFE_HELD;
 }

@@ -49,7 +49,7 @@ static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord 
 }
 
 static void look_at_site(const Leader *l, const Site *s, const UnitEntry *e, RolloutItem *item) {
-        item->dark = !s || site_is_dark(s);
+        item->unreachable = !s || site_is_unreachable(s);
         if (!s)
                 return;
         item->up = s->up;

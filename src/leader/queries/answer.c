@@ -49,7 +49,7 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
 }
 
 static bool is_seen(const Site *s) {
-        return s && s->reported && s->node->host->attached && !node_is_dark(s->node);
+        return s && s->reported && s->node->host->attached && !node_is_unreachable(s->node);
 }
 
 int site_fill_row(const Site *s, Argosy__Response__UnitRow *row) {
@@ -379,7 +379,7 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                         else
                                 word = "launched";
                 }
-        if (u && u->node && node_is_dark(u->node))
+        if (u && u->node && node_is_unreachable(u->node))
                 return "unknown";
         return word;
 }

@@ -209,7 +209,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
 
         if (s && s->hold != HOLD_NOT && !s->reported) // the host does not know of it yet
                 return say(t, status_of_held(l, unit, n));
-        if (n->host->attached && !node_is_dark(n))
+        if (n->host->attached && !node_is_unreachable(n))
                 return call(l, t, unit, n);
         why = u ? unit_held_by_mass_loss(l, u) : NULL;
         if (!why && node_takes_units(n, &why))
@@ -264,7 +264,7 @@ static Argosy__Response *unknown_unit(Leader *l, const char *name) {
 static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         const Site *s = u ? site_find(u, n) : NULL;
 
-        return unit_wanted_on(l, u, e, n) || (s && s->reported && !node_is_dark(n));
+        return unit_wanted_on(l, u, e, n) || (s && s->reported && !node_is_unreachable(n));
 }
 
 // Destroyed, and its host is not heard.
@@ -327,7 +327,7 @@ static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e,
                              uint32_t only_node) {
         if (only_node ? n->number != only_node : !has_it(l, u, e, n))
                 return false;
-        return n->host->attached && !node_is_dark(n);
+        return n->host->attached && !node_is_unreachable(n);
 }
 
 static int ask_for_journal(Leader *l, Ticket *t) {
@@ -365,7 +365,7 @@ static int ask_for_journal(Leader *l, Ticket *t) {
 // ------------------------------------------------------------------------------------------------ top
 
 static bool can_be_watched(const Node *n) {
-        return n->host->attached && !node_is_dark(n);
+        return n->host->attached && !node_is_unreachable(n);
 }
 
 static int ask_for_usage(Leader *l, Ticket *t) {

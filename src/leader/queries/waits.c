@@ -94,7 +94,7 @@ static void add_node(const Node *n, void *userdata) {
         *site = (WaitSite){
                 .node = n->name,
                 .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
-                .lost = node_is_dark(n),
+                .lost = node_is_unreachable(n),
                 .silent = previous_node_only_host_tells(v->l, name, v->entry, n),
                 .refused = unit_exclusion(v->unit, n->number) != NULL,
         };

@@ -55,7 +55,7 @@ static const char *failure_of(const RolloutView *v, const RolloutItem *i) {
                 return NULL;
         if (i->failure)
                 return i->failure;
-        return !i->up && !i->dark && v->now_us >= patience_us(i) ? "it does not become active" : NULL;
+        return !i->up && !i->unreachable && v->now_us >= patience_us(i) ? "it does not become active" : NULL;
 }
 
 static void look_again(RolloutStep *step, uint64_t at_us) {
@@ -69,7 +69,7 @@ static void note_time(const RolloutView *v, const RolloutItem *i, RolloutStep *s
                 return;
         if (i->up)
                 look_again(step, may_be_well_us(v, i));
-        else if (!i->dark && !v->returning)
+        else if (!i->unreachable && !v->returning)
                 look_again(step, patience_us(i));
 }
 
@@ -81,8 +81,8 @@ static Count count(const RolloutView *v, RolloutStep *step) {
                 bool well = is_well(v, i);
 
                 c.down += !well;
-                c.on_way += !well && had_its_turn(v, i) && !i->dark;
-                step->left += is_to_change(v, i) || (had_its_turn(v, i) && !well && !i->dark);
+                c.on_way += !well && had_its_turn(v, i) && !i->unreachable;
+                step->left += is_to_change(v, i) || (had_its_turn(v, i) && !well && !i->unreachable);
                 note_time(v, i, step);
         }
         return c;
@@ -91,7 +91,7 @@ static Count count(const RolloutView *v, RolloutStep *step) {
 static bool may_take(const RolloutView *v, const RolloutItem *i, Count *c) {
         if (!i->wanted_up)
                 return true;
-        if (i->dark)
+        if (i->unreachable)
                 return c->down <= v->max;
         if ((i->up ? c->down : c->on_way) >= v->max)
                 return false;

@@ -33,7 +33,7 @@ typedef struct RolloutItem {
         bool changed;        // it has what the rollout brings
         bool wanted_up;      // by its owner
         bool up;             // as its record says, with the content that its record says
-        bool dark;           // nobody can see it
+        bool unreachable;    // nobody can see it
         bool busy;           // a change of it is on its way already
         const char *failure; // NULL: none
         uint64_t since_us;   // it is up, or it has been changed and is not up

@@ -230,7 +230,7 @@ static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, P
 static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) {
         const Site *s = u->node ? site_find(u, u->node) : NULL;
 
-        return has_failed(u, e, s) && !site_is_dark(s) && failing_options_of(e)->restart_elsewhere;
+        return has_failed(u, e, s) && !site_is_unreachable(s) && failing_options_of(e)->restart_elsewhere;
 }
 
 int retries_decide(Leader *l, BatchBuilder *b, Placer **placer) {

@@ -25,8 +25,8 @@
 
 // ------------------------------------------------------------------------------------------------ sites
 
-bool site_is_dark(const Site *s) {
-        return !s->node->host->attached || node_is_dark(s->node);
+bool site_is_unreachable(const Site *s) {
+        return !s->node->host->attached || node_is_unreachable(s->node);
 }
 
 bool site_is_timed(const Site *s) {
@@ -40,7 +40,7 @@ uint64_t site_known_us(const Site *s) {
 }
 
 static bool has_answered(const Leader *l, const Site *s, const UnitEntry *e) {
-        return s->reported && !site_is_dark(s) &&
+        return s->reported && !site_is_unreachable(s) &&
                s->revision >= rollout_content(l, e, s->node->number).revision;
 }
 

@@ -27,7 +27,7 @@ size_t disruption_budget_taken(const Leader *l, const DisruptionBudget *g);
 bool disruption_budget_holds_back(const Unit *u);
 // What a site's unit is like: as its record says; seen at all; why it failed (NULL: it did not).
 bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e);
-bool site_is_dark(const Site *s);
+bool site_is_unreachable(const Site *s);
 // Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
 // far as everything is told.
 bool site_is_timed(const Site *s);

@@ -75,7 +75,7 @@ bool host_is_lost(const Host *h) {
         return h->lease.state == LEASE_LOST;
 }
 
-bool node_is_dark(const Node *n) {
+bool node_is_unreachable(const Node *n) {
         return n->reason || host_is_lost(n->host);
 }
 

@@ -44,4 +44,4 @@ bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
 bool site_is_unsettled(const Leader *l, const Site *s, const UnitEntry *e);
 bool host_is_lost(const Host *h);
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
-bool node_is_dark(const Node *n);
+bool node_is_unreachable(const Node *n);

@@ -1005,7 +1005,7 @@ FAULTS = [
           "if (false) {",
           "leader/rollout: one_that_fails_ends_it"),
     Fault("rollout-waits-for-ever", "src/leader/rules/rollout.c",
-          'return !i->up && !i->dark && v->now_us >= patience_us(i) ? "it does not become active" : NULL;',
+          'return !i->up && !i->unreachable && v->now_us >= patience_us(i) ? "it does not become active" : NULL;',
           "return NULL;",
           "leader/rollout: one_that_does_not_come_up_ends_it_after_a_while"),
     Fault("dark-node-touched", "src/leader/rules/rollout.c",

@@ -207,7 +207,7 @@ static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
         attach(2);
         report_node(2, "system", "it is down");
         assert_string_equal(n->reason, "it is down");
-        assert_true(node_is_dark(n));
+        assert_true(node_is_unreachable(n));
         report_node(2, "user@1000", "nobody's");
         assert_string_equal(n->reason, "it is down");
         for (size_t i = 0; i < ELEMENTSOF(many); i++) {
@@ -218,7 +218,7 @@ static void a_manager_that_cannot_be_used_makes_its_node_dark(void **state) {
         session_on_node_reports(t.leader, tables_host(&t, 2), list, ELEMENTSOF(many));
         assert_string_equal(n->reason, "it is down");
         report_node(2, "system", "");
-        assert_false(node_is_dark(n));
+        assert_false(node_is_unreachable(n));
 }
 
 static void a_host_that_cannot_be_told_says_why_until_it_links_anew(void **state) {

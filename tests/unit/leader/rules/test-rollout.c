@@ -105,7 +105,7 @@ static void of_many_that_are_down_no_more_than_allowed_are_on_their_way(void **s
 }
 
 static void what_nobody_sees_is_not_touched_while_others_are_down(void **state) {
-        items[0].dark = true;
+        items[0].unreachable = true;
         items[0].up = false;
         has_changed(1, false, 0);
         assert_int_equal(step().n_chosen, 0);
@@ -143,7 +143,7 @@ static void one_that_does_not_come_up_ends_it_after_a_while(void **state) {
         assert_int_equal(step().next_us, view.now_us + 1);
         view.now_us++;
         assert_int_equal(step().action, ROLLOUT_FAILED);
-        items[0].dark = true; // its node is lost: that says nothing about the content
+        items[0].unreachable = true; // its node is lost: that says nothing about the content
         assert_int_equal(step().action, ROLLOUT_GO_ON);
 }
 

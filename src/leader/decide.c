@@ -66,12 +66,12 @@ static int decide_outcomes(Decision *d) {
         return r;
 }
 
-// What others say about the host may have changed since the wish was made.
+// What others say about the host may have changed since the pending record was made.
 static int decide_hosts(Decision *d) {
         Leader *l = d->leader;
 
-        list_foreach_safe (i, &l->wishes_due) {
-                Host *h = CONTAINER_OF(i, Host, wish_queue);
+        list_foreach_safe (i, &l->pending_records_due) {
+                Host *h = CONTAINER_OF(i, Host, pending_record_queue);
                 const Argosy__HostRecord *now = cluster_state_find_host(l->state, h->number);
                 int r;
 
@@ -79,15 +79,15 @@ static int decide_hosts(Decision *d) {
                         continue;
                 if (!batch_builder_takes_more(&d->batch))
                         return 0;
-                r = host_record_keep(h->wish, now);
+                r = host_record_keep(h->pending_record, now);
                 if (r >= 0)
-                        r = batch_builder_put_host(&d->batch, h->wish);
+                        r = batch_builder_put_host(&d->batch, h->pending_record);
                 if (r >= 0)
-                        r = tombstones_part_with_host(l, &d->batch, h->wish);
+                        r = tombstones_part_with_host(l, &d->batch, h->pending_record);
                 if (r < 0)
                         return r;
                 list_unlink(i);
-                list_append(&l->wishes_flying, i);
+                list_append(&l->pending_records_flying, i);
         }
         return 0;
 }
@@ -200,18 +200,18 @@ static Argosy__Response *failed_response(const Leader *l, const Ticket *t, Store
         return r;
 }
 
-static Host *wish_that_flew(const Leader *l) {
-        const ListNode *first = l->wishes_flying.next;
+static Host *pending_record_that_flew(const Leader *l) {
+        const ListNode *first = l->pending_records_flying.next;
 
-        return first == &l->wishes_flying ? NULL : CONTAINER_OF(first, Host, wish_queue);
+        return first == &l->pending_records_flying ? NULL : CONTAINER_OF(first, Host, pending_record_queue);
 }
 
 // Those that were in the entry. A newer one of the same host is still to be written.
-static void forget_granted_wishes(Leader *l) {
+static void forget_granted_records(Leader *l) {
         Host *h;
 
-        while ((h = wish_that_flew(l)))
-                host_set_wish(l, h, NULL);
+        while ((h = pending_record_that_flew(l)))
+                host_set_pending_record(l, h, NULL);
 }
 
 // What we decided of our own accord is still to be done.
@@ -219,7 +219,7 @@ static void look_again(Leader *l) {
         l->retry_pending = l->features_due = l->globals_changed = true;
         rollouts_look_again(l);
         retries_take_back(l);
-        list_splice(&l->wishes_due, &l->wishes_flying);
+        list_splice(&l->pending_records_due, &l->pending_records_flying);
         map_foreach (slot, &l->hosts)
                 host_mark_tombstones(l, slot->value);
         map_foreach (slot, &l->nodes) {
@@ -286,7 +286,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
         list_splice(&again, &l->queue); // they were there first
         list_splice(&l->queue, &again);
         if (outcome == STORE_COMMITTED)
-                forget_granted_wishes(l);
+                forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
                 take_back(l);
         leader_mark(l);
@@ -298,8 +298,8 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
         bool dropped = !list_is_empty(&l->flying);
         Host *h;
 
-        while ((h = wish_that_flew(l))) {
-                host_set_wish(l, h, NULL);
+        while ((h = pending_record_that_flew(l))) {
+                host_set_pending_record(l, h, NULL);
                 dropped = true;
                 host_complain(l, h,
                               "what it says of itself makes %zu bytes of log, more than the %d that one "

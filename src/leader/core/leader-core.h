@@ -90,7 +90,8 @@ struct Leader {
         ListNode sessions_begun; // Host.session_begun: it was welcomed
         ListNode places_due;     // Host.place_due: the Placement is to hear of it
         // What is to be done about hosts, by those who pull it.
-        ListNode wishes_due, wishes_flying;     // Host.wish_queue: for the next entry; of the one on its way
+        ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
+                                                              // entry; of the one on its way
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
         ListNode orders_due;                    // Host.orders_due: there may be something to send

@@ -230,18 +230,18 @@ static bool record_has_manager(const Argosy__HostRecord *r, const char *manager)
         return false;
 }
 
-static int wish_labels(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
-        for (size_t i = 0; i < wish->n_own_labels; i++)
-                message_free(wish->own_labels[i]);
-        wish->n_own_labels = 0;
+static int pending_record_labels(Argosy__HostRecord *pending_record, const Argosy__ToVoter__Attach *a) {
+        for (size_t i = 0; i < pending_record->n_own_labels; i++)
+                message_free(pending_record->own_labels[i]);
+        pending_record->n_own_labels = 0;
         for (size_t i = 0; i < a->n_labels; i++) {
                 if (!label_is_valid(a->labels[i]->key) || !label_is_valid(a->labels[i]->value))
                         continue;
-                if (FIELD_APPEND(wish->own_labels, wish->n_own_labels,
+                if (FIELD_APPEND(pending_record->own_labels, pending_record->n_own_labels,
                                  label_new(a->labels[i]->key, a->labels[i]->value)) < 0)
                         return -ENOMEM;
         }
-        return host_record_merge_labels(wish);
+        return host_record_merge_labels(pending_record);
 }
 
 static bool attach_has_manager(const Argosy__ToVoter__Attach *a, const char *manager) {
@@ -252,26 +252,27 @@ static bool attach_has_manager(const Argosy__ToVoter__Attach *a, const char *man
 }
 
 // What the host has detached holds nothing any more, so its nodes go; what it has attached gets numbers.
-static int wish_managers(Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
+static int pending_record_managers(Argosy__HostRecord *pending_record, const Argosy__ToVoter__Attach *a) {
         size_t kept = 0;
 
-        for (size_t i = 0; i < wish->n_nodes; i++)
-                if (a->n_managers == 0 || attach_has_manager(a, wish->nodes[i]->manager))
-                        wish->nodes[kept++] = wish->nodes[i];
+        for (size_t i = 0; i < pending_record->n_nodes; i++)
+                if (a->n_managers == 0 || attach_has_manager(a, pending_record->nodes[i]->manager))
+                        pending_record->nodes[kept++] = pending_record->nodes[i];
                 else
-                        message_free(wish->nodes[i]);
-        wish->n_nodes = kept;
+                        message_free(pending_record->nodes[i]);
+        pending_record->n_nodes = kept;
         for (size_t i = 0; i < a->n_managers; i++) {
                 Argosy__NodeRecord *n;
 
-                if (record_has_manager(wish, a->managers[i]) || wish->n_nodes >= MANAGERS_PER_HOST ||
+                if (record_has_manager(pending_record, a->managers[i]) ||
+                    pending_record->n_nodes >= MANAGERS_PER_HOST ||
                     manager_name_kind(a->managers[i]) == MANAGER_INVALID)
                         continue;
                 n = calloc(1, sizeof(*n));
                 if (!n)
                         return -ENOMEM;
                 argosy__node_record__init(n);
-                if (FIELD_APPEND(wish->nodes, wish->n_nodes, n) < 0 ||
+                if (FIELD_APPEND(pending_record->nodes, pending_record->n_nodes, n) < 0 ||
                     field_set(&n->manager, a->managers[i]) < 0)
                         return -ENOMEM;
         }
@@ -282,18 +283,22 @@ static bool names_are_understood(const Leader *l) {
         return cluster_state_feature_level(l->state) >= FEATURE_ADDRESS_NAMES;
 }
 
-static int fill_wish(Leader *l, Argosy__HostRecord *wish, const Argosy__ToVoter__Attach *a) {
+static int fill_pending_record(Leader *l, Argosy__HostRecord *pending_record,
+                               const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *namesake = cluster_state_resolve_host(l->state, a->name, NULL);
 
         // Its name stays what it joined under if another host has the new one.
-        if (*a->name && !namesake && field_set(&wish->name, a->name) < 0)
+        if (*a->name && !namesake && field_set(&pending_record->name, a->name) < 0)
                 return -ENOMEM;
-        if (host_record_set_address(wish, a->address, names_are_understood(l) ? a->address_name : NULL,
+        if (host_record_set_address(pending_record, a->address,
+                                    names_are_understood(l) ? a->address_name : NULL,
                                     a->address_configured) < 0)
                 return -ENOMEM;
         if (a->port)
-                wish->port = a->port;
-        return wish_labels(wish, a) < 0 || wish_managers(wish, a) < 0 ? -ENOMEM : 0;
+                pending_record->port = a->port;
+        return pending_record_labels(pending_record, a) < 0 || pending_record_managers(pending_record, a) < 0
+                       ? -ENOMEM
+                       : 0;
 }
 
 static bool records_equal(const Argosy__HostRecord *a, const Argosy__HostRecord *b) {
@@ -315,17 +320,18 @@ static void note_name_for_later(Leader *l, Host *h, const char *name) {
                 h->name_later = strdup(name); // without memory for it the next Attach tells it again
 }
 
-static void wish_name(Leader *l, Host *h) {
+static void pending_record_name(Leader *l, Host *h) {
         const Argosy__HostRecord *now = cluster_state_find_host(l->state, h->number);
-        Argosy__HostRecord *wish = now ? message_copy(h->wish ? h->wish : now) : NULL;
+        Argosy__HostRecord *pending_record =
+                now ? message_copy(h->pending_record ? h->pending_record : now) : NULL;
 
-        if (!wish)
+        if (!pending_record)
                 return;
-        if (field_set(&wish->address_name, h->name_later) < 0) {
-                message_free(wish);
+        if (field_set(&pending_record->address_name, h->name_later) < 0) {
+                message_free(pending_record);
                 return;
         }
-        host_set_wish(l, h, wish);
+        host_set_pending_record(l, h, pending_record);
         free(h->name_later);
         h->name_later = NULL;
 }
@@ -335,29 +341,29 @@ void sessions_on_level(Leader *l) {
                 return;
         map_foreach (slot, &l->hosts)
                 if (((Host *) slot->value)->name_later)
-                        wish_name(l, slot->value);
+                        pending_record_name(l, slot->value);
 }
 
 // The host may say something about itself that the log does not know yet.
-static void note_wish(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+static void note_pending_record(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
-        Argosy__HostRecord *wish = message_copy(r);
+        Argosy__HostRecord *pending_record = message_copy(r);
         char why[REASON_MAX / 2];
 
-        host_set_wish(l, h, NULL);
-        if (!wish)
+        host_set_pending_record(l, h, NULL);
+        if (!pending_record)
                 return;
         if (!host_attach_is_sound(a, why, sizeof(why))) {
                 host_complain(l, h, "%s; its record is as it was before", why);
-                message_free(wish);
+                message_free(pending_record);
                 return;
         }
         note_name_for_later(l, h, a->address_name);
-        if (fill_wish(l, wish, a) < 0 || records_equal(wish, r)) {
-                message_free(wish);
+        if (fill_pending_record(l, pending_record, a) < 0 || records_equal(pending_record, r)) {
+                message_free(pending_record);
                 return;
         }
-        host_set_wish(l, h, wish);
+        host_set_pending_record(l, h, pending_record);
 }
 
 // It may mend what was wrong by saying something else.
@@ -471,7 +477,7 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->offers_changed = true;
         hear(l, h);
         forget_complaint(h, a);
-        note_wish(l, h, a);
+        note_pending_record(l, h, a);
         list_foreach (i, &h->nodes)
                 if (!h->unwelcome)
                         node_set_reason(l, CONTAINER_OF(i, Node, of_host), "");

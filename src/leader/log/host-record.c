@@ -149,18 +149,18 @@ const char *host_record_place(const Argosy__HostRecord *r) {
         return *r->address_name ? r->address_name : r->address;
 }
 
-int host_record_keep(Argosy__HostRecord *wish, const Argosy__HostRecord *now) {
+int host_record_keep(Argosy__HostRecord *pending_record, const Argosy__HostRecord *now) {
         int r = 0;
 
-        wish->role = now->role;
-        wish->raft_id = now->raft_id;
-        wish->no_promote = now->no_promote;
+        pending_record->role = now->role;
+        pending_record->raft_id = now->raft_id;
+        pending_record->no_promote = now->no_promote;
         for (size_t i = 0; r >= 0 && i < now->n_nodes; i++)
-                r = host_record_set_mode(wish, now->nodes[i]->node, now->nodes[i]->mode,
+                r = host_record_set_mode(pending_record, now->nodes[i]->node, now->nodes[i]->mode,
                                          now->nodes[i]->mode_reason, now->nodes[i]->mode_deadline_us);
         if (r >= 0)
-                r = host_record_take_set_labels(wish, now->set_labels, now->n_set_labels);
-        return r < 0 ? r : host_record_merge_labels(wish);
+                r = host_record_take_set_labels(pending_record, now->set_labels, now->n_set_labels);
+        return r < 0 ? r : host_record_merge_labels(pending_record);
 }
 
 const char *node_mode_to_string(Argosy__NodeMode mode) {

@@ -35,7 +35,7 @@ bool host_record_unset_label(Argosy__HostRecord *r, const char *key); // whether
 int host_record_take_set_labels(Argosy__HostRecord *r, Argosy__Label *const *labels, size_t n);
 // What a host wishes its record to say keeps what owners have said since: set_labels, modes, role. 0 or
 // -ENOMEM.
-int host_record_keep(Argosy__HostRecord *wish, const Argosy__HostRecord *now);
+int host_record_keep(Argosy__HostRecord *pending_record, const Argosy__HostRecord *now);
 
 // Where the host says that it is. What others could not use (host-address.h) changes nothing: what is known
 // stays, rather than be replaced by nothing. `name` NULL: names are not understood by everybody yet. 0 or

@@ -82,19 +82,19 @@ void host_mark_globals(Leader *l, Host *h) {
         leader_mark(l);
 }
 
-void host_set_wish(Leader *l, Host *h, Argosy__HostRecord *wish) {
-        message_free(h->wish);
-        h->wish = wish;
-        list_unlink(&h->wish_queue);
-        if (wish)
-                list_append(&l->wishes_due, &h->wish_queue);
+void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_record) {
+        message_free(h->pending_record);
+        h->pending_record = pending_record;
+        list_unlink(&h->pending_record_queue);
+        if (pending_record)
+                list_append(&l->pending_records_due, &h->pending_record_queue);
 }
 
 void host_forget_marks(Host *h) {
-        message_free(h->wish);
-        h->wish = NULL;
+        message_free(h->pending_record);
+        h->pending_record = NULL;
         h->counted = (HostCounts){};
-        list_unlink(&h->wish_queue);
+        list_unlink(&h->pending_record_queue);
         list_unlink(&h->barrier_queue);
         list_unlink(&h->beat_waiting);
         list_unlink(&h->orders_due);

@@ -12,7 +12,7 @@ void host_mark_place(Leader *l, Host *h);   // only the Placement is to hear of 
 void host_mark_orders(Leader *l, Host *h);  // there may be something to send
 void host_mark_globals(Leader *l, Host *h); // which global units its nodes run is to be judged again
 // What the log is to say of the host; takes the message over. NULL: as it is.
-void host_set_wish(Leader *l, Host *h, Argosy__HostRecord *wish);
+void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_record);
 // Nothing is due of it any more, and it is not counted: it goes, or this leader's time is over.
 void host_forget_marks(Host *h);
 // Neither off nor about to be, by its owner's word.

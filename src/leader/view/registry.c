@@ -195,7 +195,7 @@ void registry_sync_hosts(Leader *l) {
                 if (h->recorded && !cluster_state_find_host(l->state, h->number)) {
                         h->recorded = false;
                         lease_end(&h->lease);
-                        host_set_wish(l, h, NULL);
+                        host_set_pending_record(l, h, NULL);
                         host_touch(l, h);
                         host_drop_if_unused(l, h);
                 }
@@ -524,8 +524,8 @@ void registry_clear(Leader *l) {
         l->n_hosts = (HostCounts){};
         list_init(&l->lost_hosts);
         list_init(&l->places_due);
-        list_init(&l->wishes_due);
-        list_init(&l->wishes_flying);
+        list_init(&l->pending_records_due);
+        list_init(&l->pending_records_flying);
         list_init(&l->barriers_due);
         list_init(&l->barriers_flying);
         list_init(&l->beats_waiting);

@@ -61,10 +61,12 @@ struct Host {
         ListNode orders; // Site.order: to be sent
         ListNode orders_due; // in Leader.orders_due, if these or `nodes_due` can be
         Argosy__HostRecord
-                *wish;    // what its Attach said its record should say, until the log has it; NULL: as it is
+                *pending_record; // what its Attach said its record should say, until the log has it; NULL:
+                                 // as it is
         uint64_t lost_us; // when it was lost, by our clock
         bool in_mass_loss; // it is one of those for which there is a mass loss
-        ListNode wish_queue; // in Leader.wishes_due, or .wishes_flying while an entry has it
+        ListNode pending_record_queue; // in Leader.pending_records_due, or .pending_records_flying while an
+                                       // entry has it
         char *name_later; // its Address=, a name, which the log cannot say yet; NULL: nothing
         Map forwards;     // Forward by id: its requests that are under way
         ListNode nodes;   // Node.of_host

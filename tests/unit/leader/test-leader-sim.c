@@ -61,27 +61,27 @@ static Asked asked[STEPS];
 static unsigned n_asked;
 
 static void note(const Asked *q) {
-        Wish *wish = &wishes[q->unit];
+        Wish *pending_record = &wishes[q->unit];
         const Argosy__Response *r = q->answer->n ? q->answer->responses[0] : NULL;
 
         story("  (verb %d of %s: %d)\n", q->verb, name_of(q->unit), r ? r->status : q->answer->error);
         if (q->answer->error == -EAGAIN)
                 return;
         if (!r || r->status) {
-                wish->unsure = true;
+                pending_record->unsure = true;
                 return;
         }
         if (r->change->units[0]->status)
                 return;
         if (q->verb == ARGOSY__VERB__VERB_DESTROY) {
-                *wish = (Wish){};
+                *pending_record = (Wish){};
                 return;
         }
-        wish->exists = true;
-        wish->unsure = false;
-        wish->target = q->verb == ARGOSY__VERB__VERB_STOP     ? ARGOSY__TARGET__TARGET_LOADED
-                       : q->verb == ARGOSY__VERB__VERB_UNLOAD ? ARGOSY__TARGET__TARGET_INACTIVE
-                                                              : ARGOSY__TARGET__TARGET_LAUNCHED;
+        pending_record->exists = true;
+        pending_record->unsure = false;
+        pending_record->target = q->verb == ARGOSY__VERB__VERB_STOP     ? ARGOSY__TARGET__TARGET_LOADED
+                                 : q->verb == ARGOSY__VERB__VERB_UNLOAD ? ARGOSY__TARGET__TARGET_INACTIVE
+                                                                        : ARGOSY__TARGET__TARGET_LAUNCHED;
 }
 
 static void request(void) {
@@ -151,15 +151,15 @@ static void step(void) {
 
 static void assert_unit(unsigned unit) {
         const Argosy__UnitRecord *r = rig_record(&g, name_of(unit));
-        const Wish *wish = &wishes[unit];
+        const Wish *pending_record = &wishes[unit];
         unsigned holders = 0;
 
-        if (!wish->unsure && wish->exists != (r != NULL))
+        if (!pending_record->unsure && pending_record->exists != (r != NULL))
                 fail_msg("seed %u: %s %s", seed, name_of(unit),
                          r ? "exists although it was destroyed" : "is missing");
-        if (!wish->unsure && r && r->target != wish->target)
+        if (!pending_record->unsure && r && r->target != pending_record->target)
                 fail_msg("seed %u: %s has target %d, acknowledged was %d", seed, name_of(unit), r->target,
-                         wish->target);
+                         pending_record->target);
         for (uint32_t i = 1; i <= HOSTS; i++) {
                 const RigUnit *u = rig_host(&g, i)->up ? rig_unit_on(&g, i, name_of(unit)) : NULL;
 

@@ -49,7 +49,7 @@ static void what_a_host_says_of_itself_becomes_a_wish_for_its_record(void **stat
         const Host *h = tables_host(&t, 2);
 
         attach_with(2, a);
-        assert_false(list_is_linked(&h->wish_queue)); // as it is
+        assert_false(list_is_linked(&h->pending_record_queue)); // as it is
         label.key = (char *) "disk";
         label.value = (char *) "ssd";
         a.labels = &labels;
@@ -57,20 +57,20 @@ static void what_a_host_says_of_itself_becomes_a_wish_for_its_record(void **stat
         a.address = (char *) "192.0.2.77";
         a.port = 7000;
         attach_with(2, a);
-        assert_true(list_is_linked(&h->wish_queue));
-        assert_string_equal(h->wish->address, "192.0.2.77");
-        assert_int_equal(h->wish->port, 7000);
-        assert_int_equal(h->wish->n_labels, 1);
-        assert_string_equal(h->wish->labels[0]->key, "disk");
+        assert_true(list_is_linked(&h->pending_record_queue));
+        assert_string_equal(h->pending_record->address, "192.0.2.77");
+        assert_int_equal(h->pending_record->port, 7000);
+        assert_int_equal(h->pending_record->n_labels, 1);
+        assert_string_equal(h->pending_record->labels[0]->key, "disk");
         a.name = (char *) "n3"; // another host has that name
         attach_with(2, a);
-        assert_string_equal(h->wish->name, "n2");
+        assert_string_equal(h->pending_record->name, "n2");
         a.name = (char *) "n22";
         attach_with(2, a);
-        assert_string_equal(h->wish->name, "n22");
+        assert_string_equal(h->pending_record->name, "n22");
         attach(2); // it has changed its mind
-        assert_null(h->wish);
-        assert_false(list_is_linked(&h->wish_queue));
+        assert_null(h->pending_record);
+        assert_false(list_is_linked(&h->pending_record_queue));
 }
 
 static void managers_that_came_get_numbers_and_those_that_went_lose_theirs(void **state) {
@@ -82,25 +82,25 @@ static void managers_that_came_get_numbers_and_those_that_went_lose_theirs(void 
         a.managers = managers;
         a.n_managers = ELEMENTSOF(managers);
         attach_with(2, a);
-        assert_int_equal(h->wish->n_nodes, 2);
-        assert_string_equal(h->wish->nodes[1]->manager, "user@1000");
-        assert_int_equal(h->wish->nodes[0]->node, 2);
-        assert_int_equal(h->wish->nodes[1]->node, 0); // the log gives it
-        batch_op(&b, ARGOSY__LOG_OP__OP_HOST)->host = h->wish;
+        assert_int_equal(h->pending_record->n_nodes, 2);
+        assert_string_equal(h->pending_record->nodes[1]->manager, "user@1000");
+        assert_int_equal(h->pending_record->nodes[0]->node, 2);
+        assert_int_equal(h->pending_record->nodes[1]->node, 0); // the log gives it
+        batch_op(&b, ARGOSY__LOG_OP__OP_HOST)->host = h->pending_record;
         tables_apply(&t, &b);
         a = attach_of(2);
         a.managers = managers;
         a.n_managers = ELEMENTSOF(managers);
         attach_with(2, a);
-        assert_false(list_is_linked(&h->wish_queue));
+        assert_false(list_is_linked(&h->pending_record_queue));
         a.n_managers = 1;
         attach_with(2, a);
-        assert_true(list_is_linked(&h->wish_queue));
-        assert_int_equal(h->wish->n_nodes, 1);
-        assert_int_equal(h->wish->nodes[0]->node, 2);
+        assert_true(list_is_linked(&h->pending_record_queue));
+        assert_int_equal(h->pending_record->n_nodes, 1);
+        assert_int_equal(h->pending_record->nodes[0]->node, 2);
         a.n_managers = 0; // an Attach that names none says nothing about them
         attach_with(2, a);
-        assert_false(list_is_linked(&h->wish_queue));
+        assert_false(list_is_linked(&h->pending_record_queue));
 }
 
 static void what_is_not_sound_is_complained_about_until_it_is_mended(void **state) {
@@ -110,7 +110,7 @@ static void what_is_not_sound_is_complained_about_until_it_is_mended(void **stat
         a.port = UINT16_MAX + 1;
         attach_with(2, a);
         assert_true(h->attached); // it serves on as its record says
-        assert_false(list_is_linked(&h->wish_queue));
+        assert_false(list_is_linked(&h->pending_record_queue));
         assert_non_null(strstr(h->complaint, "port"));
         attach(2);
         assert_null(h->complaint);

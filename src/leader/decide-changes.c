@@ -12,13 +12,13 @@
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"
-#include "placer-roles.h"
-#include "placer.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "request.h"
 #include "response.h"
 #include "retries.h"
+#include "scheduler-roles.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
@@ -30,22 +30,22 @@
 static int on_place(const char *name, const char *activates, const UnitOptions *options, ChangePlace *ret,
                     void *userdata) {
         Decision *d = userdata;
-        PlacerAnswer place;
+        SchedulerAnswer place;
         int r;
 
         ret->node = activation_affinity_node(d->leader, &d->batch, name, activates, options);
         ret->possible = ret->node;
-        decision_need_placer(d);
+        decision_need_scheduler(d);
         if (ret->node) {
-                placer_put(d->placer, name, options, ret->node);
+                scheduler_put(d->scheduler, name, options, ret->node);
                 return 0;
         }
-        r = placer_place(d->placer, name, options, true, &place);
+        r = scheduler_place(d->scheduler, name, options, true, &place);
         if (r < 0)
                 return r;
         if (place.too_many_tied) { // apart from some of them it would not be what was asked for
-                placer_want(d->placer, name, false);
-                placer_answer_done(&place);
+                scheduler_want(d->scheduler, name, false);
+                scheduler_answer_done(&place);
                 return -E2BIG;
         }
         *ret = (ChangePlace){
@@ -160,12 +160,12 @@ static void warn_of_those_who_give_way(Leader *l, Argosy__Response__UnitResult *
         const Unit *u = unit_find(l, result->name), *first = NULL;
         size_t n = 0;
 
-        if (!u || u->life != LIFE_EVERYWHERE || !placer_may_conflict(l, u) || *result->message)
+        if (!u || u->life != LIFE_EVERYWHERE || !scheduler_may_conflict(l, u) || *result->message)
                 return;
         list_foreach (i, &l->globals) {
                 const Unit *o = CONTAINER_OF(i, Unit, queue);
 
-                if (o == u || strcmp(o->name, u->name) < 0 || !placer_conflict_between(l, u, o))
+                if (o == u || strcmp(o->name, u->name) < 0 || !scheduler_conflict_between(l, u, o))
                         continue;
                 first = first ?: o;
                 n++;
@@ -207,7 +207,7 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
                         retries_forget(l, u);
                 }
         }
-        placer_sync_refusals(l); // before the same request asks for nodes
+        scheduler_sync_refusals(l); // before the same request asks for nodes
 }
 
 static bool on_is_up(const char *name, void *userdata) {

@@ -12,8 +12,8 @@
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "pending.h"
-#include "placer.h"
 #include "registry.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-event.h"
@@ -30,7 +30,7 @@ bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e) {
         if (host_is_lost(u->node->host)) // what has finished for good has nothing to do elsewhere
                 return !(e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
                          record_final_outcome(e->record, e->record->node));
-        if (unit_has_to_leave(u, e) || placer_must_go(l, u))
+        if (unit_has_to_leave(u, e) || scheduler_must_go(l, u))
                 return true;
         return unit_exclusion(u, u->node->number);
 }
@@ -82,7 +82,7 @@ static uint32_t node_by_affinity(Decision *d, const Unit *u, const UnitOptions *
 // In the order in which it may end: later, not now, on a node that is to be asked for, on that of a mate.
 int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
         UnitOptions *options = NULL;
-        PlacerAnswer place;
+        SchedulerAnswer place;
         int r;
 
         *ret = (MoveChoice){.at_us = node_loss_moves_at(d->leader, u, e)};
@@ -94,23 +94,23 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret) {
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }
-        decision_need_placer(d);
+        decision_need_scheduler(d);
         r = unit_options_of(e, &options);
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
-        place = (PlacerAnswer){.node = node_by_affinity(d, u, options)};
+        place = (SchedulerAnswer){.node = node_by_affinity(d, u, options)};
         if (!place.node && !u->retry && (!u->node || host_is_lost(u->node->host))) {
                 unit_options_unref(options); // in its turn, which may preempt others: decide_pending()
                 ret->verdict = MOVE_WAITS;
                 return 0;
         }
         if (place.node)
-                placer_put(d->placer, u->name, options, place.node);
+                scheduler_put(d->scheduler, u->name, options, place.node);
         else
-                r = placer_place(d->placer, u->name, options, false, &place);
+                r = scheduler_place(d->scheduler, u->name, options, false, &place);
         unit_options_unref(options);
         if (r == -ENOSPC || r == -EINVAL) // more than can be counted: nobody takes it
-                place = (PlacerAnswer){};
+                place = (SchedulerAnswer){};
         else if (r < 0)
                 return r;
         ret->verdict = !place.node && stays_without_other(d->leader, u) ? MOVE_WAITS : MOVE_GOES;
@@ -167,7 +167,7 @@ int decide_moves(Decision *d) {
 
 // Lets the unit take part in the next round, or gives it at once the node where it is to join another one.
 static int offer(Decision *d, Unit *u, const UnitEntry *e) {
-        PlacerAnswer place = {};
+        SchedulerAnswer place = {};
         UnitOptions *options;
         int r = moves_later(d, u, e);
 
@@ -180,15 +180,15 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
                 return r == -EINVAL ? 0 : r;
         place.node = node_by_affinity(d, u, options);
         if (place.node)
-                placer_set_aside(d->placer, u);
+                scheduler_set_aside(d->scheduler, u);
         else if (u->retry) // not where it has failed, if there is another one: it is asked for by itself
-                r = placer_place(d->placer, u->name, options, false, &place);
+                r = scheduler_place(d->scheduler, u->name, options, false, &place);
         unit_options_unref(options);
         if (r < 0)
                 return r == -ENOSPC || r == -EINVAL ? 0 : r;
         if (place.node)
                 return give_node(d, u, e, place.node);
-        placer_offer(d->placer, u);
+        scheduler_offer(d->scheduler, u);
         return 0;
 }
 
@@ -215,7 +215,7 @@ int decide_pending(Decision *d) {
         if (!l->retry_pending || !list_is_empty(&l->moving) || d->batch.packed.len >= BATCH_SOFT_BYTES / 2 ||
             l->one_by_one || pending_is_touched(l, &d->batch))
                 return 0;
-        decision_need_placer(d);
+        decision_need_scheduler(d);
         l->retry_pending = false;
         list_splice(&asking, &l->to_schedule);
         while (r >= 0 && !list_is_empty(&asking)) {
@@ -229,5 +229,5 @@ int decide_pending(Decision *d) {
         list_splice(&l->to_schedule, &asking);
         if (r < 0)
                 return r;
-        return pending_decide(l, &d->batch, d->placer);
+        return pending_decide(l, &d->batch, d->scheduler);
 }

@@ -2,13 +2,13 @@
 //
 // A Change that is only asked about: what it would do, and what would follow from that.
 //
-// The change is planned like any other, with a batch and a Placer of its own. Then the turns that would follow it are
-// gone through with the functions that decide them, on what the Placer counts: who is replaced on the nodes that were
-// given away, or goes where one of them goes, looks for another node (move_choose()), and who has none waits for its
-// turn in a round, in which it may preempt others (pending_round()); until nothing follows any more. Every
-// unit that would be elsewhere, or nowhere, is noted once, with its last place. When the Placer is freed
-// everything counts as before. Cost: the units that are noted, those on nodes where somebody replaces
-// others, and a round.
+// The change is planned like any other, with a batch and a Scheduler of its own. Then the turns that would
+// follow it are gone through with the functions that decide them, on what the Scheduler counts: who is
+// replaced on the nodes that were given away, or goes where one of them goes, looks for another node
+// (move_choose()), and who has none waits for its turn in a round, in which it may preempt others
+// (pending_round()); until nothing follows any more. Every unit that would be elsewhere, or nowhere, is
+// noted once, with its last place. When the Scheduler is freed everything counts as before. Cost: the units
+// that are noted, those on nodes where somebody replaces others, and a round.
 //
 // How long it takes until others of its budget are up again, or a unit has ended, is not gone through: that
 // decides when something happens, not what. What nodes would say when they are told is not known to a
@@ -24,9 +24,9 @@
 #include "message.h"
 #include "nodes.h"
 #include "pending.h"
-#include "placer.h"
 #include "registry.h"
 #include "response.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "tickets.h"
 
@@ -61,7 +61,7 @@ static void plan_done(Plan *p) {
         map_done(&p->by_name);
         batch_builder_done(&p->turn);
         batch_builder_done(&p->alone.batch);
-        placer_free(p->alone.placer);
+        scheduler_free(p->alone.scheduler);
         dependencies_done_all(&p->alone.planned);
 }
 
@@ -104,7 +104,7 @@ static int add_followers(Plan *p, const char *name) {
         Leader *l = p->alone.leader;
         const char *activated = activators_activated(&l->activators, name);
         Unit *followers[PLACEMENT_FOLLOWS_MAX];
-        size_t n = placer_followers(l, name, followers);
+        size_t n = scheduler_followers(l, name, followers);
         int r = activated && unit_find(l, activated) ? add_due(p, activated, DRY_RUN_FOLLOWS, name) : 0;
 
         for (size_t i = 0; i < n && r >= 0; i++)
@@ -152,7 +152,7 @@ static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, c
 static int drive_noted(Plan *p, const DryRunUnit *u, DryRunReason reason, const char *by) {
         uint32_t node;
 
-        if (!u->node || !placer_drive(p->alone.placer, u->record->name, &node))
+        if (!u->node || !scheduler_drive(p->alone.scheduler, u->record->name, &node))
                 return 0;
         return note(p, u->record->name, node, reason, by);
 }
@@ -192,12 +192,12 @@ static int find_replaced(Plan *p, const DryRunUnit *by) {
         const char *name = by->record->name;
         int r = 0;
 
-        if (!n || !placer_replaces(l, name))
+        if (!n || !scheduler_replaces(l, name))
                 return 0;
         list_foreach (i, &n->placed) {
                 const Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                if (placer_is_replaced(l, u) && !map_find_str(&p->by_name, u->name))
+                if (scheduler_is_replaced(l, u) && !map_find_str(&p->by_name, u->name))
                         r = add_due(p, u->name, DRY_RUN_REPLACED, name);
                 if (r < 0)
                         return r;
@@ -219,12 +219,12 @@ static int end_turn(Plan *p) {
 
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i])) {
-                        placer_want(p->alone.placer, p->put[i]->record->name, false);
+                        scheduler_want(p->alone.scheduler, p->put[i]->record->name, false);
                         p->waiting = true;
                 }
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i]))
-                        placer_want(p->alone.placer, p->put[i]->record->name, true);
+                        scheduler_want(p->alone.scheduler, p->put[i]->record->name, true);
         for (size_t i = 0; i < n && r >= 0; i++) {
                 r = find_replaced(p, p->put[i]);
                 r = r < 0 ? r : add_followers(p, p->put[i]->record->name);
@@ -236,11 +236,11 @@ static int end_turn(Plan *p) {
 
 // Gives those without a node their turn, among all others who wait. *ret: whether it made a difference.
 static int give_turns(Plan *p, bool *ret) {
-        _cleanup_free_ PlacerStep *steps = NULL;
+        _cleanup_free_ SchedulerStep *steps = NULL;
         size_t n;
         int r = 0;
 
-        pending_round(p->alone.leader, &p->turn, p->alone.placer, &steps, &n);
+        pending_round(p->alone.leader, &p->turn, p->alone.scheduler, &steps, &n);
         *ret = p->waiting = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;
@@ -258,7 +258,7 @@ static int look_ahead(Plan *p) {
         bool more = true;
         int r = 0;
 
-        decision_need_placer(&p->alone);
+        decision_need_scheduler(&p->alone);
         p->waiting = p->alone.leader->n_pending > 0;
         for (unsigned turns = 0; r >= 0 && more && turns < TURNS_MAX; turns++) {
                 r = end_turn(p);
@@ -326,8 +326,8 @@ int decide_dry_run(Decision *d, Ticket *t) {
 
         if (d->batch.n_ops > 0) // that counts when the log has it
                 return -EBUSY;
-        d->placer = placer_free(d->placer); // two at once would not know of each other
-        p.alone.placer = placer_new_dry_run(d->leader);
+        d->scheduler = scheduler_free(d->scheduler); // two at once would not know of each other
+        p.alone.scheduler = scheduler_new_dry_run(d->leader);
         r = describe(d, t, &p, &response);
         plan_done(&p);
         if (r < 0)

@@ -6,18 +6,18 @@
 #include "batch-builder.h"
 #include "dependencies.h"
 #include "leader-core.h"
-#include "placer.h"
 #include "request.h"
+#include "scheduler.h"
 #include "tickets.h"
 
 typedef struct Decision {
         Leader *leader;
         BatchBuilder batch;
-        Placer *placer;       // made when first needed
+        Scheduler *scheduler; // made when first needed
         Dependencies planned; // of units that the batch puts
 } Decision;
 
-void decision_need_placer(Decision *d);
+void decision_need_scheduler(Decision *d);
 
 // decide-moves.c. 0 or -ENOMEM.
 int decide_moves(Decision *d);    // those that are moving: another node, if they still have to go

@@ -24,13 +24,13 @@
 #include "message.h"
 #include "nodes.h"
 #include "oom.h"
-#include "placer.h"
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
 #include "rollouts.h"
+#include "scheduler.h"
 #include "sessions.h"
 #include "tables.h"
 #include "tickets.h"
@@ -40,8 +40,8 @@
 #include "unit-record.h"
 #include "voters.h"
 
-void decision_need_placer(Decision *d) {
-        d->placer = d->placer ?: placer_new(d->leader, 0);
+void decision_need_scheduler(Decision *d) {
+        d->scheduler = d->scheduler ?: scheduler_new(d->leader, 0);
 }
 
 static int decide_outcomes(Decision *d) {
@@ -389,7 +389,7 @@ static int decide_ours(Decision *d) {
 
         r = decide_moves(d);
         if (r >= 0)
-                r = retries_decide(d->leader, &d->batch, &d->placer);
+                r = retries_decide(d->leader, &d->batch, &d->scheduler);
         if (r >= 0)
                 r = decide_outcomes(d);
         if (r >= 0)
@@ -399,9 +399,9 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)
-                r = rollouts_decide(d->leader, &d->batch, &d->placer);
+                r = rollouts_decide(d->leader, &d->batch, &d->scheduler);
         if (r >= 0)
-                r = rebalance_decide(d->leader, &d->batch, &d->placer);
+                r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
         if (r >= 0)
                 voters_step(d->leader, &d->batch);
         return r;
@@ -441,6 +441,6 @@ void decide(Leader *l) {
                 leader_mark(l);
         }
         batch_builder_done(&d.batch);
-        placer_free(d.placer);
+        scheduler_free(d.scheduler);
         dependencies_done_all(&d.planned);
 }

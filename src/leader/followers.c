@@ -14,8 +14,8 @@
 // Records are followed at once since a batch is only borrowed until the next. A follower that others decide by comes
 // before them: the marks are pulled before decide(), so that no unit is placed and no budget is spent by old counts, and
 // again before orders are held back and before waits are judged, since what stands before these marks more. What a
-// Placer has to know of refusals and nodes is pulled whenever one is made (placer_new()), so that questions between
-// two turns are answered by the same tables.
+// Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
+// questions between two turns are answered by the same tables.
 //
 // Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better to
 // begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
@@ -37,13 +37,13 @@
 #include "ordering.h"
 #include "orders.h"
 #include "pending.h"
-#include "placer-roles.h"
-#include "placer.h"
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "retries.h"
 #include "rollouts.h"
+#include "scheduler-roles.h"
+#include "scheduler.h"
 #include "sessions.h"
 #include "tables.h"
 #include "tickets.h"
@@ -61,13 +61,13 @@ static void drop_unit(Leader *l, Unit *u) {
         retries_forget(l, u);
         disruption_budget_leave(l, u);
         pending_forget(u);
-        placer_on_unit_freed(l, u);
+        scheduler_on_unit_freed(l, u);
         unit_free(l, u);
 }
 
 static void drop_node(Leader *l, Node *n) {
         calls_on_node_lost(l, n);
-        placer_on_node_freed(l, n);
+        scheduler_on_node_freed(l, n);
         node_free(l, n);
 }
 
@@ -137,15 +137,15 @@ static int follow_unit(Leader *l, UnitEntry *e) {
         if (disruption_budget_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);
-        placer_on_unit(l, u, e->removed ? NULL : e);
-        placer_drive_out(l, u, e);
+        scheduler_on_unit(l, u, e->removed ? NULL : e);
+        scheduler_drive_out(l, u, e);
         return activation_affinity_on_unit(l, e);
 }
 
 static bool may_give_way(const Leader *l, const char *name) {
         const Unit *u = unit_find(l, name);
 
-        return u && placer_may_conflict(l, u);
+        return u && scheduler_may_conflict(l, u);
 }
 
 static void follow_units(Leader *l) {
@@ -183,7 +183,7 @@ void followers_on_applied(Leader *l) {
                 l->hosts_revision = hosts;
                 follow_hosts(l);
         }
-        (void) oom_check(placer_on_roles(l)); // before units that name them
+        (void) oom_check(scheduler_on_roles(l)); // before units that name them
         follow_units(l);
         tombstones_on_applied(l);
         rollouts_sync(l); // after the units that they are about
@@ -228,7 +228,7 @@ static int build(Leader *l) {
         int r;
 
         registry_sync_hosts(l);
-        placer_open(l);
+        scheduler_open(l);
         r = cluster_state_units(l->state, &units, &n);
         for (size_t i = 0; r >= 0 && i < n; i++)
                 r = follow_unit(l, units[i]);
@@ -253,7 +253,7 @@ void followers_clear(Leader *l) {
                 drop_node(l, slot->value);
         map_foreach (slot, &l->units)
                 drop_unit(l, slot->value);
-        placer_close(l);
+        scheduler_close(l);
         activators_done(&l->activators);
         dependencies_done_all(&l->dependencies);
         registry_clear(l);

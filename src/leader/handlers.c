@@ -37,7 +37,7 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
 }
 
 static int decide_rebalance(Decision *d, Ticket *t) {
-        return rebalance_request(d->leader, t, &d->placer);
+        return rebalance_request(d->leader, t, &d->scheduler);
 }
 
 // Indexed by the number of the field; numbers that no field has are rows without a function.

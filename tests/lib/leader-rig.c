@@ -21,7 +21,7 @@
 #include "leader-private.h"
 #include "message.h"
 #include "placed-node.h"
-#include "placer-private.h"
+#include "scheduler-private.h"
 #include "test.h"
 #include "unit-state.h"
 

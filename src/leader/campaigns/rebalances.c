@@ -21,11 +21,11 @@
 #include "disruption-budget.h"
 #include "log.h"
 #include "message.h"
-#include "placer.h"
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
 #include "retries.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "tickets.h"
@@ -178,7 +178,7 @@ static bool on_may_move(Unit *u, void *userdata) {
 
 // ------------------------------------------------------------------------------------------------ the plan
 
-static int add_planned(Rebalance *o, PlacerMove *m) {
+static int add_planned(Rebalance *o, SchedulerMove *m) {
         Move *longer;
 
         if (o->n_moves == o->allocated) {
@@ -195,16 +195,16 @@ static int add_planned(Rebalance *o, PlacerMove *m) {
         return o->moves[o->n_moves++].unit ? 0 : -ENOMEM;
 }
 
-static int plan(Leader *l, Rebalance *o, size_t max_tries, Placer **placer) {
+static int plan(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler) {
         Asker asker = {l, o};
-        _cleanup_free_ PlacerMove *moves = NULL;
+        _cleanup_free_ SchedulerMove *moves = NULL;
         size_t n;
         int r = 0;
 
-        *placer = *placer ?: placer_new(l, 0);
+        *scheduler = *scheduler ?: scheduler_new(l, 0);
         drop_planned(o);
-        placer_rebalance(*placer, o->max_moves - o->n_begun, max_tries, on_may_move, &asker, &moves, &n,
-                         &o->more);
+        scheduler_rebalance(*scheduler, o->max_moves - o->n_begun, max_tries, on_may_move, &asker, &moves,
+                            &n, &o->more);
         for (size_t i = 0; i < n; i++) {
                 r = r < 0 ? r : add_planned(o, &moves[i]);
                 free(moves[i].why);
@@ -321,7 +321,7 @@ static bool budget_lets_go(Leader *l, const Rebalance *o, Unit *u, const UnitEnt
 }
 
 // 1: it is in the batch; 0: it cannot be made now.
-static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Placer **placer) {
+static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Scheduler **scheduler) {
         Unit *u = unit_find(l, m->unit);
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
         const Node *to = node_find(l, m->to);
@@ -331,8 +331,8 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Placer
         if (!u || !e || !to || !u->node || u->node->number != m->from ||
             batch_builder_has_unit(b, m->unit) || !may_move(l, o, u) || !budget_lets_go(l, o, u, e))
                 return 0;
-        *placer = *placer ?: placer_new(l, 0);
-        if (!placer_carry_out(*placer, u, to))
+        *scheduler = *scheduler ?: scheduler_new(l, 0);
+        if (!scheduler_carry_out(*scheduler, u, to))
                 return 0;
         next = *e->record;
         next.node = m->to;
@@ -341,9 +341,9 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Placer
         return r < 0 ? r : 1;
 }
 
-static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Placer **placer) {
+static int begin_some(Leader *l, BatchBuilder *b, Rebalance *o, Scheduler **scheduler) {
         for (size_t i = o->n_begun; i < o->n_moves && o->n_begun - o->n_ended < FLYING_MAX; i++) {
-                int r = begin(l, b, o, &o->moves[i], placer);
+                int r = begin(l, b, o, &o->moves[i], scheduler);
                 Move m = o->moves[i];
 
                 if (r < 0)
@@ -363,7 +363,7 @@ static void finish(Rebalance *o, bool all) {
         o->over = true;
 }
 
-int rebalance_decide(Leader *l, BatchBuilder *b, Placer **placer) {
+int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         Rebalance *o = l->rebalance;
         size_t n_begun;
         int r;
@@ -379,14 +379,14 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Placer **placer) {
         if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
                 return 0; // the next plan is for when these are up
         if (!o->planned || o->n_begun == o->n_moves) {
-                r = plan(l, o, TRIES_AT_ONCE, placer);
+                r = plan(l, o, TRIES_AT_ONCE, scheduler);
                 if (r < 0 || o->n_begun == o->n_moves) {
                         o->over = r >= 0;
                         return r;
                 }
         }
         n_begun = o->n_begun;
-        r = begin_some(l, b, o, placer);
+        r = begin_some(l, b, o, scheduler);
         if (r >= 0 && o->n_begun == n_begun && o->n_ended == o->n_begun)
                 finish(o, false);
         return r;
@@ -427,11 +427,11 @@ static Argosy__Response *response_about(const Leader *l, const Rebalance *o, siz
         return TAKE_PTR(response);
 }
 
-static int describe(Leader *l, Ticket *t, Placer **placer) {
+static int describe(Leader *l, Ticket *t, Scheduler **scheduler) {
         _cleanup_(rebalance_freep) Rebalance *o = NULL;
         int r = rebalance_new(t->request->rebalance, &o);
 
-        r = r < 0 ? r : plan(l, o, 0, placer);
+        r = r < 0 ? r : plan(l, o, 0, scheduler);
         if (r < 0)
                 return r;
         ticket_settle(t, response_about(l, o, 0, o->n_moves));
@@ -446,7 +446,7 @@ static int join(Leader *l, Ticket *t) {
         return 0;
 }
 
-int rebalance_request(Leader *l, Ticket *t, Placer **placer) {
+int rebalance_request(Leader *l, Ticket *t, Scheduler **scheduler) {
         const Argosy__Request__Rebalance *m = t->request->rebalance;
         int r;
 
@@ -464,7 +464,7 @@ int rebalance_request(Leader *l, Ticket *t, Placer **placer) {
         if (somebody_is_awaited(l))
                 return 0; // it stays in the queue
         if (m->dry_run)
-                return describe(l, t, placer);
+                return describe(l, t, scheduler);
         if (m->id.len != REBALANCE_ID_LEN)
                 return refuse(t, EINVAL, "the request has no id of 16 bytes");
         if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)

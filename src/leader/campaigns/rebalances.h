@@ -5,10 +5,10 @@
 
 #include "batch-builder.h"
 #include "leader-core.h"
-#include "placer.h"
+#include "scheduler.h"
 
 void rebalance_clear(Leader *l);
-int rebalance_decide(Leader *l, BatchBuilder *b, Placer **placer);
+int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler);
 // Returns what Handler.plan does.
-int rebalance_request(Leader *l, Ticket *t, Placer **placer);
+int rebalance_request(Leader *l, Ticket *t, Scheduler **scheduler);
 void rebalance_tell(Leader *l);

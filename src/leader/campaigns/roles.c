@@ -9,9 +9,9 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "message.h"
-#include "placer-roles.h"
 #include "response.h"
 #include "roles.h"
+#include "scheduler-roles.h"
 #include "str.h"
 #include "tickets.h"
 #include "unit-file.h"
@@ -46,7 +46,7 @@ static int check_amounts(Leader *l, Ticket *t, Argosy__Amount *const *list, size
                                list[i]->resource);
                         return 1;
                 }
-                r = placer_resource_known(l, list[i]->resource);
+                r = scheduler_resource_known(l, list[i]->resource);
                 if (r == -ENOSPC) {
                         refuse(t, ENOSPC, "there are as many kinds of resources as can be counted: not %s",
                                list[i]->resource);
@@ -155,7 +155,7 @@ static int set_role(Leader *l, Ticket *t, BatchBuilder *b, const Argosy__Request
 }
 
 static int remove_role(Leader *l, Ticket *t, BatchBuilder *b, const char *name) {
-        size_t n = streq(name, ROLE_DEFAULT) ? 0 : placer_role_units(l, name); // that one is always there
+        size_t n = streq(name, ROLE_DEFAULT) ? 0 : scheduler_role_units(l, name); // that one is always there
         int r;
 
         if (!cluster_state_find_role(l->state, name))
@@ -265,7 +265,7 @@ static int add_role(Leader *l, Argosy__Response__Roles *roles, const char *name,
         argosy__response__role_row__init(row);
         if (FIELD_APPEND(roles->rows, roles->n_rows, row) < 0 || field_set(&row->name, name) < 0)
                 return -ENOMEM;
-        return placer_fill_role(l, record, row);
+        return scheduler_fill_role(l, record, row);
 }
 
 // ROLE_DEFAULT first, since it is always there.

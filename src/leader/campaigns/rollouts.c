@@ -18,12 +18,12 @@
 #include "disruption-budget.h"
 #include "log.h"
 #include "orders.h"
-#include "placer.h"
 #include "registry.h"
 #include "retries.h"
 #include "rollout-content.h"
 #include "rollout-private.h"
 #include "rollouts.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -259,9 +259,10 @@ static int change_nodes(BatchBuilder *b, const Argosy__RolloutRecord *r, const V
 }
 
 // Where the unit goes with another content: where it is, if that node may have it. 1: nowhere, now.
-static int place(Leader *l, const Unit *u, SpecEntry *spec, Placer **placer, Argosy__UnitRecord *next) {
+static int place(Leader *l, const Unit *u, SpecEntry *spec, Scheduler **scheduler,
+                 Argosy__UnitRecord *next) {
         UnitOptions *options = NULL;
-        PlacerAnswer place = {};
+        SchedulerAnswer place = {};
         const UnitFile *file;
         int r;
 
@@ -273,8 +274,8 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Placer **placer, Arg
         if (r < 0)
                 return r == -EINVAL ? 1 : r;
         if (!node_admits(l, u->node, options)) {
-                *placer = *placer ?: placer_new(l, 0);
-                r = placer_place(*placer, u->name, options, false, &place);
+                *scheduler = *scheduler ?: scheduler_new(l, 0);
+                r = scheduler_place(*scheduler, u->name, options, false, &place);
                 next->node = place.node;
         }
         unit_options_unref(options);
@@ -283,7 +284,7 @@ static int place(Leader *l, const Unit *u, SpecEntry *spec, Placer **placer, Arg
 
 // 1: no node takes it with the new content.
 static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, Unit *u, bool wanted_up,
-                       Placer **placer) {
+                       Scheduler **scheduler) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         Argosy__UnitRecord next = *e->record;
         SpecEntry *spec = rollout_spec(l, rollout_is_returning(r) ? &r->spec_before : &r->spec);
@@ -291,7 +292,7 @@ static int change_unit(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *
 
         if (rollout_is_update(r) && spec) {
                 next.spec = hash_field(&spec->hash);
-                k = place(l, u, spec, placer, &next);
+                k = place(l, u, spec, scheduler, &next);
                 if (k < 0 || (k == 1 && !rollout_is_returning(r)))
                         return k;
         }
@@ -313,12 +314,12 @@ static int fail(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, cons
 }
 
 static int change(Leader *l, BatchBuilder *b, const Argosy__RolloutRecord *r, const View *v,
-                  const RolloutStep *step, Placer **placer) {
+                  const RolloutStep *step, Scheduler **scheduler) {
         if (step->n_chosen && v->nodes[v->chosen[0]])
                 return change_nodes(b, r, v, step);
         for (size_t i = 0; i < MIN_OF(step->n_chosen, (size_t) CHANGES_PER_BATCH); i++) {
                 size_t k = v->chosen[i];
-                int e = change_unit(l, b, r, v->units[k], v->items[k].wanted_up, placer);
+                int e = change_unit(l, b, r, v->units[k], v->items[k].wanted_up, scheduler);
 
                 if (e == 1)
                         return fail(l, b, r, v, k, "no node takes it with the new content");
@@ -341,7 +342,7 @@ static int end_without_unit(BatchBuilder *b, const Argosy__RolloutRecord *r) {
 }
 
 static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__RolloutRecord *r,
-                     Placer **placer) {
+                     Scheduler **scheduler) {
         _cleanup_(view_done) View v = {};
         RolloutStep step;
         int k;
@@ -364,11 +365,11 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         case ROLLOUT_OVER:
                 return finish(l, b, r);
         default:
-                return change(l, b, r, &v, &step, placer);
+                return change(l, b, r, &v, &step, scheduler);
         }
 }
 
-int rollouts_decide(Leader *l, BatchBuilder *b, Placer **placer) {
+int rollouts_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);
@@ -379,7 +380,7 @@ int rollouts_decide(Leader *l, BatchBuilder *b, Placer **placer) {
                 if (o->due && rollout_is_under_way(r) && l->n_hosts.unheard == 0 &&
                     batch_builder_takes_more(b)) {
                         o->due = false;
-                        k = take_step(l, b, o, r, placer);
+                        k = take_step(l, b, o, r, scheduler);
                         if (k == -EBUSY) { // the batch touches its records already
                                 batch_builder_rollback(b, mark);
                                 o->due = true;

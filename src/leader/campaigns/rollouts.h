@@ -5,14 +5,14 @@
 
 #include "batch-builder.h"
 #include "leader-core.h"
-#include "placer.h"
+#include "scheduler.h"
 
 int rollouts_build(Leader *l);
 void rollouts_clear(Leader *l);
 void rollouts_sync(Leader *l);
 void rollouts_on_time(Leader *l);
 void rollouts_look_again(Leader *l); // at all of them
-int rollouts_decide(Leader *l, BatchBuilder *b, Placer **placer);
+int rollouts_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler);
 int rollouts_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 int rollout_wait_start(Leader *l, Ticket *t);
 void rollouts_tell(Leader *l);

@@ -7,11 +7,11 @@
 #include <errno.h>
 
 #include "batch-builder.h"
-#include "placer.h"
 #include "replace-cycles.h"
 #include "request-private.h"
 #include "request-replaces.h"
 #include "response.h"
+#include "scheduler.h"
 #include "str.h"
 #include "unit-file.h"
 #include "unit-name.h"

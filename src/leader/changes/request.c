@@ -8,9 +8,9 @@
 #include <errno.h>
 
 #include "placement.h"
-#include "placer-spec.h"
 #include "request-private.h"
 #include "response.h"
+#include "scheduler-spec.h"
 #include "str.h"
 #include "unit-install.h"
 #include "unit-name.h"
@@ -291,7 +291,7 @@ static int place(Planner *p, const UnitFile *file, const UnitOptions *options, A
                 return r;
         r = p->ops->place(next->name, activates, options, &found, p->userdata);
         if (r == -ENOSPC || r == -EINVAL) {
-                r = request_fail(result, ENOSPC, PLACER_UNCOUNTABLE);
+                r = request_fail(result, ENOSPC, SCHEDULER_UNCOUNTABLE);
                 return r < 0 ? r : 1;
         }
         if (r == -E2BIG) {

@@ -33,7 +33,7 @@ typedef struct Node Node;
 typedef struct Unit Unit;
 typedef struct Site Site;
 typedef struct Ticket Ticket;
-typedef struct PlacerTables PlacerTables;
+typedef struct SchedulerTables SchedulerTables;
 typedef struct Rollout Rollout;
 typedef struct Rebalance Rebalance;
 typedef struct Retry Retry;
@@ -76,7 +76,7 @@ struct Leader {
         Dependencies dependencies;
         ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
         LeaseTable leases;
-        PlacerTables *places;
+        SchedulerTables *places;
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
         ListNode outcomes, excluded;
         // Marks: what has happened since followers.c looked last.

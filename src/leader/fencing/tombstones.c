@@ -23,10 +23,10 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "feature-level.h"
-#include "placer.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
@@ -189,7 +189,7 @@ static bool is_driven_out(const Leader *l, const Site *s, const UnitEntry *e, co
                 return true;
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = placer_admits(l->state, next, record->manager, options);
+        admits = scheduler_admits(l->state, next, record->manager, options);
         unit_options_unref(options);
         return !admits;
 }

@@ -25,9 +25,9 @@
 #include "log.h"
 #include "members.h"
 #include "message.h"
-#include "placer.h"
 #include "registry.h"
 #include "response.h"
+#include "scheduler.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
@@ -438,10 +438,10 @@ static int mark_leaving(const Argosy__HostRecord *record, BatchBuilder *b) {
 
 // Moves what the host has. 1: all of it is in the batch; 0: there is more than fits.
 static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b) {
-        _cleanup_(placer_freep) Placer *p = NULL;
+        _cleanup_(scheduler_freep) Scheduler *p = NULL;
         int r = 0;
 
-        p = placer_new(l, record->host);
+        p = scheduler_new(l, record->host);
         for (size_t i = 0; r >= 0 && i < record->n_nodes; i++) {
                 const ListNode *units = cluster_state_units_on(l->state, record->nodes[i]->node, NULL);
 
@@ -451,14 +451,14 @@ static int move_all(Leader *l, const Argosy__HostRecord *record, BatchBuilder *b
                         UnitEntry *e = CONTAINER_OF(k, UnitEntry, placed);
                         Argosy__UnitRecord next = *e->record;
                         UnitOptions *options;
-                        PlacerAnswer place = {};
+                        SchedulerAnswer place = {};
 
                         if (batch_builder_has_unit(b, next.name))
                                 return -EBUSY;
                         if (b->packed.len > STORE_BATCH_MAX / 2)
                                 return 0;
                         if (unit_options_of(e, &options) >= 0) {
-                                r = placer_place(p, next.name, options, false, &place);
+                                r = scheduler_place(p, next.name, options, false, &place);
                                 unit_options_unref(options);
                         }
                         if (r < 0)

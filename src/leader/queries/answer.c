@@ -10,11 +10,11 @@
 #include "host-record.h"
 #include "lease.h"
 #include "manager-name.h"
-#include "placer.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
 #include "rollouts.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-file.h"
@@ -185,7 +185,7 @@ static bool wants_global(Leader *l, const Unit *u, const UnitEntry *e, const Arg
                 return unit_wanted_on(l, u, e, node);
         if (unit_options_of(e, &options) < 0)
                 return false;
-        admits = placer_admits(l->state, host, manager, options);
+        admits = scheduler_admits(l->state, host, manager, options);
         unit_options_unref(options);
         return admits;
 }

@@ -9,10 +9,10 @@
 #include "may-run.h"
 #include "node-loss-controller.h"
 #include "ordering.h"
-#include "placer.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "tickets.h"
 #include "tombstones.h"
@@ -140,7 +140,7 @@ static void add_unheard(View *v) {
 static void count_left_out(const Leader *l, const Unit *u, const UnitEntry *e, WaitView *v) {
         char why[REASON_MAX];
 
-        if (!e || !e->record->global || (!u->exclusions && !placer_may_conflict(l, u)))
+        if (!e || !e->record->global || (!u->exclusions && !scheduler_may_conflict(l, u)))
                 return;
         map_foreach (slot, &l->nodes) {
                 LeftOut left = unit_left_out(l, u, e, slot->value, why, sizeof(why));

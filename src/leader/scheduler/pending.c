@@ -16,8 +16,8 @@
 #include "batch-builder.h"
 #include "disruption-budget.h"
 #include "pending.h"
-#include "placer.h"
 #include "registry.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "unit-event.h"
 
@@ -154,7 +154,7 @@ static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_
 
 // ------------------------------------------------------------------------------------------------ the round
 
-static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
+static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
         const UnitEntry *e = cluster_state_find_unit(l->state, step->name);
         Argosy__UnitRecord next;
         int r;
@@ -171,7 +171,7 @@ static int take_step(Leader *l, BatchBuilder *b, const PlacerStep *step) {
                 next.displaced_by = (char *) step->by;
         disruption_budget_take(l, step->unit);
         activation_affinity_look_again(l, step->name);
-        placer_look_at_followers(l, step->name);
+        scheduler_look_at_followers(l, step->name);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(l, step->unit, LIFE_GOES);
@@ -191,16 +191,16 @@ static void all_were_tried(Leader *l, const BatchBuilder *b) {
         }
 }
 
-void pending_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n) {
-        placer_round(placer, STEPS_MAX, preemptions_left(l), may_be_preempted, b, ret, ret_n);
+void pending_round(Leader *l, BatchBuilder *b, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n) {
+        scheduler_round(scheduler, STEPS_MAX, preemptions_left(l), may_be_preempted, b, ret, ret_n);
 }
 
-int pending_decide(Leader *l, BatchBuilder *b, Placer *placer) {
-        _cleanup_free_ PlacerStep *steps = NULL;
+int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
+        _cleanup_free_ SchedulerStep *steps = NULL;
         size_t n;
         int r = 0;
 
-        pending_round(l, b, placer, &steps, &n);
+        pending_round(l, b, scheduler, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)

@@ -5,14 +5,14 @@
 
 #include "batch-builder.h"
 #include "leader-core.h"
-#include "placer.h"
+#include "scheduler.h"
 
-// One round over the units that are on no node and those that were offered (placer_offer()): whose turn
+// One round over the units that are on no node and those that were offered (scheduler_offer()): whose turn
 // it is goes next, and what it may preempt goes. 0 or -ENOMEM.
-int pending_decide(Leader *l, BatchBuilder *b, Placer *placer);
+int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
 // What such a round would do now. `b`: units that it touches are not preempted; NULL: nothing is decided
 // yet.
-void pending_round(Leader *l, BatchBuilder *b, Placer *placer, PlacerStep **ret, size_t *ret_n);
+void pending_round(Leader *l, BatchBuilder *b, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void pending_ask(Leader *l, Unit *u);
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in

@@ -31,10 +31,10 @@
 #include "disruption-budget.h"
 #include "oom.h"
 #include "pending.h"
-#include "placer.h"
 #include "registry.h"
 #include "retry-bars.h"
 #include "retry.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -171,11 +171,11 @@ static void stay(Leader *l, Retry *t, const UnitEntry *e) {
 }
 
 // 0 and *ret, 0 there if none takes it.
-static int find_node(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Placer **placer,
+static int find_node(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Scheduler **scheduler,
                      uint32_t *ret) {
         Unit *u = t->unit;
         UnitOptions *options = NULL;
-        PlacerAnswer place = {};
+        SchedulerAnswer place = {};
         int r = unit_options_of(e, &options);
 
         *ret = 0;
@@ -184,9 +184,9 @@ static int find_node(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, P
         // What is activated by another one is where that is.
         if (!activation_affinity_node(l, b, u->name, activators_activated(&l->activators, u->name),
                                       options)) {
-                *placer = *placer ?: placer_new(l, 0);
+                *scheduler = *scheduler ?: scheduler_new(l, 0);
                 t->asking = true;
-                r = placer_place(*placer, u->name, options, false, &place);
+                r = scheduler_place(*scheduler, u->name, options, false, &place);
                 t->asking = false;
                 *ret = r < 0 ? 0 : place.node;
         }
@@ -194,10 +194,10 @@ static int find_node(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, P
         return r == -ENOSPC || r == -EINVAL ? 0 : r;
 }
 
-static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Placer **placer) {
+static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Scheduler **scheduler) {
         Argosy__UnitRecord next = *e->record;
         uint32_t node;
-        int r = find_node(l, b, t, e, placer, &node);
+        int r = find_node(l, b, t, e, scheduler, &node);
 
         if (r < 0)
                 return r;
@@ -205,7 +205,7 @@ static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry
                 stay(l, t, e);
                 return 0;
         }
-        placer_penalise(l, t->unit->node, NODE_PENALTY, retry_half_us(e));
+        scheduler_penalise(l, t->unit->node, NODE_PENALTY, retry_half_us(e));
         next.node = node;
         t->flying = true;
         activation_affinity_look_again(l, t->unit->name);
@@ -219,12 +219,12 @@ static int start_here(BatchBuilder *b, Retry *t, const UnitEntry *e) {
         return batch_builder_put_unit(b, &next, BATCH_BUMP_START, e->record->revision);
 }
 
-static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Placer **placer) {
+static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, Scheduler **scheduler) {
         unsigned n = retry_failures_on(l, t->unit, e, t->unit->node->number);
 
         t->stuck = false;
         return n < failing_options_of(e)->restart_elsewhere ? start_here(b, t, e)
-                                                            : start_elsewhere(l, b, t, e, placer);
+                                                            : start_elsewhere(l, b, t, e, scheduler);
 }
 
 static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) {
@@ -233,7 +233,7 @@ static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) 
         return has_failed(u, e, s) && !site_is_unreachable(s) && failing_options_of(e)->restart_elsewhere;
 }
 
-int retries_decide(Leader *l, BatchBuilder *b, Placer **placer) {
+int retries_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
@@ -251,7 +251,7 @@ int retries_decide(Leader *l, BatchBuilder *b, Placer **placer) {
                 else if (batch_builder_has_unit(b, t->unit->name))
                         list_append(&later, &t->queue);
                 else
-                        r = take_turn(l, b, t, e, placer);
+                        r = take_turn(l, b, t, e, scheduler);
                 if (r < 0)
                         list_append(&later, &t->queue);
         }

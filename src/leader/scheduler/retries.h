@@ -10,7 +10,7 @@
 typedef struct Retry Retry;
 struct BatchBuilder;
 struct Leader;
-struct Placer;
+struct Scheduler;
 struct Site;
 struct Unit;
 struct UnitEntry;
@@ -24,7 +24,7 @@ void retries_on_rollout_end(struct Leader *l);
 void retries_take_back(struct Leader *l); // the log had no room
 void retries_forget(struct Leader *l, struct Unit *u);
 // 0 or -ENOMEM.
-int retries_decide(struct Leader *l, struct BatchBuilder *b, struct Placer **placer);
+int retries_decide(struct Leader *l, struct BatchBuilder *b, struct Scheduler **scheduler);
 
 // It has failed somewhere, and that is not forgiven yet: nobody moves it for anything less.
 bool retries_hold(const struct Leader *l, const struct Unit *u);

@@ -2,14 +2,15 @@
 //
 // Nodes on which a unit has failed, as the Placement is to see them: no choice for it, as long as there is another one.
 //
-// A bar is set while a unit is being placed and taken away when that has been done (placer_free()), so what counts is
-// what has not been forgiven at that moment. A node that refuses the unit stays refused, whatever the bar.
+// A bar is set while a unit is being placed and taken away when that has been done (scheduler_free()), so
+// what counts is what has not been forgiven at that moment. A node that refuses the unit stays refused,
+// whatever the bar.
 #include "retry-bars.h"
 
 #include <stdio.h>
 
-#include "placer.h"
 #include "registry.h"
+#include "scheduler.h"
 #include "turn.h"
 #include "unit-record.h"
 
@@ -38,7 +39,7 @@ void retry_bars_set(Leader *l, const Unit *u, RetryBar bar) {
                 bool barred = e && bar != RETRY_BAR_NONE && retry_failures_on(l, u, e, node) >= limit;
 
                 if (!unit_exclusion(u, node) && node_find(l, node))
-                        placer_on_exclusion(l, u, node, barred);
+                        scheduler_on_exclusion(l, u, node, barred);
         }
 }
 

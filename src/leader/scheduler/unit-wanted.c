@@ -8,8 +8,8 @@
 // cannot be had admit no node.
 #include "unit-wanted.h"
 
-#include "placer.h"
 #include "registry.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-file.h"
@@ -18,14 +18,14 @@
 // A global unit gives way to units that are placed, and of two global ones that conflict the one whose name
 // sorts first has the node.
 static bool gives_way(const Leader *l, const Unit *u, const Node *n) {
-        if (!placer_may_conflict(l, u))
+        if (!scheduler_may_conflict(l, u))
                 return false;
-        if (placer_conflict_on(l, u, n))
+        if (scheduler_conflict_on(l, u, n))
                 return true;
         list_foreach (i, &l->globals) {
                 const Unit *o = CONTAINER_OF(i, Unit, queue);
 
-                if (o != u && strcmp(o->name, u->name) < 0 && placer_conflict_between(l, u, o) &&
+                if (o != u && strcmp(o->name, u->name) < 0 && scheduler_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
                         return true;
         }
@@ -56,13 +56,13 @@ static const char *who_has_the_node(const Leader *l, const Unit *u, const Node *
         list_foreach (i, &n->placed) {
                 const Unit *o = CONTAINER_OF(i, Unit, placed);
 
-                if (placer_conflict_between(l, u, o))
+                if (scheduler_conflict_between(l, u, o))
                         return o->name;
         }
         list_foreach (i, &l->globals) {
                 const Unit *o = CONTAINER_OF(i, Unit, queue);
 
-                if (o != u && strcmp(o->name, u->name) < 0 && placer_conflict_between(l, u, o) &&
+                if (o != u && strcmp(o->name, u->name) < 0 && scheduler_conflict_between(l, u, o) &&
                     unit_wanted_on(l, o, cluster_state_find_unit(l->state, o->name), n))
                         return o->name;
         }
@@ -76,7 +76,7 @@ LeftOut unit_left_out(const Leader *l, const Unit *u, const UnitEntry *e, const 
         bool admits;
 
         if (!u || !e || !e->record->global || e->record->target == ARGOSY__TARGET__TARGET_INACTIVE ||
-            n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || (!refusal && !placer_may_conflict(l, u)))
+            n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE || (!refusal && !scheduler_may_conflict(l, u)))
                 return LEFT_OUT_NOT;
         if (unit_options_of(e, &options) < 0)
                 return LEFT_OUT_NOT;

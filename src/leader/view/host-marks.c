@@ -4,9 +4,10 @@
 // no others.
 //
 // Whoever changes the lease, the session, the mode or a manager of a host says so with host_touch(): the counts of
-// Leader.n_hosts are right at once, and the Placement hears of it before it is asked next (placer-nodes.c). What a host is
-// to be sent, or says of itself, puts it into a list of Leader, whose follower takes it out. Each mark belongs to one
-// host, costs the same with three hosts as with a thousand, and goes with the host.
+// Leader.n_hosts are right at once, and the Placement hears of it before it is asked next
+// (scheduler-nodes.c). What a host is to be sent, or says of itself, puts it into a list of Leader, whose
+// follower takes it out. Each mark belongs to one host, costs the same with three hosts as with a thousand,
+// and goes with the host.
 #include "host-marks.h"
 
 #include "lease.h"

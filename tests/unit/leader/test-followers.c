@@ -4,7 +4,7 @@
 // Nothing else of the leader runs.
 #include "session-words.h"
 
-#include "placer.h"
+#include "scheduler.h"
 
 static void end_turn(void) {
         followers_pull(t.leader);
@@ -78,12 +78,12 @@ static void what_was_seen_on_a_host_that_goes_leaves_with_it(void **state) {
 
 // The node that a unit would be placed on now; 0: none takes it.
 static uint32_t node_for(const char *name) {
-        _cleanup_(placer_freep) Placer *p = placer_new(t.leader, 0);
+        _cleanup_(scheduler_freep) Scheduler *p = scheduler_new(t.leader, 0);
         UnitOptions *options;
-        PlacerAnswer answer;
+        SchedulerAnswer answer;
 
         assert_int_equal(unit_options_of(tables_entry(&t, name), &options), 0);
-        assert_int_equal(placer_place(p, name, options, false, &answer), 0);
+        assert_int_equal(scheduler_place(p, name, options, false, &answer), 0);
         unit_options_unref(options);
         return answer.node;
 }

@@ -31,7 +31,7 @@ FACETS = {
     "sysd/manager": ["systemd-manager"],   # one connection to one systemd
     "mesh": ["mesh"],            # one Mesh: voters that we dial, hosts that dialled us
     "placement": ["placement"],  # one Placement: the tables that it shares
-    "leader/scheduler": ["placer"],   # what keeps the Placement up to date
+    "leader/scheduler": ["scheduler"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows
     "daemon": ["run",             # the life of the daemon: beginning, loop, end

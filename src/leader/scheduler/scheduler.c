@@ -2,19 +2,19 @@
 //
 // Keeps the Placement (placement.h) as the tables are, and asks it.
 //
-// Units follow their records (placer_on_unit). Nodes and hosts that changed are told to it when somebody is about to place
-// something (placer-nodes.c). What is placed in the course of a batch
-// counts at once; whether that came true is the log's to say, so when the Placer is freed, all units that it
-// touched are again as their records are.
+// Units follow their records (scheduler_on_unit). Nodes and hosts that changed are told to it when somebody
+// is about to place something (scheduler-nodes.c). What is placed in the course of a batch
+// counts at once; whether that came true is the log's to say, so when the Scheduler is freed, all units that
+// it touched are again as their records are.
 #include <errno.h>
 
 #include "oom.h"
-#include "placer-private.h"
-#include "placer-roles.h"
-#include "placer.h"
 #include "registry.h"
 #include "response.h"
 #include "retry-bars.h"
+#include "scheduler-private.h"
+#include "scheduler-roles.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -23,29 +23,29 @@
 
 // ------------------------------------------------------------------------------------------------ placing
 
-void placer_touch(Placer *p, const char *name) {
+void scheduler_touch(Scheduler *p, const char *name) {
         p->touched = oom_checked(realloc(p->touched, (p->n_touched + 1) * sizeof *p->touched));
         p->touched[p->n_touched++] = oom_checked(strdup(name));
 }
 
-Placer *placer_new(Leader *l, uint32_t without_host) {
-        Placer *p = oom_checked(calloc(1, sizeof *p));
+Scheduler *scheduler_new(Leader *l, uint32_t without_host) {
+        Scheduler *p = oom_checked(calloc(1, sizeof *p));
 
-        placer_sync_nodes(l, without_host);
-        placer_sync_refusals(l);
+        scheduler_sync_nodes(l, without_host);
+        scheduler_sync_refusals(l);
         p->leader = l;
         return p;
 }
 
-Placer *placer_new_dry_run(Leader *l) {
-        Placer *p = placer_new(l, 0);
+Scheduler *scheduler_new_dry_run(Leader *l) {
+        Scheduler *p = scheduler_new(l, 0);
 
         p->dry_run = true;
         placement_dry_run_begin(l->places->placement);
         return p;
 }
 
-Placer *placer_free(Placer *p) {
+Scheduler *scheduler_free(Scheduler *p) {
         Leader *l = p ? p->leader : NULL;
 
         for (size_t i = 0; p && i < p->n_touched; i++) { // guests go first: others may follow them
@@ -60,7 +60,7 @@ Placer *placer_free(Placer *p) {
 
                 if (u) {
                         retry_bars_set(l, u, RETRY_BAR_NONE);
-                        placer_on_unit(l, u, cluster_state_find_unit(l->state, u->name));
+                        scheduler_on_unit(l, u, cluster_state_find_unit(l->state, u->name));
                 }
                 free(p->touched[i]);
         }
@@ -77,7 +77,7 @@ Placer *placer_free(Placer *p) {
         return NULL;
 }
 
-static int explain(Placer *p, uint32_t unit, const char *name, PlacerAnswer *result) {
+static int explain(Scheduler *p, uint32_t unit, const char *name, SchedulerAnswer *result) {
         Leader *l = p->leader;
         PlacementRefusal *refusals;
         size_t n;
@@ -103,26 +103,27 @@ static int explain(Placer *p, uint32_t unit, const char *name, PlacerAnswer *res
         return r;
 }
 
-void placer_answer_done(PlacerAnswer *p) {
+void scheduler_answer_done(SchedulerAnswer *p) {
         for (size_t i = 0; i < p->n_refusals; i++)
                 message_free(p->refusals[i]);
         free(p->refusals);
-        *p = (PlacerAnswer){};
+        *p = (SchedulerAnswer){};
 }
 
-static int prepare(Placer *p, const char *name, const UnitOptions *options, uint32_t *ret) {
-        *ret = placer_get_unit(p->leader, name, true);
-        placer_touch(p, name);
-        return placer_set_options(p->leader, name, *ret, options);
+static int prepare(Scheduler *p, const char *name, const UnitOptions *options, uint32_t *ret) {
+        *ret = scheduler_get_unit(p->leader, name, true);
+        scheduler_touch(p, name);
+        return scheduler_set_options(p->leader, name, *ret, options);
 }
 
-void placer_put(Placer *p, const char *name, const UnitOptions *options, uint32_t node) {
+void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node) {
         const Node *n = node_find(p->leader, node);
         Placement *placement = p->leader->places->placement;
-        uint32_t unit = placer_get_unit(p->leader, name, true);
+        uint32_t unit = scheduler_get_unit(p->leader, name, true);
 
-        placer_touch(p, name);
-        (void) placer_set_options(p->leader, name, unit, options); // what cannot be counted counts as nothing
+        scheduler_touch(p, name);
+        (void) scheduler_set_options(p->leader, name, unit, options); // what cannot be counted counts as
+                                                                      // nothing
         if (n && n->place)
                 placement_unit_put(placement, unit, n->place - 1);
         placement_unit_want(placement, unit, true);
@@ -142,35 +143,35 @@ static uint32_t find_node(Leader *l, const char *name, uint32_t unit) {
         }
 }
 
-void placer_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us) {
+void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us) {
         if (n->host->place)
                 placement_host_penalise(l->places->placement, n->host->place - 1, points, half_us,
                                         leader_now(l));
 }
 
-int placer_place(Placer *p, const char *name, const UnitOptions *options, bool want_reasons,
-                 PlacerAnswer *ret) {
+int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool want_reasons,
+                    SchedulerAnswer *ret) {
         Leader *l = p->leader;
-        PlacerAnswer result = {};
+        SchedulerAnswer result = {};
         uint32_t unit, node;
         int r = prepare(p, name, options, &unit);
 
         if (r < 0)
                 return r;
-        result.too_many_tied = r == PLACER_TOO_MANY_TIED;
+        result.too_many_tied = r == SCHEDULER_TOO_MANY_TIED;
         placement_unit_want(l->places->placement, unit, true);
         node = find_node(l, name, unit);
         if (node != PLACEMENT_NONE) {
                 result.node = l->places->nodes[node]->number;
-                placer_look_at_followers(l, name);
+                scheduler_look_at_followers(l, name);
         }
         result.possible = placement_class_possible(l->places->placement,
                                                    placement_unit_class(l->places->placement, unit));
         if (!result.node && want_reasons) {
-                (void) placer_role_refuses(l, unit, result.why, sizeof result.why);
+                (void) scheduler_role_refuses(l, unit, result.why, sizeof result.why);
                 r = explain(p, unit, name, &result);
                 if (r < 0) {
-                        placer_answer_done(&result);
+                        scheduler_answer_done(&result);
                         return r;
                 }
         }
@@ -182,9 +183,9 @@ int placer_place(Placer *p, const char *name, const UnitOptions *options, bool w
 
 static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {
         const Unit *u = unit_find(l, e->record->name);
-        char why[PLACER_WHY_SIZE];
+        char why[SCHEDULER_WHY_SIZE];
 
-        if (u && placer_held_back(l, u, why, sizeof why))
+        if (u && scheduler_held_back(l, u, why, sizeof why))
                 *ret = strdup(why);
         else if (*e->record->displaced_by)
                 *ret = str_printf("%s, which has a higher priority, took its place; no node takes it now",
@@ -195,28 +196,28 @@ static int why_unplaced(const Leader *l, const UnitEntry *e, char **ret) {
 }
 
 // It demands something that cannot be counted any more: that is so on every node.
-static int explain_uncountable(Leader *l, PlacerAnswer *result) {
+static int explain_uncountable(Leader *l, SchedulerAnswer *result) {
         int r = 0;
 
         for (size_t i = 0; i < l->places->n_nodes && r >= 0; i++)
                 if (l->places->nodes[i])
                         r = FIELD_APPEND(result->refusals, result->n_refusals,
-                                         refusal_new(l->places->nodes[i]->name, PLACER_UNCOUNTABLE));
+                                         refusal_new(l->places->nodes[i]->name, SCHEDULER_UNCOUNTABLE));
         return r;
 }
 
 // Why a unit that is to run has no node that it could run on.
 int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n) {
-        _cleanup_(placer_freep) Placer *p = NULL;
+        _cleanup_(scheduler_freep) Scheduler *p = NULL;
         const Unit *u = unit_find(l, e->record->name);
         UnitOptions *options = NULL;
-        PlacerAnswer place = {};
+        SchedulerAnswer place = {};
         uint32_t unit;
         int r;
 
         r = unit_options_of(e, &options);
         if (r >= 0) {
-                p = placer_new(l, 0);
+                p = scheduler_new(l, 0);
                 r = prepare(p, e->record->name, options, &unit);
         }
         if (r >= 0 && retry_is_stuck(u))
@@ -228,7 +229,7 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
                 r = explain_uncountable(l, &place);
         r = r < 0 ? r : why_unplaced(l, e, ret_why);
         if (r < 0) {
-                placer_answer_done(&place);
+                scheduler_answer_done(&place);
                 return r;
         }
         *ret = place.refusals;
@@ -238,27 +239,27 @@ int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***r
 
 // ------------------------------------------------------------------------------------------------ life
 
-void placer_open(Leader *l) {
-        PlacerTables *t = oom_checked(calloc(1, sizeof *t));
+void scheduler_open(Leader *l) {
+        SchedulerTables *t = oom_checked(calloc(1, sizeof *t));
         int r;
 
         l->places = t;
         t->placement = placement_new();
-        (void) placer_sync_roles(l);
+        (void) scheduler_sync_roles(l);
         r = placement_class_get(t->placement, &(PlacementSpec){}, &t->anything);
         assert(r == 0); // it names nothing of which there may be too many
-        placer_sync_nodes(l, 0);
+        scheduler_sync_nodes(l, 0);
 }
 
-void placer_close(Leader *l) {
+void scheduler_close(Leader *l) {
         if (!l->places)
                 return;
         map_foreach (slot, &l->hosts)
                 ((Host *) slot->value)->place = 0;
         map_done_with(&l->places->guests, free);
         placement_free(l->places->placement);
-        placer_roles_done(l->places);
-        placer_patterns_done(&l->places->patterns);
+        scheduler_roles_done(l->places);
+        scheduler_patterns_done(&l->places->patterns);
         free(l->places->nodes);
         free(l->places);
         l->places = NULL;

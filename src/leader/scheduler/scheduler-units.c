@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Units in the Placement: as their records are, and, as long as a Placer lives, those that have none.
+// Units in the Placement: as their records are, and, as long as a Scheduler lives, those that have none.
 #include <errno.h>
 
 #include "oom.h"
-#include "placer-private.h"
-#include "placer.h"
 #include "registry.h"
+#include "scheduler-private.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "unit-event.h"
 #include "unit-file.h"
@@ -14,7 +14,7 @@
 
 // Makes room for another list of patterns. It goes through all units. 1: there is room now.
 static int forget_patterns(Leader *l) {
-        bool used[PLACER_PATTERNS_MAX] = {};
+        bool used[SCHEDULER_PATTERNS_MAX] = {};
         int r = 0;
 
         map_foreach (slot, &l->units) {
@@ -24,33 +24,33 @@ static int forget_patterns(Leader *l) {
                 if (r < 0 || !e || unit_options_of(e, &options) < 0)
                         continue;
                 if (options->managers)
-                        r = placer_patterns_mark(&l->places->patterns, options->managers, used);
+                        r = scheduler_patterns_mark(&l->places->patterns, options->managers, used);
                 unit_options_unref(options);
         }
-        return r < 0 ? r : placer_patterns_sweep(&l->places->patterns, used);
+        return r < 0 ? r : scheduler_patterns_sweep(&l->places->patterns, used);
 }
 
 static int class_of(Leader *l, const char *name, const UnitOptions *options, uint32_t *ret) {
-        PlacerTables *t = l->places;
+        SchedulerTables *t = l->places;
         bool new = false;
-        int r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
+        int r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
 
-        if (r == -ENOSPC && t->patterns.n == PLACER_PATTERNS_MAX && options->managers) {
+        if (r == -ENOSPC && t->patterns.n == SCHEDULER_PATTERNS_MAX && options->managers) {
                 int room = forget_patterns(l);
 
                 if (room < 0)
                         return room;
                 if (room)
-                        r = placer_class(t->placement, &t->patterns, name, options, ret, &new);
+                        r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
         }
         if (new)
-                placer_tell_hosts_again(l);
+                scheduler_tell_hosts_again(l);
         return r;
 }
 
 // The unit of this name there, made if need be: with a record, named by somebody's options, or a guest.
-uint32_t placer_get_unit(Leader *l, const char *name, bool guest) {
-        PlacerTables *t = l->places;
+uint32_t scheduler_get_unit(Leader *l, const char *name, bool guest) {
+        SchedulerTables *t = l->places;
         const Guest *known = map_find_str(&t->guests, name);
         Unit *u = unit_find(l, name);
         uint32_t number;
@@ -65,7 +65,7 @@ uint32_t placer_get_unit(Leader *l, const char *name, bool guest) {
                 placement_unit_add(t->placement, u->name, t->anything, t->role, 0, &number);
                 u->place = number + 1;
                 for (const Exclusion *x = u->exclusions; x; x = x->next)
-                        placer_on_exclusion(l, u, x->node, true);
+                        scheduler_on_exclusion(l, u, x->node, true);
                 return number;
         }
         g = oom_checked(calloc(1, sizeof *g + strlen(name) + 1));
@@ -86,19 +86,19 @@ static int set_affinity(Leader *l, const char *name, uint32_t unit, char **names
 
                 if (streq(*m, name))
                         continue;
-                target = placer_get_unit(l, *m, false);
+                target = scheduler_get_unit(l, *m, false);
                 other = unit_find(l, *m);
                 if (other)
                         other->followed = true;
                 r = placement_unit_follow(p, unit, target); // -ELOOP, -E2BIG: it is as if it named fewer
         }
-        return r == -E2BIG ? PLACER_TOO_MANY_TIED : 0;
+        return r == -E2BIG ? SCHEDULER_TOO_MANY_TIED : 0;
 }
 
 // Gives the unit the class that its options mean.
-int placer_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
+int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const UnitOptions *options) {
         Placement *p = l->places->placement;
-        uint32_t class, role = placer_role_of(l->places, options);
+        uint32_t class, role = scheduler_role_of(l->places, options);
         int r = class_of(l, name, options, &class);
 
         if (r < 0)
@@ -118,8 +118,8 @@ static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
         const Node *n = placed && r->node ? node_find(l, r->node) : NULL;
 
         if (n && !n->place) {
-                placer_add_new_nodes(l);
-                placer_label_nodes(l);
+                scheduler_add_new_nodes(l);
+                scheduler_label_nodes(l);
         }
         if (placed)
                 placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
@@ -127,19 +127,19 @@ static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
 }
 
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.
-void placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
+void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         UnitOptions *options = NULL;
         uint32_t unit;
 
         if (!e && !u->place)
                 return;
         if (map_find_str(&l->places->guests, u->name))
-                return; // a Placer has it; looked at again when that is freed
-        unit = placer_get_unit(l, u->name, false);
+                return; // a Scheduler has it; looked at again when that is freed
+        unit = scheduler_get_unit(l, u->name, false);
         placement_unit_release(l->places->placement, unit, false);
         // Also of global ones: who conflicts with them. What cannot be counted any more demands nothing.
         if (e && oom_check(unit_options_of(e, &options)) >= 0)
-                (void) placer_set_options(l, u->name, unit, options);
+                (void) scheduler_set_options(l, u->name, unit, options);
         unit_options_unref(options);
         put_unit(l, u, e);
         if (!e && !u->followed) {
@@ -148,13 +148,13 @@ void placer_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         }
 }
 
-void placer_on_unit_freed(Leader *l, Unit *u) {
+void scheduler_on_unit_freed(Leader *l, Unit *u) {
         if (l->places && u->place)
                 placement_unit_remove(l->places->placement, u->place - 1);
         u->place = 0;
 }
 
-void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
+void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded) {
         const Node *n = node ? node_find(l, node) : NULL;
 
         if (!l->places || !u->place || (node && (!n || !n->place)))
@@ -166,40 +166,40 @@ void placer_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded)
                                        n ? n->place - 1 : PLACEMENT_NONE);
 }
 
-void placer_sync_refusals(Leader *l) {
+void scheduler_sync_refusals(Leader *l) {
         while (!list_is_empty(&l->refusals_due)) {
                 Unit *u = CONTAINER_OF(l->refusals_due.next, Unit, refusals_due);
 
                 list_unlink(&u->refusals_due);
-                placer_on_exclusion(l, u, 0, false);
+                scheduler_on_exclusion(l, u, 0, false);
                 for (const Exclusion *x = u->exclusions; x; x = x->next)
-                        placer_on_exclusion(l, u, x->node, true);
+                        scheduler_on_exclusion(l, u, x->node, true);
         }
 }
 
-bool placer_may_conflict(const Leader *l, const Unit *u) {
+bool scheduler_may_conflict(const Leader *l, const Unit *u) {
         return l->places && u->place && placement_may_conflict(l->places->placement, u->place - 1);
 }
 
-bool placer_conflict_on(const Leader *l, const Unit *u, const Node *n) {
-        return placer_may_conflict(l, u) && n->place &&
+bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n) {
+        return scheduler_may_conflict(l, u) && n->place &&
                placement_conflict_on(l->places->placement, u->place - 1, n->place - 1);
 }
 
-bool placer_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
+bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b) {
         return a->place && b->place &&
                placement_conflict_between(l->places->placement, a->place - 1, b->place - 1);
 }
 
-bool placer_must_go(const Leader *l, const Unit *u) {
+bool scheduler_must_go(const Leader *l, const Unit *u) {
         return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
 }
 
-bool placer_is_replaced(const Leader *l, const Unit *u) {
+bool scheduler_is_replaced(const Leader *l, const Unit *u) {
         return u->place && placement_unit_replaced(l->places->placement, u->place - 1);
 }
 
-bool placer_replaces(const Leader *l, const char *name) {
+bool scheduler_replaces(const Leader *l, const char *name) {
         const Guest *g = map_find_str(&l->places->guests, name);
         const Unit *u = unit_find(l, name);
 
@@ -209,11 +209,11 @@ bool placer_replaces(const Leader *l, const char *name) {
 }
 
 static void drive_out(Leader *l, Unit *u) {
-        if (placer_is_replaced(l, u))
+        if (scheduler_is_replaced(l, u))
                 unit_event(l, u, LIFE_LOOK);
 }
 
-void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
+void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
         const UnitFile *file;
 
         if (!u->node)
@@ -225,7 +225,7 @@ void placer_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
                 drive_out(l, CONTAINER_OF(i, Unit, placed));
 }
 
-size_t placer_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
+size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
         const Guest *g = map_find_str(&l->places->guests, name);
         const Unit *target = unit_find(l, name);
         uint32_t number = target && target->place ? target->place - 1 : g ? g->unit : PLACEMENT_NONE, unit;
@@ -240,9 +240,9 @@ size_t placer_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_F
         return n;
 }
 
-void placer_look_at_followers(Leader *l, const char *name) {
+void scheduler_look_at_followers(Leader *l, const char *name) {
         Unit *followers[PLACEMENT_FOLLOWS_MAX];
-        size_t n = placer_followers(l, name, followers);
+        size_t n = scheduler_followers(l, name, followers);
 
         for (size_t i = 0; i < n; i++) {
                 Unit *u = followers[i];

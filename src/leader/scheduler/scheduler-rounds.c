@@ -3,10 +3,10 @@
 // What the Placement decides about many units at once: who gets what there is, and who would be better off
 // elsewhere.
 #include "oom.h"
-#include "placer-private.h"
-#include "placer.h"
 #include "rebalance.h"
 #include "registry.h"
+#include "scheduler-private.h"
+#include "scheduler.h"
 #include "tables.h"
 #include "turn.h"
 
@@ -25,14 +25,14 @@ static bool ask_about(uint32_t unit, void *userdata) {
         return u && u->place == unit + 1 && q->may_move(u, q->userdata);
 }
 
-void placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
-                      bool (*may_move)(Unit *u, void *userdata), void *userdata, PlacerMove **ret,
-                      size_t *ret_n, bool *ret_more) {
+void scheduler_rebalance(Scheduler *p, size_t max_moves, size_t max_tries,
+                         bool (*may_move)(Unit *u, void *userdata), void *userdata, SchedulerMove **ret,
+                         size_t *ret_n, bool *ret_more) {
         Leader *l = p->leader;
         Question question = {l, may_move, userdata};
         RebalanceRules rules = {max_moves, max_tries, ask_about, &question};
         _cleanup_free_ RebalanceMove *moves = NULL;
-        PlacerMove *result;
+        SchedulerMove *result;
         size_t n;
 
         rebalance_plan(l->places->placement, &rules, &moves, &n, ret_more);
@@ -47,16 +47,16 @@ void placer_rebalance(Placer *p, size_t max_moves, size_t max_tries,
         *ret_n = n;
 }
 
-bool placer_carry_out(Placer *p, const Unit *u, const Node *to) {
+bool scheduler_carry_out(Scheduler *p, const Unit *u, const Node *to) {
         if (!u->place || !to->place)
                 return false;
-        placer_touch(p, u->name);
+        scheduler_touch(p, u->name);
         return rebalance_carry_out(p->leader->places->placement, u->place - 1, to->place - 1);
 }
 
 // ------------------------------------------------------------------------------------------------ rounds
 
-static void note_released(Placer *p, Unit *u) {
+static void note_released(Scheduler *p, Unit *u) {
         size_t n = p->n_released;
 
         if ((n & (n + 1)) == 0) // 0, 1, 3, 7, ...: twice as long
@@ -64,7 +64,7 @@ static void note_released(Placer *p, Unit *u) {
         p->released[p->n_released++] = u;
 }
 
-void placer_offer(Placer *p, Unit *u) {
+void scheduler_offer(Scheduler *p, Unit *u) {
         Leader *l = p->leader;
 
         if (!u->place || !u->node) // without a node it waits anyhow
@@ -73,26 +73,26 @@ void placer_offer(Placer *p, Unit *u) {
         placement_unit_release(l->places->placement, u->place - 1, true);
 }
 
-void placer_set_aside(Placer *p, Unit *u) {
-        placer_touch(p, u->name);
+void scheduler_set_aside(Scheduler *p, Unit *u) {
+        scheduler_touch(p, u->name);
         if (u->place && !u->node)
                 placement_unit_want(p->leader->places->placement, u->place - 1, false);
 }
 
-void placer_want(Placer *p, const char *name, bool wanted) {
-        uint32_t unit = placer_get_unit(p->leader, name, true);
+void scheduler_want(Scheduler *p, const char *name, bool wanted) {
+        uint32_t unit = scheduler_get_unit(p->leader, name, true);
 
-        placer_touch(p, name);
+        scheduler_touch(p, name);
         placement_unit_want(p->leader->places->placement, unit, wanted);
 }
 
-bool placer_drive(Placer *p, const char *name, uint32_t *ret_node) {
+bool scheduler_drive(Scheduler *p, const char *name, uint32_t *ret_node) {
         Leader *l = p->leader;
-        uint32_t unit = placer_get_unit(l, name, true), node;
+        uint32_t unit = scheduler_get_unit(l, name, true), node;
 
         if (!placement_unit_must_go(l->places->placement, unit))
                 return false;
-        placer_touch(p, name);
+        scheduler_touch(p, name);
         node = placement_move(l->places->placement, unit, leader_now(l));
         *ret_node = node == PLACEMENT_NONE ? 0 : l->places->nodes[node]->number;
         return true;
@@ -104,7 +104,7 @@ static Unit *unit_at(const Leader *l, uint32_t number) {
 
 typedef struct Sparing {
         Leader *leader;
-        PlacerSpares spares;
+        SchedulerSpares spares;
         void *userdata;
 } Sparing;
 
@@ -123,12 +123,12 @@ static bool spares(uint32_t unit, const uint32_t *taken, uint32_t n, void *userd
         return !u || s->spares(s->leader, u, others, n_others, s->userdata);
 }
 
-static void take_decision(Placer *p, const PlacementDecision *d, PlacerStep *steps, size_t *n) {
+static void take_decision(Scheduler *p, const PlacementDecision *d, SchedulerStep *steps, size_t *n) {
         Leader *l = p->leader;
-        PlacerStep step = {.name = placement_unit_name(l->places->placement, d->unit),
-                           .unit = unit_at(l, d->unit)};
+        SchedulerStep step = {.name = placement_unit_name(l->places->placement, d->unit),
+                              .unit = unit_at(l, d->unit)};
 
-        placer_touch(p, step.name);
+        scheduler_touch(p, step.name);
         if (d->kind == PLACEMENT_PREEMPT)
                 step.by = placement_unit_name(l->places->placement, d->unit_for);
         else
@@ -137,8 +137,8 @@ static void take_decision(Placer *p, const PlacementDecision *d, PlacerStep *ste
                 steps[(*n)++] = step;
 }
 
-void placer_round(Placer *p, size_t most, size_t preempt, PlacerSpares allow, void *userdata,
-                  PlacerStep **ret, size_t *ret_n) {
+void scheduler_round(Scheduler *p, size_t most, size_t preempt, SchedulerSpares allow, void *userdata,
+                     SchedulerStep **ret, size_t *ret_n) {
         Leader *l = p->leader;
         Sparing sparing = {l, allow, userdata};
         PlacementBudget budget = {

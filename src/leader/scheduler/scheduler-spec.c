@@ -2,9 +2,9 @@
 //
 // Options of unit files and records of hosts in the words of the Placement: label demands become terms,
 // hosts' facts become labels with names of their own (`@id`, `@host`, `@manager`). Lists of manager patterns
-// are kept once for all who use them, at most PLACER_PATTERNS_MAX (-ENOSPC).
+// are kept once for all who use them, at most SCHEDULER_PATTERNS_MAX (-ENOSPC).
 
-#include "placer-spec.h"
+#include "scheduler-spec.h"
 
 #include <errno.h>
 #include <strings.h>
@@ -12,7 +12,7 @@
 #include "buf.h"
 #include "manager-name.h"
 #include "oom.h"
-#include "placer.h"
+#include "scheduler.h"
 #include "str.h"
 #include "unit-file.h"
 
@@ -23,11 +23,11 @@ typedef struct SpecBuilder {
         PlacementSpec spec;
 } SpecBuilder;
 
-void placer_patterns_done(PlacerPatterns *p) {
+void scheduler_patterns_done(SchedulerPatterns *p) {
         for (size_t i = 0; i < p->n; i++)
                 free(p->lists[i]);
         free(p->lists);
-        *p = (PlacerPatterns){};
+        *p = (SchedulerPatterns){};
 }
 
 static char *join(char **words) {
@@ -40,7 +40,7 @@ static char *join(char **words) {
 }
 
 // The list as it is kept; *ret_new if it was not known.
-static int pattern_get(PlacerPatterns *p, char **words, const char **ret, bool *ret_new) {
+static int pattern_get(SchedulerPatterns *p, char **words, const char **ret, bool *ret_new) {
         _cleanup_free_ char *text = join(words);
         char **longer;
 
@@ -51,7 +51,7 @@ static int pattern_get(PlacerPatterns *p, char **words, const char **ret, bool *
                         *ret = p->lists[i];
                         return 0;
                 }
-        if (p->n == PLACER_PATTERNS_MAX)
+        if (p->n == SCHEDULER_PATTERNS_MAX)
                 return -ENOSPC;
         longer = realloc(p->lists, (p->n + 1) * sizeof *longer);
         if (!longer)
@@ -78,7 +78,7 @@ static int add_term(SpecBuilder *b, PlacementTerm term) {
         return 0;
 }
 
-static int add_where(SpecBuilder *b, PlacerPatterns *patterns, const UnitOptions *o, bool *ret_new) {
+static int add_where(SpecBuilder *b, SchedulerPatterns *patterns, const UnitOptions *o, bool *ret_new) {
         static const char *const system[] = {"system", NULL};
         int r = 0;
 
@@ -133,7 +133,8 @@ static char *group_of(const char *name) {
         return str_printf("%.*s@%s", (int) len, prefix, suffix);
 }
 
-int placer_patterns_mark(const PlacerPatterns *p, char **managers, bool used[static PLACER_PATTERNS_MAX]) {
+int scheduler_patterns_mark(const SchedulerPatterns *p, char **managers,
+                            bool used[static SCHEDULER_PATTERNS_MAX]) {
         _cleanup_free_ char *text = join(managers);
 
         if (!text)
@@ -143,7 +144,7 @@ int placer_patterns_mark(const PlacerPatterns *p, char **managers, bool used[sta
         return 0;
 }
 
-bool placer_patterns_sweep(PlacerPatterns *p, const bool used[static PLACER_PATTERNS_MAX]) {
+bool scheduler_patterns_sweep(SchedulerPatterns *p, const bool used[static SCHEDULER_PATTERNS_MAX]) {
         size_t kept = 0, n = p->n;
 
         for (size_t i = 0; i < n; i++)
@@ -155,8 +156,8 @@ bool placer_patterns_sweep(PlacerPatterns *p, const bool used[static PLACER_PATT
         return kept < n;
 }
 
-int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *o,
-                 uint32_t *ret, bool *ret_new) {
+int scheduler_class(Placement *p, SchedulerPatterns *patterns, const char *name, const UnitOptions *o,
+                    uint32_t *ret, bool *ret_new) {
         _cleanup_free_ char *group = NULL;
         SpecBuilder b = {};
         int r;
@@ -203,8 +204,9 @@ static uint64_t hash_labels(const PlacementLabel *labels, size_t n) {
         return hash ? hash : 1;
 }
 
-void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state,
-                       uint32_t node, const Argosy__HostRecord *host, const char *manager, uint64_t *told) {
+void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const ClusterState *state,
+                          uint32_t node, const Argosy__HostRecord *host, const char *manager,
+                          uint64_t *told) {
         size_t n_pools, n = 0;
         Argosy__PoolRecord *const *pools = cluster_state_pools(state, &n_pools);
         _cleanup_free_ PlacementLabel *labels =
@@ -283,8 +285,8 @@ static bool host_matches(const Argosy__HostRecord *host, char **hosts) {
         return false;
 }
 
-bool placer_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
-                   const UnitOptions *o) {
+bool scheduler_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
+                      const UnitOptions *o) {
         if ((o->machine_id && strcasecmp(o->machine_id, host->machine_id) != 0) ||
             !host_matches(host, o->hosts) || !manager_matches(manager, o->managers))
                 return false;

@@ -5,19 +5,19 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "placer-private.h"
-#include "placer-roles.h"
 #include "response.h"
+#include "scheduler-private.h"
+#include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-file.h"
 
-static PlacerRole *role_find(const PlacerTables *t, const char *name) {
+static SchedulerRole *role_find(const SchedulerTables *t, const char *name) {
         return map_find_str(&t->roles, name);
 }
 
 // What hosts offer of a resource that is counted from now on is looked at before the next unit is placed.
-static int resource_of(PlacerTables *t, const char *name) {
+static int resource_of(SchedulerTables *t, const char *name) {
         bool new = false;
         int r = placement_resource(t->placement, name, &new);
 
@@ -26,7 +26,7 @@ static int resource_of(PlacerTables *t, const char *name) {
         return r;
 }
 
-static int amounts(PlacerTables *t, Argosy__Amount *const *from, size_t n, int64_t to[static 1]) {
+static int amounts(SchedulerTables *t, Argosy__Amount *const *from, size_t n, int64_t to[static 1]) {
         for (size_t i = 0; i < n; i++) {
                 int resource = resource_of(t, from[i]->resource);
 
@@ -38,7 +38,7 @@ static int amounts(PlacerTables *t, Argosy__Amount *const *from, size_t n, int64
 }
 
 // `record` NULL: as one is without any.
-static int settings_of(PlacerTables *t, const Argosy__RoleRecord *record, PlacementRole *ret) {
+static int settings_of(SchedulerTables *t, const Argosy__RoleRecord *record, PlacementRole *ret) {
         int r;
 
         *ret = (PlacementRole){.weight = 1};
@@ -51,8 +51,8 @@ static int settings_of(PlacerTables *t, const Argosy__RoleRecord *record, Placem
         return r < 0 ? r : amounts(t, record->limit, record->n_limit, ret->limit);
 }
 
-static int role_put(PlacerTables *t, const char *name, const Argosy__RoleRecord *record) {
-        PlacerRole *role = role_find(t, name);
+static int role_put(SchedulerTables *t, const char *name, const Argosy__RoleRecord *record) {
+        SchedulerRole *role = role_find(t, name);
         PlacementRole settings;
         int r = settings_of(t, record, &settings);
 
@@ -74,7 +74,7 @@ static int role_put(PlacerTables *t, const char *name, const Argosy__RoleRecord 
         return r;
 }
 
-static int role_drop(PlacerTables *t, PlacerRole *role) {
+static int role_drop(SchedulerTables *t, SchedulerRole *role) {
         PlacementRoleUse use;
 
         placement_role_use(t->placement, role->number, &use);
@@ -86,8 +86,8 @@ static int role_drop(PlacerTables *t, PlacerRole *role) {
         return 0;
 }
 
-int placer_sync_roles(Leader *l) {
-        PlacerTables *t = l->places;
+int scheduler_sync_roles(Leader *l) {
+        SchedulerTables *t = l->places;
         size_t n;
         Argosy__RoleRecord *const *records = cluster_state_roles(l->state, &n);
         int r = role_put(t, ROLE_DEFAULT, cluster_state_find_role(l->state, ROLE_DEFAULT));
@@ -95,7 +95,7 @@ int placer_sync_roles(Leader *l) {
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = role_put(t, records[i]->name, records[i]);
         map_foreach (slot, &t->roles) {
-                PlacerRole *role = slot->value;
+                SchedulerRole *role = slot->value;
 
                 if (r >= 0 && !streq(role->name, ROLE_DEFAULT) &&
                     !cluster_state_find_role(l->state, role->name))
@@ -108,27 +108,27 @@ int placer_sync_roles(Leader *l) {
         return 0;
 }
 
-int placer_on_roles(Leader *l) {
+int scheduler_on_roles(Leader *l) {
         if (!l->places || l->places->roles_revision == cluster_state_roles_revision(l->state))
                 return 0;
         l->retry_pending = true; // there may be room for somebody now
-        return placer_sync_roles(l);
+        return scheduler_sync_roles(l);
 }
 
-void placer_roles_done(PlacerTables *t) {
+void scheduler_roles_done(SchedulerTables *t) {
         map_done_with(&t->roles, free);
 }
 
-uint32_t placer_role_of(const PlacerTables *t, const UnitOptions *options) {
-        const PlacerRole *role = options->role ? role_find(t, options->role) : NULL;
+uint32_t scheduler_role_of(const SchedulerTables *t, const UnitOptions *options) {
+        const SchedulerRole *role = options->role ? role_find(t, options->role) : NULL;
 
         return role ? role->number : t->role;
 }
 
-const char *placer_role_name(const PlacerTables *t, uint32_t number) {
+const char *scheduler_role_name(const SchedulerTables *t, uint32_t number) {
         map_foreach (slot, &t->roles)
-                if (((PlacerRole *) slot->value)->number == number)
-                        return ((PlacerRole *) slot->value)->name;
+                if (((SchedulerRole *) slot->value)->number == number)
+                        return ((SchedulerRole *) slot->value)->name;
         return ROLE_DEFAULT;
 }
 
@@ -169,8 +169,8 @@ static int add_use(const Leader *l, Argosy__Response__RoleRow *row, const Argosy
         return field_set(&u->resource, name);
 }
 
-int placer_fill_role(const Leader *l, const Argosy__RoleRecord *record, Argosy__Response__RoleRow *row) {
-        const PlacerRole *role = l->places ? role_find(l->places, row->name) : NULL;
+int scheduler_fill_role(const Leader *l, const Argosy__RoleRecord *record, Argosy__Response__RoleRow *row) {
+        const SchedulerRole *role = l->places ? role_find(l->places, row->name) : NULL;
         PlacementRoleUse use;
         int r = 0;
 
@@ -185,8 +185,8 @@ int placer_fill_role(const Leader *l, const Argosy__RoleRecord *record, Argosy__
         return r;
 }
 
-size_t placer_role_units(const Leader *l, const char *name) {
-        const PlacerRole *role = l->places ? role_find(l->places, name) : NULL;
+size_t scheduler_role_units(const Leader *l, const char *name) {
+        const SchedulerRole *role = l->places ? role_find(l->places, name) : NULL;
         PlacementRoleUse use;
 
         if (!role)
@@ -195,7 +195,7 @@ size_t placer_role_units(const Leader *l, const char *name) {
         return use.units;
 }
 
-int placer_resource_known(Leader *l, const char *name) {
+int scheduler_resource_known(Leader *l, const char *name) {
         int r = resource_of(l->places, name);
 
         return r < 0 ? r : 0;
@@ -212,7 +212,8 @@ static void format_amount(const char *resource, int64_t amount, char *ret, size_
 
 static void phrase_of_limit(const Leader *l, uint32_t role, unsigned resource, char *ret, size_t size) {
         const Placement *p = l->places->placement;
-        const char *name = placer_role_name(l->places, role), *what = placement_resource_name(p, resource);
+        const char *name = scheduler_role_name(l->places, role),
+                   *what = placement_resource_name(p, resource);
         const Argosy__RoleRecord *record = cluster_state_find_role(l->state, name);
         char used[32], limit[32];
         PlacementRoleUse use;
@@ -226,7 +227,7 @@ static void phrase_of_limit(const Leader *l, uint32_t role, unsigned resource, c
                  limit);
 }
 
-bool placer_role_refuses(const Leader *l, uint32_t unit, char *ret, size_t size) {
+bool scheduler_role_refuses(const Leader *l, uint32_t unit, char *ret, size_t size) {
         const Placement *p = l->places->placement;
         uint32_t role = placement_unit_role(p, unit);
         unsigned resource = 0;
@@ -237,13 +238,13 @@ bool placer_role_refuses(const Leader *l, uint32_t unit, char *ret, size_t size)
                 return true;
         case PLACEMENT_PROMISED:
                 snprintf(ret, size, "the %s that is left is guaranteed to other roles than %s",
-                         placement_resource_name(p, resource), placer_role_name(l->places, role));
+                         placement_resource_name(p, resource), scheduler_role_name(l->places, role));
                 return true;
         default:
                 return false;
         }
 }
 
-bool placer_held_back(const Leader *l, const Unit *u, char *ret, size_t size) {
-        return u->place && placer_role_refuses(l, u->place - 1, ret, size);
+bool scheduler_held_back(const Leader *l, const Unit *u, char *ret, size_t size) {
+        return u->place && scheduler_role_refuses(l, u->place - 1, ret, size);
 }

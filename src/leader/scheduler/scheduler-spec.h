@@ -10,29 +10,31 @@
 #include "unit-file.h"
 
 // Said of a unit that demands more kinds of things than the cluster can count at a time.
-#define PLACER_UNCOUNTABLE                                                                      \
+#define SCHEDULER_UNCOUNTABLE                                                                   \
         "there are as many kinds of resources, patterns of conflicts and lists of managers in " \
         "this cluster as it can count"
 
-enum { PLACER_PATTERNS_MAX = 256 }; // lists of patterns in Manager= at a time
+enum { SCHEDULER_PATTERNS_MAX = 256 }; // lists of patterns in Manager= at a time
 
-typedef struct PlacerPatterns {
+typedef struct SchedulerPatterns {
         char **lists; // joined by blanks
         size_t n;
-} PlacerPatterns;
-void placer_patterns_done(PlacerPatterns *p);
+} SchedulerPatterns;
+void scheduler_patterns_done(SchedulerPatterns *p);
 // Somebody uses these. 0 or -ENOMEM.
-int placer_patterns_mark(const PlacerPatterns *p, char **managers, bool used[static PLACER_PATTERNS_MAX]);
+int scheduler_patterns_mark(const SchedulerPatterns *p, char **managers,
+                            bool used[static SCHEDULER_PATTERNS_MAX]);
 // Forgets the lists that nobody uses. True: there were any.
-bool placer_patterns_sweep(PlacerPatterns *p, const bool used[static PLACER_PATTERNS_MAX]);
+bool scheduler_patterns_sweep(SchedulerPatterns *p, const bool used[static SCHEDULER_PATTERNS_MAX]);
 
 // The class of a unit of this name with these options: a reference, for the caller to give back. *ret_new:
 // there is a new list of patterns or kind of resource, so the nodes' labels and offers must be told again.
 // -EINVAL: more terms than there may be, -ENOSPC: more kinds of resources or globs than the cluster may
 // have.
-int placer_class(Placement *p, PlacerPatterns *patterns, const char *name, const UnitOptions *options,
-                 uint32_t *ret, bool *ret_new) _warn_unused_;
+int scheduler_class(Placement *p, SchedulerPatterns *patterns, const char *name, const UnitOptions *options,
+                    uint32_t *ret, bool *ret_new) _warn_unused_;
 // *told: what it was told last, 0 for nothing; nothing is done if that is the same.
 // A pool (cluster_state_pools()) that has the host is a label pool=NAME.
-void placer_label_node(Placement *p, const PlacerPatterns *patterns, const ClusterState *state,
-                       uint32_t node, const Argosy__HostRecord *host, const char *manager, uint64_t *told);
+void scheduler_label_node(Placement *p, const SchedulerPatterns *patterns, const ClusterState *state,
+                          uint32_t node, const Argosy__HostRecord *host, const char *manager,
+                          uint64_t *told);

@@ -7,9 +7,9 @@
 #include "host-marks.h"
 #include "lease.h"
 #include "oom.h"
-#include "placer-private.h"
-#include "placer.h"
 #include "registry.h"
+#include "scheduler-private.h"
+#include "scheduler.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
@@ -44,7 +44,7 @@ static PlacementState state_of(const Node *n) {
 }
 
 static void add_node(Leader *l, Node *n) {
-        PlacerTables *t = l->places;
+        SchedulerTables *t = l->places;
         Host *h = n->host;
         uint32_t number;
 
@@ -74,7 +74,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 // In the order of their numbers, which decides between equals.
-void placer_add_new_nodes(Leader *l) {
+void scheduler_add_new_nodes(Leader *l) {
         _cleanup_free_ Node **new = oom_checked(calloc(l->nodes.count + 1, sizeof *new));
         size_t n = 0;
 
@@ -88,15 +88,15 @@ void placer_add_new_nodes(Leader *l) {
                 l->places->hosts_revision = 0; // they need labels
 }
 
-void placer_label_nodes(Leader *l) {
+void scheduler_label_nodes(Leader *l) {
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
                 if (!host || !n->place)
                         continue;
-                placer_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1, host,
-                                  n->manager, &n->place_labels);
+                scheduler_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1,
+                                     host, n->manager, &n->place_labels);
                 n->host->offers_changed = true; // some labels say what it offers
                 host_mark_place(l, n->host);
         }
@@ -141,12 +141,12 @@ static void sync_host(Leader *l, Host *h) {
         }
 }
 
-void placer_sync_nodes(Leader *l, uint32_t without_host) {
+void scheduler_sync_nodes(Leader *l, uint32_t without_host) {
         Host *out = without_host ? host_find(l, without_host) : NULL;
 
         if (l->places->hosts_revision != cluster_state_hosts_revision(l->state)) {
-                placer_add_new_nodes(l);
-                placer_label_nodes(l);
+                scheduler_add_new_nodes(l);
+                scheduler_label_nodes(l);
         }
         while (!list_is_empty(&l->places_due)) {
                 Host *h = CONTAINER_OF(l->places_due.next, Host, place_due);
@@ -163,7 +163,7 @@ void placer_sync_nodes(Leader *l, uint32_t without_host) {
         host_mark_place(l, out); // the next one has it again
 }
 
-void placer_on_node_freed(Leader *l, Node *n) {
+void scheduler_on_node_freed(Leader *l, Node *n) {
         if (!l->places || !n->place)
                 return;
         l->places->nodes[n->place - 1] = NULL;
@@ -184,10 +184,10 @@ void placer_on_node_freed(Leader *l, Node *n) {
 bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
 
-        return host && placer_admits(l->state, host, n->manager, options);
+        return host && scheduler_admits(l->state, host, n->manager, options);
 }
 
-void placer_tell_hosts_again(Leader *l) {
+void scheduler_tell_hosts_again(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 const Host *h = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
@@ -195,5 +195,5 @@ void placer_tell_hosts_again(Leader *l) {
                 if (host && h->place)
                         sync_offers(l, h, host);
         }
-        placer_label_nodes(l);
+        scheduler_label_nodes(l);
 }

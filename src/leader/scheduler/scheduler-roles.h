@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Roles in the Placement, and what they have.
+
+#include "leader-core.h"
+
+#define ROLE_DEFAULT "default" // of units without Role=; always there
+// Follows the records. 0 or -ENOMEM; -ENOSPC: more roles than can be.
+int scheduler_on_roles(Leader *l);
+// What a role has: `row` has its name, `record` may be NULL.
+int scheduler_fill_role(const Leader *l, const Argosy__RoleRecord *record, Argosy__Response__RoleRow *row);
+size_t scheduler_role_units(const Leader *l, const char *name); // recorded units of this role
+int scheduler_resource_known(Leader *l, const char *name);      // makes it known. 0, -ENOSPC or -ENOMEM
+// Whether it is its role that keeps a unit that is on no node from one, and how.
+bool scheduler_held_back(const Leader *l, const Unit *u, char *ret, size_t size);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// The Placement (placement.h) follows the tables: hosts and nodes before something is placed, units with
+// their records. A Scheduler is a time in which what is placed counts although no record says so yet; when
+// it is freed, the records count again.
+
+#include "leader-core.h"
+#include "placement.h"
+#include "unit-file.h"
+
+typedef struct Scheduler Scheduler;
+enum { SCHEDULER_WHY_SIZE = 256 };
+
+typedef struct SchedulerAnswer {
+        uint32_t node;             // 0: none takes it now
+        char why[SCHEDULER_WHY_SIZE]; // if it is its role that keeps it from one, else ""; filled in like
+                                   // refusals
+        bool possible;             // some member could take it if it were up
+        bool too_many_tied;        // more than PLACEMENT_FOLLOWS_MAX are to be together: placed as if it
+                                   // named fewer
+        Argosy__Refusal **refusals;
+        size_t n_refusals;
+} SchedulerAnswer;
+
+void scheduler_open(Leader *l); // begins to follow
+void scheduler_close(Leader *l);
+void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e); // its record; NULL: it has none
+void scheduler_on_unit_freed(Leader *l, Unit *u);
+void scheduler_on_node_freed(Leader *l, Node *n);
+void scheduler_on_exclusion(Leader *l, const Unit *u, uint32_t node, bool excluded); // 0: all nodes
+void scheduler_sync_refusals(Leader *l); // of units that some node refuses, or does not any more
+// Conflicts= of units that run on every node: with one that is placed on the node; with each other; at all.
+bool scheduler_conflict_on(const Leader *l, const Unit *u, const Node *n);
+bool scheduler_conflict_between(const Leader *l, const Unit *a, const Unit *b);
+bool scheduler_may_conflict(const Leader *l, const Unit *u);
+// It is not where those are that it is to be with, or conflicts with somebody there.
+bool scheduler_must_go(const Leader *l, const Unit *u);
+// Somebody is there who replaces it.
+bool scheduler_is_replaced(const Leader *l, const Unit *u);
+// The unit has a node: puts it, or those that it replaces there, into Leader.moving.
+void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
+// Those who are to be with it, as far as they are in the tables: how many.
+size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
+// Those who are to be with it are looked at again.
+void scheduler_look_at_followers(Leader *l, const char *name);
+// Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
+bool scheduler_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
+                      const UnitOptions *options);
+Scheduler *scheduler_new(Leader *l, uint32_t without_host) _warn_unused_;
+Scheduler *scheduler_free(Scheduler *p);
+// One whose answers change nothing, also not who is next. No other one lives beside it.
+Scheduler *scheduler_new_dry_run(Leader *l);
+DEFINE_CLEANUP(Scheduler *, scheduler_free)
+// `explain`: fill in the refusals when node is 0.
+int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, bool explain,
+                    SchedulerAnswer *ret);
+void scheduler_answer_done(SchedulerAnswer *p);
+// The unit goes to this node, whatever it demands: it counts there.
+void scheduler_put(Scheduler *p, const char *name, const UnitOptions *options, uint32_t node);
+// Lets a recorded unit take part in rounds as long as the Scheduler lives, also if it is on a node.
+void scheduler_offer(Scheduler *p, Unit *u);
+void scheduler_set_aside(Scheduler *p, Unit *u); // or keeps it from having a turn as long
+
+// The unit leaves the node where it counts, and waits no more; or waits for its turn in rounds. Those that
+// scheduler_place() found no node for have their turn again when all of them were let go, and are wanted
+// then.
+void scheduler_want(Scheduler *p, const char *name, bool wanted);
+// Whether the unit, which may have no record, replaces others by what it demands now.
+bool scheduler_replaces(const Leader *l, const char *name);
+// Gives another node to a unit that may not be where it counts now: *ret_node, or 0: there is none, and it
+// counts where it was. False: it may stay.
+bool scheduler_drive(Scheduler *p, const char *name, uint32_t *ret_node);
+
+typedef struct SchedulerStep {
+        const char *name; // lives as long as the Scheduler
+        Unit *unit;       // NULL: it has no record, and was placed by this Scheduler
+        Node *node;       // NULL: it is preempted
+        const char *by;   // and by whom
+} SchedulerStep;
+
+// Whether the unit may be preempted together with those.
+typedef bool (*SchedulerSpares)(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata);
+// What is to be done next for those that wait for a node, in their order; at most `most` steps, of which so
+// many preempt. *ret: to be freed.
+void scheduler_round(Scheduler *p, size_t most, size_t preempt, SchedulerSpares spares, void *userdata,
+                     SchedulerStep **ret, size_t *ret_n);
+
+// What would be better elsewhere (rebalance.h), in the words of the tables. *ret: the caller's to free;
+// units and nodes are borrowed, `why` is to be freed.
+typedef struct SchedulerMove {
+        Unit *unit;
+        Node *from, *to;
+        char *why;
+} SchedulerMove;
+
+void scheduler_rebalance(Scheduler *p, size_t max_moves, size_t max_tries,
+                         bool (*may_move)(Unit *u, void *userdata), void *userdata, SchedulerMove **ret,
+                         size_t *ret_n, bool *ret_more);
+// It is placed there from now on; false: that is not possible, or not better any more.
+bool scheduler_carry_out(Scheduler *p, const Unit *u, const Node *to);
+bool node_takes_units(const Node *n, const char **ret_why);
+bool node_admits(const Leader *l, const Node *n, const UnitOptions *options);
+// The node's host is chosen less for a while.
+void scheduler_penalise(Leader *l, const Node *n, uint32_t points, uint64_t half_us);
+int unit_why(Leader *l, const UnitEntry *e, char **ret_why, Argosy__Refusal ***ret, size_t *ret_n);

@@ -16,7 +16,7 @@
 #include "registry.h"
 #include "request.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "scheduler-roles.h"
 #include "scheduler.h"
 #include "str.h"
@@ -204,7 +204,7 @@ static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
 
                 if (u && !u->node) {
                         unit_forget_exclusions(l, u, 0);
-                        retries_forget(l, u);
+                        retry_controller_forget(l, u);
                 }
         }
         scheduler_sync_refusals(l); // before the same request asks for nodes

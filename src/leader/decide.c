@@ -28,7 +28,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "rollouts.h"
 #include "scheduler.h"
 #include "sessions.h"
@@ -218,7 +218,7 @@ static void forget_granted_records(Leader *l) {
 static void look_again(Leader *l) {
         l->retry_pending = l->features_due = l->globals_changed = true;
         rollouts_look_again(l);
-        retries_take_back(l);
+        retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);
         map_foreach (slot, &l->hosts)
                 host_mark_tombstones(l, slot->value);
@@ -389,7 +389,7 @@ static int decide_ours(Decision *d) {
 
         r = decide_moves(d);
         if (r >= 0)
-                r = retries_decide(d->leader, &d->batch, &d->scheduler);
+                r = retry_controller_decide(d->leader, &d->batch, &d->scheduler);
         if (r >= 0)
                 r = decide_outcomes(d);
         if (r >= 0)

@@ -40,7 +40,7 @@
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "rollouts.h"
 #include "scheduler-roles.h"
 #include "scheduler.h"
@@ -58,7 +58,7 @@
 
 static void drop_unit(Leader *l, Unit *u) {
         unit_event(l, u, LIFE_IS_UNWANTED);
-        retries_forget(l, u);
+        retry_controller_forget(l, u);
         disruption_budget_leave(l, u);
         pending_forget(u);
         scheduler_on_unit_freed(l, u);
@@ -133,7 +133,7 @@ static int follow_unit(Leader *l, UnitEntry *e) {
 
         if (!u || follow_place(l, u, e) < 0)
                 return -ENOMEM;
-        retries_on_record(l, u, e);
+        retry_controller_on_record(l, u, e);
         if (disruption_budget_on_unit(l, u, e) < 0 || ordering_on_unit(l, u, e) < 0)
                 return -ENOMEM;
         unit_touch(l, u);

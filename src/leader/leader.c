@@ -24,7 +24,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "rollouts.h"
 #include "sessions.h"
 #include "str.h"
@@ -79,7 +79,7 @@ void leader_on_time(Leader *l) {
         sessions_on_time(l, leader_now(l));
         node_loss_on_time(l);
         previous_nodes_on_time(l);
-        retries_on_time(l);
+        retry_controller_on_time(l);
         if (l->drain_due_us && l->drain_due_us <= leader_now(l)) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);

@@ -36,7 +36,7 @@
 #include "registry.h"
 #include "replace-cycles.h"
 #include "request-replaces.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "roles.h"
 #include "rollouts.h"
 #include "scheduler-roles.h"

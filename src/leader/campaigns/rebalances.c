@@ -24,7 +24,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -159,7 +159,7 @@ static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
 
         return e && u->node && !e->record->global && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE &&
                is_meant(o, u->name) && u->life == LIFE_RESIDENT && !(u->budget && u->budget->rollout) &&
-               !retries_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
+               !retry_controller_hold(l, u) && is_settled(l, u, e) && spec_entry_file(e->spec, &file) == 0 &&
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&
                !activators_find(&l->activators, u->name, is_any, NULL);

@@ -19,7 +19,7 @@
 #include "log.h"
 #include "orders.h"
 #include "registry.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "rollout-content.h"
 #include "rollout-private.h"
 #include "rollouts.h"
@@ -47,7 +47,7 @@ static void rollout_end(Leader *l, Rollout *o) {
 
         list_unlink(&o->all);
         g->rollout = NULL;
-        retries_on_rollout_end(l);
+        retry_controller_on_rollout_end(l);
         free(o);
         if (unit_name_kind(g->name, NULL) == UNIT_NAME_TEMPLATE || list_is_empty(&g->units))
                 disruption_budget_drop_if_unused(l, g);

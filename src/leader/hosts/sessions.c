@@ -31,7 +31,7 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
@@ -438,7 +438,7 @@ static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
                 unit_release(l, s->unit);
         if (report->refused)
                 note_refusal(l, s, report);
-        retries_on_report(l, s->unit, s);
+        retry_controller_on_report(l, s->unit, s);
         unit_touch(l, s->unit);
 }
 

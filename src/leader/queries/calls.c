@@ -20,7 +20,7 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
+#include "retry-controller.h"
 #include "rollouts.h"
 #include "scheduler.h"
 #include "str.h"
@@ -143,7 +143,8 @@ static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Arg
         if (!site)
                 return 0;
         if (ordering_why(l, site, why, sizeof(why)) ||
-            (u->node == n && retries_phrase(l, u, why, sizeof(why))) || group_phrase(l, u, why, sizeof(why)))
+            (u->node == n && retry_controller_phrase(l, u, why, sizeof(why))) ||
+            group_phrase(l, u, why, sizeof(why)))
                 return field_set(&s->why, why);
         return 0;
 }

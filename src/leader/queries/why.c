@@ -18,8 +18,8 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "retries.h"
 #include "retry-bars.h"
+#include "retry-controller.h"
 #include "rollouts.h"
 #include "scheduler.h"
 #include "str.h"
@@ -126,7 +126,7 @@ static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *
                         "somebody stopped it there without argosy; `start` starts it again");
         else
                 reason_of_state(s, r, ret);
-        if (retries_phrase(l, u, next, sizeof(next)))
+        if (retry_controller_phrase(l, u, next, sizeof(next)))
                 str_fit(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
         if (!ret[0] && disruption_budget_holds_back(u))
                 str_fit(ret, REASON_SIZE,

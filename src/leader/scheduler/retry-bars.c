@@ -19,7 +19,7 @@ uint64_t retry_half_us(const UnitEntry *e) {
 }
 
 unsigned retry_failures_on(const Leader *l, const Unit *u, const UnitEntry *e, uint32_t node) {
-        return retry_failures(&u->retry->log, node, retry_half_us(e), leader_now(l));
+        return retry_policy_failures(&u->retry->log, node, retry_half_us(e), leader_now(l));
 }
 
 RetryBar retry_bars_first(const Unit *u) {

@@ -6,7 +6,7 @@
 #include "deadline-heap.h"
 #include "leader-core.h"
 #include "list.h"
-#include "retry.h"
+#include "retry-policy.h"
 #include "tables.h"
 
 struct Retry {

@@ -4,7 +4,7 @@
 // fall in a straight line. A run is counted once, by when it began. At most RETRY_NODES_MAX nodes are
 // remembered; the one with the fewest points makes room.
 
-#include "retry.h"
+#include "retry-policy.h"
 
 #include "clock.h"
 #include "macro.h"
@@ -40,7 +40,7 @@ static RetryNode *take_place(RetryLog *log, uint64_t half_us, uint64_t now_us) {
         return least;
 }
 
-bool retry_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t half_us, uint64_t now_us) {
+bool retry_policy_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t half_us, uint64_t now_us) {
         RetryNode *n = find(log, node);
 
         if (n && n->since_us == since_us)
@@ -55,14 +55,14 @@ bool retry_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t half_u
         return true;
 }
 
-unsigned retry_failures(const RetryLog *log, uint32_t node, uint64_t half_us, uint64_t now_us) {
+unsigned retry_policy_failures(const RetryLog *log, uint32_t node, uint64_t half_us, uint64_t now_us) {
         for (size_t i = 0; i < log->n; i++)
                 if (log->nodes[i].node == node)
                         return rounded(points_now(&log->nodes[i], half_us, now_us));
         return 0;
 }
 
-unsigned retry_total(const RetryLog *log, uint64_t half_us, uint64_t now_us) {
+unsigned retry_policy_total(const RetryLog *log, uint64_t half_us, uint64_t now_us) {
         uint32_t points = 0;
 
         for (size_t i = 0; i < log->n; i++)
@@ -70,7 +70,7 @@ unsigned retry_total(const RetryLog *log, uint64_t half_us, uint64_t now_us) {
         return rounded(points);
 }
 
-uint64_t retry_delay_us(unsigned total) {
+uint64_t retry_policy_delay_us(unsigned total) {
         unsigned doublings = MIN_OF(total ? total - 1 : 0, 16U);
 
         return MIN_OF(RETRY_DELAY_MIN_SEC * USEC_PER_SEC << doublings, RETRY_DELAY_MAX_SEC * USEC_PER_SEC);
@@ -87,7 +87,7 @@ static uint64_t below_us(const RetryNode *n, uint32_t points, uint64_t half_us) 
         return n->at_us + halves * half_us + ((before - points + 1) * half_us + fall - 1) / fall;
 }
 
-uint64_t retry_forgiven_us(const RetryLog *log, unsigned limit, uint64_t half_us, uint64_t now_us) {
+uint64_t retry_policy_forgiven_us(const RetryLog *log, unsigned limit, uint64_t half_us, uint64_t now_us) {
         uint32_t points = limit * RETRY_POINT - RETRY_POINT / 2;
         uint64_t first = RETRY_NEVER;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units with RestartElsewhere= that systemd has given up: they are started again, where they are or on
-// another node, as retry.h says.
+// another node, as retry-policy.h says.
 //
 // What counts is a report of such a unit on its node, from after its last start, that it is `failed`, and
 // will not be tried again by systemd itself. Reports are told apart by the time since which it has failed,
@@ -19,7 +19,7 @@
 // start, or new content, forgets them.
 //
 // A Retry lives from a unit's first failure until its record is gone, or one of these.
-#include "retries.h"
+#include "retry-controller.h"
 
 #include <errno.h>
 
@@ -33,7 +33,7 @@
 #include "pending.h"
 #include "registry.h"
 #include "retry-bars.h"
-#include "retry.h"
+#include "retry-policy.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -69,7 +69,7 @@ static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {
         return u->retry = t;
 }
 
-void retries_forget(Leader *l, Unit *u) {
+void retry_controller_forget(Leader *l, Unit *u) {
         Retry *t = u->retry;
 
         if (!t)
@@ -83,7 +83,7 @@ void retries_forget(Leader *l, Unit *u) {
 
 // ------------------------------------------------------------------------------------------------ events
 
-void retries_on_report(Leader *l, Unit *u, const Site *s) {
+void retry_controller_on_report(Leader *l, Unit *u, const Site *s) {
         const UnitEntry *e = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
                                      ? cluster_state_find_unit(l->state, u->name)
                                      : NULL;
@@ -93,16 +93,18 @@ void retries_on_report(Leader *l, Unit *u, const Site *s) {
         if (!e || !failing_options_of(e)->restart_elsewhere || !has_failed(u, e, s))
                 return;
         t = retry_get(l, u, e);
-        if (!retry_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev, retry_half_us(e), now) &&
+        if (!retry_policy_note(&t->log, s->node->number, s->since_us ?: e->record->start_rev,
+                               retry_half_us(e), now) &&
             (t->deadline.place || list_is_linked(&t->queue) || t->flying))
                 return; // it waits for its time already
         t->stuck = false;
         list_unlink(&t->queue);
-        oom_check(deadline_heap_set(&l->retry_deadlines, &t->deadline,
-                          now + retry_delay_us(retry_total(&t->log, retry_half_us(e), now))));
+        oom_check(deadline_heap_set(
+                &l->retry_deadlines, &t->deadline,
+                now + retry_policy_delay_us(retry_policy_total(&t->log, retry_half_us(e), now))));
 }
 
-void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
+void retry_controller_on_record(Leader *l, Unit *u, const UnitEntry *e) {
         const Argosy__UnitRecord *r = e->record;
         Retry *t = u->retry;
 
@@ -110,14 +112,14 @@ void retries_on_record(Leader *l, Unit *u, const UnitEntry *e) {
                 return;
         if (e->removed || r->target != ARGOSY__TARGET__TARGET_LAUNCHED || r->global ||
             !hash_equal(&t->spec, &e->spec->hash) || (r->start_rev != t->start_rev && !t->flying)) {
-                retries_forget(l, u);
+                retry_controller_forget(l, u);
                 return;
         }
         t->start_rev = r->start_rev;
         t->flying = false;
 }
 
-void retries_on_time(Leader *l) {
+void retry_controller_on_time(Leader *l) {
         Deadline *d;
 
         while ((d = deadline_heap_pop(&l->retry_deadlines, leader_now(l)))) {
@@ -132,12 +134,12 @@ static bool is_a_rollouts(const Unit *u) {
         return u->budget && u->budget->rollout;
 }
 
-void retries_on_rollout_end(Leader *l) {
+void retry_controller_on_rollout_end(Leader *l) {
         list_splice(&l->retries, &l->retries_held);
         leader_mark(l);
 }
 
-void retries_take_back(Leader *l) {
+void retry_controller_take_back(Leader *l) {
         map_foreach (slot, &l->units) {
                 Retry *t = ((Unit *) slot->value)->retry;
 
@@ -150,10 +152,10 @@ void retries_take_back(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ placing
 
-bool retries_hold(const Leader *l, const Unit *u) {
+bool retry_controller_hold(const Leader *l, const Unit *u) {
         const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
 
-        return e && retry_total(&u->retry->log, retry_half_us(e), leader_now(l)) > 0;
+        return e && retry_policy_total(&u->retry->log, retry_half_us(e), leader_now(l)) > 0;
 }
 
 // ------------------------------------------------------------------------------------------------ deciding
@@ -161,7 +163,8 @@ bool retries_hold(const Leader *l, const Unit *u) {
 // Nothing more is to be done before one of its nodes counts as good again.
 static void stay(Leader *l, Retry *t, const UnitEntry *e) {
         uint64_t now = leader_now(l),
-                 at = retry_forgiven_us(&t->log, failing_options_of(e)->restart_elsewhere, retry_half_us(e), now);
+                 at = retry_policy_forgiven_us(&t->log, failing_options_of(e)->restart_elsewhere,
+                                               retry_half_us(e), now);
 
         t->stuck = true;
         list_append(&l->retries_stuck, &t->queue);
@@ -233,7 +236,7 @@ static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) 
         return has_failed(u, e, s) && !site_is_unreachable(s) && failing_options_of(e)->restart_elsewhere;
 }
 
-int retries_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
+int retry_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         ListNode later = LIST_INIT(later);
         int r = 0;
 
@@ -270,7 +273,7 @@ static void in_how_long(uint64_t us, char buf[static 32]) {
                 snprintf(buf, 32, "%llumin", (unsigned long long) ((sec + 59) / 60));
 }
 
-bool retries_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
+bool retry_controller_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
         const UnitEntry *e = u->retry ? cluster_state_find_unit(l->state, u->name) : NULL;
         uint64_t now = leader_now(l), due;
         unsigned n, limit;

@@ -44,11 +44,11 @@ typedef struct RetryLog { // zero-initialised: nothing has failed
 } RetryLog;
 
 // Counts a failure that the node dates `since_us`. False: it is counted already.
-bool retry_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t half_us, uint64_t now_us);
+bool retry_policy_note(RetryLog *log, uint32_t node, uint64_t since_us, uint64_t half_us, uint64_t now_us);
 // Failures there that count now; 0: it has none, or they are forgiven.
-unsigned retry_failures(const RetryLog *log, uint32_t node, uint64_t half_us, uint64_t now_us);
-unsigned retry_total(const RetryLog *log, uint64_t half_us, uint64_t now_us);
+unsigned retry_policy_failures(const RetryLog *log, uint32_t node, uint64_t half_us, uint64_t now_us);
+unsigned retry_policy_total(const RetryLog *log, uint64_t half_us, uint64_t now_us);
 // From a failure until the next start, with so many that count, this one among them.
-uint64_t retry_delay_us(unsigned total);
+uint64_t retry_policy_delay_us(unsigned total);
 // When fewer than `limit` failures count on the first of the nodes with as many; RETRY_NEVER: on none do.
-uint64_t retry_forgiven_us(const RetryLog *log, unsigned limit, uint64_t half_us, uint64_t now_us);
+uint64_t retry_policy_forgiven_us(const RetryLog *log, unsigned limit, uint64_t half_us, uint64_t now_us);

@@ -29,7 +29,7 @@
 #include "registry.h"
 #include "response.h"
 #include "retry-controller.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "scheduler.h"
 #include "sessions.h"
 #include "tables.h"
@@ -217,7 +217,7 @@ static void forget_granted_records(Leader *l) {
 // What we decided of our own accord is still to be done.
 static void look_again(Leader *l) {
         l->retry_pending = l->features_due = l->globals_changed = true;
-        rollouts_look_again(l);
+        rollout_controller_look_again(l);
         retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);
         map_foreach (slot, &l->hosts)
@@ -399,7 +399,7 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)
-                r = rollouts_decide(d->leader, &d->batch, &d->scheduler);
+                r = rollout_controller_decide(d->leader, &d->batch, &d->scheduler);
         if (r >= 0)
                 r = rebalance_decide(d->leader, &d->batch, &d->scheduler);
         if (r >= 0)

@@ -41,7 +41,7 @@
 #include "rebalances.h"
 #include "registry.h"
 #include "retry-controller.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "scheduler-roles.h"
 #include "scheduler.h"
 #include "sessions.h"
@@ -186,7 +186,7 @@ void followers_on_applied(Leader *l) {
         (void) oom_check(scheduler_on_roles(l)); // before units that name them
         follow_units(l);
         tombstones_on_applied(l);
-        rollouts_sync(l); // after the units that they are about
+        rollout_controller_sync(l); // after the units that they are about
         followers_pull(l);
         leader_mark(l);
 }
@@ -214,7 +214,7 @@ bool followers_turn(Leader *l) {
         waits_drain(l);
         drains_tell(l);
         manager_waits_tell(l);
-        rollouts_tell(l);
+        rollout_controller_tell(l);
         rebalance_tell(l);
         tickets_flush(l);
         return true;
@@ -232,7 +232,7 @@ static int build(Leader *l) {
         r = cluster_state_units(l->state, &units, &n);
         for (size_t i = 0; r >= 0 && i < n; i++)
                 r = follow_unit(l, units[i]);
-        return r < 0 ? r : rollouts_build(l);
+        return r < 0 ? r : rollout_controller_build(l);
 }
 
 void followers_build(Leader *l) {
@@ -247,7 +247,7 @@ void followers_build(Leader *l) {
 }
 
 void followers_clear(Leader *l) {
-        rollouts_clear(l);
+        rollout_controller_clear(l);
         rebalance_clear(l);
         map_foreach (slot, &l->nodes)
                 drop_node(l, slot->value);

@@ -19,7 +19,7 @@
 #include "request-kind.h"
 #include "response.h"
 #include "roles.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "waits.h"
 #include "why.h"
 
@@ -58,7 +58,7 @@ static const Handler handlers[] = {
 
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change, .refuse = refuse_change},
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.decide = decide_rebalance},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollouts_plan},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode},
         [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {.plan = nodes_plan_modes, .level = FEATURE_NODES_CHANGE},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {.plan = nodes_plan_labels},

@@ -25,7 +25,7 @@
 #include "registry.h"
 #include "response.h"
 #include "retry-controller.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "sessions.h"
 #include "str.h"
 #include "tables.h"
@@ -86,7 +86,7 @@ void leader_on_time(Leader *l) {
         }
         if (l->voters_look_us <= leader_now(l))
                 l->voters_look_us = 0; // who still waits sets it anew
-        rollouts_on_time(l);
+        rollout_controller_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
                 l->rebalance_due_us = 0; // the next look sets it anew
         if (l->tombstones_due_us && l->tombstones_due_us <= leader_now(l))

@@ -38,7 +38,7 @@
 #include "request-replaces.h"
 #include "retry-controller.h"
 #include "roles.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "scheduler-roles.h"
 #include "scheduler.h"
 #include "sessions.h"

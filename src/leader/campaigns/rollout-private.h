@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the files about rollouts share: rollouts.c (tables and steps), rollout-view.c (what rollout.c is to
-// judge) and rollout-requests.c (who asks for one, or how it is).
+// What the files about rollouts share: rollout-controller.c (tables and steps), rollout-view.c (what
+// rollout-policy.c is to judge) and rollout-requests.c (who asks for one, or how it is).
 
 #include "batch-builder.h"
 #include "leader-core.h"
-#include "rollout.h"
+#include "rollout-policy.h"
 #include "tables.h"
 
 enum { ROLLOUT_REASON_SIZE = 256 };
@@ -27,7 +27,7 @@ static inline bool field_equal(const ProtobufCBinaryData *a, const ProtobufCBina
         return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-// rollouts.c
+// rollout-controller.c
 Rollout *rollout_find(const Leader *l, const char *name); // that is under way, or NULL
 // The template's own record, if there is one, takes the content too. 0, -EBUSY: in the next batch, -ENOMEM.
 int rollout_put_template(Leader *l, BatchBuilder *b, const char *name, const ProtobufCBinaryData *spec);

@@ -11,8 +11,8 @@
 #include "replace-cycles.h"
 #include "request-replaces.h"
 #include "response.h"
+#include "rollout-controller.h"
 #include "rollout-private.h"
-#include "rollouts.h"
 #include "scheduler-roles.h"
 #include "str.h"
 #include "tables.h"
@@ -283,7 +283,7 @@ static bool is_sensible(const Argosy__Request__Rollout *m) {
                 m->kind == ARGOSY__ROLLOUT_KIND__ROLLOUT_RESTART);
 }
 
-int rollouts_plan(Leader *l, Ticket *t, BatchBuilder *b) {
+int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rollout *m = t->request->rollout;
         const Argosy__RolloutRecord *now;
         UnitNameKind kind = unit_name_kind(m->name, NULL);
@@ -388,7 +388,7 @@ static void tell(Leader *l, Ticket *t) {
         ticket_say(t, response);
 }
 
-void rollouts_tell(Leader *l) {
+void rollout_controller_tell(Leader *l) {
         list_foreach_safe (i, &l->rollout_waits)
                 tell(l, CONTAINER_OF(i, Ticket, rollout));
 }

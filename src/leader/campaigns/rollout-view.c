@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rollout is about, as rollout.c is to judge it: one item for each unit of the budget, or for each
-// node of a global unit.
+// What a rollout is about, as rollout-policy.c is to judge it: one item for each unit of the budget, or for
+// each node of a global unit.
 #include <errno.h>
 #include <stdlib.h>
 

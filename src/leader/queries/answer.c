@@ -13,7 +13,7 @@
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"

@@ -21,7 +21,7 @@
 #include "registry.h"
 #include "response.h"
 #include "retry-controller.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"

@@ -20,7 +20,7 @@
 #include "response.h"
 #include "retry-bars.h"
 #include "retry-controller.h"
-#include "rollouts.h"
+#include "rollout-controller.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"

@@ -9,9 +9,10 @@
 // turn, the others keep the content of before (rollout_content()), and its record gets the new content at
 // the end.
 //
-// What is next is rollout.c's to say, looked at whenever something about the units was seen or changed, and
-// when a health gate ends. How long a unit is up is said by its host, on its own clock: so the gate goes on
-// after a change of leader. Of a host that does not say it the gate is by this leader's clock, and begins anew.
+// What is next is rollout-policy.c's to say, looked at whenever something about the units was seen or
+// changed, and when a health gate ends. How long a unit is up is said by its host, on its own clock: so the
+// gate goes on after a change of leader. Of a host that does not say it the gate is by this leader's clock,
+// and begins anew.
 #include <errno.h>
 
 #include "batch-builder.h"
@@ -21,8 +22,8 @@
 #include "registry.h"
 #include "retry-controller.h"
 #include "rollout-content.h"
+#include "rollout-controller.h"
 #include "rollout-private.h"
-#include "rollouts.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
@@ -114,24 +115,24 @@ static int sync_all(Leader *l) {
         return r;
 }
 
-int rollouts_build(Leader *l) {
+int rollout_controller_build(Leader *l) {
         return sync_all(l);
 }
 
-void rollouts_sync(Leader *l) {
+void rollout_controller_sync(Leader *l) {
         if (l->rollouts_revision == cluster_state_rollouts_revision(l->state))
                 return;
         if (sync_all(l) < 0) // tables that miss a record would decide wrongly
                 abort();
 }
 
-void rollouts_clear(Leader *l) {
+void rollout_controller_clear(Leader *l) {
         while (!list_is_empty(&l->rollouts))
                 rollout_end(l, CONTAINER_OF(l->rollouts.next, Rollout, all));
         l->rollout_due_us = 0;
 }
 
-void rollouts_look_again(Leader *l) {
+void rollout_controller_look_again(Leader *l) {
         list_foreach (i, &l->rollouts)
                 CONTAINER_OF(i, Rollout, all)->due = true;
 }
@@ -141,7 +142,7 @@ static void note_next(Leader *l, uint64_t at_us) {
                 l->rollout_due_us = at_us;
 }
 
-void rollouts_on_time(Leader *l) {
+void rollout_controller_on_time(Leader *l) {
         uint64_t now = leader_now(l);
 
         l->rollout_due_us = 0;
@@ -353,7 +354,7 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         k = view_look(l, b, r, o->budget, &v);
         if (k < 0)
                 return k;
-        step = rollout_step(&v.rules, v.chosen);
+        step = rollout_policy_step(&v.rules, v.chosen);
         o->next_us = step.next_us;
         o->left = step.left;
         o->n_items = v.n;
@@ -369,7 +370,7 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         }
 }
 
-int rollouts_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
+int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         l->rollout_due_us = 0;
         list_foreach (i, &l->rollouts) {
                 Rollout *o = CONTAINER_OF(i, Rollout, all);

@@ -5,7 +5,7 @@
 // that, the step says when to look again. The same input gives the same step, so a new leader goes on where
 // the old one was.
 
-#include "rollout.h"
+#include "rollout-policy.h"
 #include "clock.h"
 #include "macro.h"
 
@@ -110,7 +110,7 @@ static void choose(const RolloutView *v, Count c, RolloutStep *step, size_t *cho
                 }
 }
 
-RolloutStep rollout_step(const RolloutView *v, size_t *chosen) {
+RolloutStep rollout_policy_step(const RolloutView *v, size_t *chosen) {
         RolloutStep step = {.action = ROLLOUT_GO_ON};
         Count c;
 

@@ -2,7 +2,7 @@
 //
 // The rules of a rollout, on a clock that only the tests move.
 #include "clock.h"
-#include "rollout.h"
+#include "rollout-policy.h"
 #include "test.h"
 
 enum { N = 6, HEALTH_US = 5000000 };
@@ -22,7 +22,7 @@ static int setup(void **state) {
 }
 
 static RolloutStep step(void) {
-        return rollout_step(&view, chosen);
+        return rollout_policy_step(&view, chosen);
 }
 
 static void has_changed(size_t i, bool up, uint64_t ago_us) {

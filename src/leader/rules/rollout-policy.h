@@ -67,4 +67,4 @@ typedef struct RolloutStep {
 } RolloutStep;
 
 // `chosen` has room for n_items indices; those that are down come first, else in order.
-RolloutStep rollout_step(const RolloutView *v, size_t *chosen);
+RolloutStep rollout_policy_step(const RolloutView *v, size_t *chosen);

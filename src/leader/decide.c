@@ -395,7 +395,7 @@ static int decide_ours(Decision *d) {
         if (r >= 0)
                 r = decide_hosts(d);
         if (r >= 0)
-                r = features_decide(d->leader, &d->batch);
+                r = feature_controller_decide(d->leader, &d->batch);
         if (r >= 0)
                 r = tombstones_part_decide(d->leader, &d->batch);
         if (r >= 0)

@@ -2,7 +2,7 @@
 //
 // Raises the log's feature level when feature-policy.c says so, and says what keeps it down.
 //
-//   a host's link comes up, a record or the log's configuration changes -> Leader.features_due -> features_decide() in the next batch
+//   a host's link comes up, a record or the log's configuration changes -> Leader.features_due -> feature_controller_decide() in the next batch
 //
 // Hosts are only looked at while the log is below this build's level, which is as long as an upgrade takes.
 // An entry that could not be committed is decided again.
@@ -57,7 +57,7 @@ static FeatureHost *view(const Leader *l, size_t *ret_n) {
         return v;
 }
 
-int features_decide(Leader *l, BatchBuilder *b) {
+int feature_controller_decide(Leader *l, BatchBuilder *b) {
         uint32_t now = cluster_state_feature_level(l->state), next;
         Argosy__ClusterRecord cluster;
         _cleanup_free_ FeatureHost *hosts = NULL;
@@ -84,7 +84,7 @@ int features_decide(Leader *l, BatchBuilder *b) {
         return 0;
 }
 
-bool features_host_is_too_old(const Leader *l, const Host *h) {
+bool feature_controller_host_is_too_old(const Leader *l, const Host *h) {
         return h && h->linked && h->number != l->config.self &&
                h->feature_level < cluster_state_feature_level(l->state);
 }
@@ -100,7 +100,7 @@ static int name_holder(const Leader *l, const FeatureHost *h, char **notice) {
         return field_printf(notice, "%s%s%s is not heard", *notice, sep, name);
 }
 
-int features_notice(const Leader *l, char **notice) {
+int feature_controller_notice(const Leader *l, char **notice) {
         _cleanup_free_ FeatureHost *hosts = NULL;
         uint32_t newest = FEATURE_LEVEL;
         size_t n, n_holders = 0;

@@ -562,7 +562,7 @@ int members_plan_role(Leader *l, Ticket *t, BatchBuilder *b) {
                 if (r <= 0)
                         return r;
         }
-        if (m->promote && features_host_is_too_old(l, host_find(l, record->host)))
+        if (m->promote && feature_controller_host_is_too_old(l, host_find(l, record->host)))
                 return refuse_too_old(l, t, record);
         next = *record;
         next.no_promote = !m->promote;

@@ -56,7 +56,7 @@ static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r)
                 .opened_id = h ? h->opened_id : 0,
                 .voter = r->role == ARGOSY__HOST_ROLE__ROLE_VOTER,
                 .no_promote = r->no_promote,
-                .too_old = features_host_is_too_old(l, h),
+                .too_old = feature_controller_host_is_too_old(l, h),
                 .here = here || r->host == l->config.self,
         };
 }

@@ -576,7 +576,7 @@ Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *reques
         r->cluster_status->index = stats.commit_index;
         if (field_set(&r->cluster_status->cluster_id, hex) < 0 ||
             field_set(&r->cluster_status->leader, leader ? leader->name : NULL) < 0 ||
-            features_notice(l, &r->cluster_status->feature_notice) < 0 ||
+            feature_controller_notice(l, &r->cluster_status->feature_notice) < 0 ||
             field_printf(&r->cluster_status->notice, "%s%s%s",
                          l->in_mass_loss ? "so many hosts are lost at once that their units are not moved"
                                          : "",

@@ -6,8 +6,8 @@
 //
 // All decisions of one turn of the loop go into one log batch; while a batch is on its way nothing else is
 // decided, so no decision builds on one that may be rolled back. What is decided is pure and has files of
-// its own: placement.h (where), lease.c (who is lost), request.c (what a request means), wait.c (what is done),
-// membership.c (who votes).
+// its own: placement.h (where), lease.c (who is lost), request.c (what a request means), wait-condition.c
+// (what is done), membership.c (who votes).
 //
 // What it needs of a host, in this order: leader_on_host_link(hello), Attach; then Beats and Reports as they
 // come. It answers an Attach by one Welcome, after a barrier of the log that was proposed later, and from

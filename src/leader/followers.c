@@ -29,8 +29,8 @@
 #include "decide.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
-#include "drain-waits.h"
-#include "manager-waits.h"
+#include "drain-waiters.h"
+#include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "nodes.h"
 #include "oom.h"
@@ -52,7 +52,7 @@
 #include "unit-event.h"
 #include "unit-record.h"
 #include "voters.h"
-#include "waits.h"
+#include "waiters.h"
 
 // ------------------------------------------------------------------------------------------------ ends
 
@@ -81,7 +81,7 @@ static void look_at_units_of(Leader *l, const Node *n) {
 static void follow_touched(Leader *l, Unit *u) {
         disruption_budget_refresh(l, u); // budgets
         ordering_look(l, u); // those who come after it
-        waits_on_unit(l, u); // those who wait for it
+        waiters_on_unit(l, u); // those who wait for it
         if (!unit_is_used(u))
                 unit_mark_unused(l, u);
 }
@@ -211,9 +211,9 @@ bool followers_turn(Leader *l) {
         orders_flush(l);
         calls_on_sessions_begun(l);
         followers_pull(l); // what is held back, and what has ended
-        waits_drain(l);
+        waiters_drain(l);
         drains_tell(l);
-        manager_waits_tell(l);
+        manager_waiters_tell(l);
         rollout_controller_tell(l);
         rebalance_tell(l);
         tickets_flush(l);

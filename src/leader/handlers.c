@@ -9,10 +9,10 @@
 #include "answer.h"
 #include "calls.h"
 #include "decide-private.h"
-#include "drain-waits.h"
+#include "drain-waiters.h"
 #include "feature-level.h"
 #include "macro.h"
-#include "manager-waits.h"
+#include "manager-waiters.h"
 #include "members.h"
 #include "node-changes.h"
 #include "rebalances.h"
@@ -20,7 +20,7 @@
 #include "response.h"
 #include "roles.h"
 #include "rollout-controller.h"
-#include "waits.h"
+#include "waiters.h"
 #include "why.h"
 
 static Argosy__Response *refuse_change(const Argosy__Request *request) {
@@ -51,10 +51,11 @@ static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_ROLE_LIST] = {.answer = roles_answer_roles},
         [ARGOSY__REQUEST__WHAT_POOL_LIST] = {.answer = roles_answer_pools},
 
-        [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = wait_start},
-        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_wait_start},
-        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_wait_start},
-        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_wait_start, .level = FEATURE_MANAGER_WAIT},
+        [ARGOSY__REQUEST__WHAT_WAIT] = {.begin = waiter_start},
+        [ARGOSY__REQUEST__WHAT_DRAIN_WAIT] = {.begin = drain_waiter_start},
+        [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {.begin = rollout_waiter_start},
+        [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {.begin = manager_waiter_start,
+                                                .level = FEATURE_MANAGER_WAIT},
 
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change, .refuse = refuse_change},
         [ARGOSY__REQUEST__WHAT_REBALANCE] = {.decide = decide_rebalance},

@@ -14,7 +14,7 @@
 #include "forwards.h"
 #include "handlers.h"
 #include "lease.h"
-#include "manager-waits.h"
+#include "manager-waiters.h"
 #include "members.h"
 #include "membership.h"
 #include "message.h"
@@ -33,7 +33,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "voters.h"
-#include "waits.h"
+#include "waiters.h"
 
 void leader_on_authority(Leader *l) {
         leader_mark(l);
@@ -321,8 +321,8 @@ void leader_set_leading(Leader *l, bool leading, uint64_t term) {
 }
 
 static void on_ticket_over(Ticket *t) {
-        if (t->wait)
-                wait_free(t->leader, t->wait);
+        if (t->waiter)
+                waiter_free(t->leader, t->waiter);
         change_parts_free(t);
         calls_end(t->leader, t);
 }
@@ -372,14 +372,14 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         list_init(&l->queue);
         list_init(&l->flying);
         list_init(&l->outbox);
-        list_init(&l->waits);
-        list_init(&l->waits_due);
+        list_init(&l->waiters);
+        list_init(&l->waiters_due);
         list_init(&l->calls);
         list_init(&l->drains);
-        list_init(&l->manager_waits);
+        list_init(&l->manager_waiters);
         list_init(&l->rollouts);
-        list_init(&l->rollout_waits);
-        list_init(&l->rebalance_waits);
+        list_init(&l->rollout_waiters);
+        list_init(&l->rebalance_waiters);
         followers_clear(l);
         *ret = l;
         return 0;

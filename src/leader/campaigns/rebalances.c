@@ -440,7 +440,7 @@ static int describe(Leader *l, Ticket *t, Scheduler **scheduler) {
 
 static int join(Leader *l, Ticket *t) {
         list_unlink(&t->queue);
-        list_append(&l->rebalance_waits, &t->rebalance);
+        list_append(&l->rebalance_waiters, &t->rebalance);
         t->drain_left = UINT32_MAX; // nothing was said yet
         leader_mark(l);
         return 0;
@@ -516,7 +516,7 @@ static void tell(Leader *l, Ticket *t) {
 void rebalance_tell(Leader *l) {
         if (!l->rebalance)
                 return;
-        list_foreach_safe (i, &l->rebalance_waits)
+        list_foreach_safe (i, &l->rebalance_waiters)
                 tell(l, CONTAINER_OF(i, Ticket, rebalance));
         if (l->rebalance->over)
                 rebalance_clear(l);

@@ -344,8 +344,8 @@ bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size) {
         return true;
 }
 
-int rollout_wait_start(Leader *l, Ticket *t) {
-        list_append(&l->rollout_waits, &t->rollout);
+int rollout_waiter_start(Leader *l, Ticket *t) {
+        list_append(&l->rollout_waiters, &t->rollout);
         t->drain_left = UINT32_MAX;
         leader_mark(l);
         return 0;
@@ -389,6 +389,6 @@ static void tell(Leader *l, Ticket *t) {
 }
 
 void rollout_controller_tell(Leader *l) {
-        list_foreach_safe (i, &l->rollout_waits)
+        list_foreach_safe (i, &l->rollout_waiters)
                 tell(l, CONTAINER_OF(i, Ticket, rollout));
 }

@@ -114,20 +114,20 @@ struct Leader {
         bool globals_changed;                          // where all nodes run them is to be judged again
         bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
         bool mass_loss_due; // that is to be judged again
-        bool waits_all;   // every wait is to be judged again
+        bool waiters_all; // every wait is to be judged again
         HostCounts n_hosts;
         ListNode lost_hosts; // Host.lost
 
         Map tickets_by_id, calls_by_id;
-        ListNode tickets, queue, flying, outbox, waits, waits_due, calls, drains, manager_waits;
+        ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;
-        uint64_t n_waits_judged; // of units, one by one
+        uint64_t n_waiters_judged; // of units, one by one
         bool batch_flying, barrier_flying;
         uint64_t n_acknowledged;
-        ListNode rollouts, rollout_waits;
+        ListNode rollouts, rollout_waiters;
         Rebalance *rebalance; // NULL: none is under way
-        ListNode rebalance_waits;
+        ListNode rebalance_waiters;
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
         uint64_t rebalance_due_us;  // the same of the rebalance

@@ -5,7 +5,7 @@
 
 #include "leader-core.h"
 
-typedef struct Wait Wait;
+typedef struct Waiter Waiter;
 typedef struct ChangeParts ChangeParts;
 
 struct Ticket {
@@ -23,7 +23,7 @@ struct Ticket {
         bool ended;      // nothing comes after that
         Argosy__Response *response;              // what will be said when the batch is committed
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
-        Wait *wait;
+        Waiter *waiter;
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
         size_t n_kept;      // units of these, that the log has
         ListNode calls;   // Call.by_ticket
@@ -34,10 +34,10 @@ struct Ticket {
         uint64_t asked_us;   // when it arrived, by our clock
         uint32_t removing;   // host number, for ClusterRemove
         bool removal_begun;  // its record says that it is to be no voter
-        ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waits
+        ListNode drain;      // in Leader.drains, for DrainWait, or in .manager_waiters
         uint32_t drain_left; // as it was told last
-        ListNode rollout;    // in Leader.rollout_waits, for RolloutWait
-        ListNode rebalance;  // in Leader.rebalance_waits, once it is under way
+        ListNode rollout;    // in Leader.rollout_waiters, for RolloutWait
+        ListNode rebalance;  // in Leader.rebalance_waiters, once it is under way
         size_t n_told;       // of its moves
         Hash pin;            // of a joining host
         Buf cert;            // of a joining host

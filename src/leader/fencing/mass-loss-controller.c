@@ -87,7 +87,7 @@ void mass_loss_controller_judge(Leader *l) {
                 return;
         l->in_mass_loss = on;
         l->retry_pending = true;
-        l->waits_all = true;
+        l->waiters_all = true;
         if (on)
                 log_error("%zu of %zu hosts are gone at once: their units stay where they are until enough "
                           "hosts "

@@ -123,7 +123,7 @@ static void hear(Leader *l, Host *h) {
         host_touch(l, h);
         l->mass_loss_due = true;
         l->retry_pending = true;
-        l->waits_all = true;
+        l->waiters_all = true;
         leader_mark(l);
 }
 

@@ -44,7 +44,7 @@ static void recount(Leader *l, Host *h) {
 
         if (now.unheard != h->counted.unheard) {
                 all->unheard += now.unheard - h->counted.unheard;
-                l->waits_all = true;
+                l->waiters_all = true;
                 // They are all known: who is not taken now is told so, or preempts others.
                 l->retry_pending |= all->unheard == 0;
         }

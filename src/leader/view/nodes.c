@@ -9,7 +9,7 @@
 // node and waits without one. What has finished for good has nothing to do elsewhere and leaves nothing
 // behind.
 //
-// Who asks for a mode is answered by node-changes.c, who waits for a drain by drain-waits.c.
+// Who asks for a mode is answered by node-changes.c, who waits for a drain by drain-waiters.c.
 #include "nodes.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
                 return;
         free(n->reason);
         n->reason = *reason ? str_dup_cut(reason, REASON_MAX) : NULL;
-        l->retry_pending = l->waits_all = true;
+        l->retry_pending = l->waiters_all = true;
         host_mark_place(l, n->host);
         if (!list_is_linked(&n->touched))
                 list_append(&l->nodes_touched, &n->touched);

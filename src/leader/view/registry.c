@@ -203,7 +203,7 @@ void registry_sync_hosts(Leader *l) {
         l->globals_changed = true;
         l->mass_loss_due = true;
         l->retry_pending = l->previous_nodes_due = true;
-        l->waits_all = true;
+        l->waiters_all = true;
 }
 
 Unit *unit_find(const Leader *l, const char *name) {
@@ -220,7 +220,7 @@ Unit *unit_get(Leader *l, const char *name) {
                 return NULL;
         u->name = strdup(name);
         list_init(&u->sites);
-        list_init(&u->waits);
+        list_init(&u->waiters);
         list_init(&u->victims);
         if (!u->name || map_add_str(&l->units, u->name, u) < 0) {
                 free(u->name);
@@ -308,7 +308,7 @@ void unit_free(Leader *l, Unit *u) {
 }
 
 bool unit_is_used(const Unit *u) {
-        return u->recorded || u->followed || !list_is_empty(&u->sites) || !list_is_empty(&u->waits) ||
+        return u->recorded || u->followed || !list_is_empty(&u->sites) || !list_is_empty(&u->waiters) ||
                list_is_linked(&u->touched) || list_is_linked(&u->order_due);
 }
 

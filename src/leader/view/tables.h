@@ -139,7 +139,7 @@ struct Rollout {
 struct Unit {
         char *name;
         ListNode sites;    // Site.by_unit
-        ListNode waits;    // WaitItem.by_unit
+        ListNode waiters;  // WaiterItem.by_unit
         Node *node;        // by its record; NULL: none, global, or no such node
         ListNode placed;   // in node->placed
         UnitLife life;     // changed by unit_event() alone

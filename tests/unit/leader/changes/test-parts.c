@@ -12,8 +12,8 @@
 
 enum {
         UNITS = 1500,
-        PART_MAX = 256,   // as in decide-parts.c
-        JUDGED_MAX = 1000, // as in waits.c
+        PART_MAX = 256,    // as in decide-parts.c
+        JUDGED_MAX = 1000, // as in waiters.c
 };
 
 static Rig g;
@@ -38,7 +38,7 @@ static int teardown(void **state) {
 
 // Each record that is put raises the revision by one.
 static void on_turn(Rig *rig) {
-        uint64_t now = cluster_state_revision(rig->state), seen = rig->leader->n_waits_judged;
+        uint64_t now = cluster_state_revision(rig->state), seen = rig->leader->n_waiters_judged;
 
         most_changed = MAX_OF(most_changed, (size_t) (now - revision));
         most_judged = MAX_OF(most_judged, (size_t) (seen - judged));
@@ -48,7 +48,7 @@ static void on_turn(Rig *rig) {
 
 static void watch(void) {
         revision = cluster_state_revision(g.state);
-        judged = g.leader->n_waits_judged;
+        judged = g.leader->n_waiters_judged;
         g.on_turn = on_turn;
 }
 

@@ -8,7 +8,7 @@
 #include "registry.h"
 #include "response.h"
 #include "tickets.h"
-#include "waits.h"
+#include "waiters.h"
 
 enum { CLIENTS = 100 };
 
@@ -148,7 +148,7 @@ static Client *wait_for(size_t i, const char *unit) {
         request.what_case = ARGOSY__REQUEST__WHAT_WAIT;
         request.wait = &wait;
         ask(i, &request);
-        assert_return_code(wait_start(t.leader, clients[i].ticket), 0);
+        assert_return_code(waiter_start(t.leader, clients[i].ticket), 0);
         return &clients[i];
 }
 
@@ -161,14 +161,14 @@ static void a_wait_costs_nothing_while_nothing_happens_to_its_units(void **state
                 tables_put(&t, name, "[Service]\n", (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
                 wait_for(i, name);
         }
-        waits_drain(t.leader);
-        n = t.leader->n_waits_judged;
+        waiters_drain(t.leader);
+        n = t.leader->n_waiters_judged;
         tables_put(&t, "web@7.service", "[Service]\n", (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
-        waits_drain(t.leader);
-        waits_drain(t.leader);
+        waiters_drain(t.leader);
+        waiters_drain(t.leader);
         tickets_flush(t.leader);
-        assert_int_equal(t.leader->n_waits_judged, n + 1);
-        assert_true(list_is_empty(&t.leader->waits_due));
+        assert_int_equal(t.leader->n_waiters_judged, n + 1);
+        assert_true(list_is_empty(&t.leader->waiters_due));
         assert_string_equal(order, "");
 }
 
@@ -180,10 +180,10 @@ static void all_who_wait_for_a_unit_hear_of_its_end_once(void **state) {
         tables_put(&t, "db.service", "[Service]\n", (UnitPut){.target = LAUNCHED, .node = 1, .start = true});
         for (size_t i = 0; i < CLIENTS; i++)
                 wait_for(i, i % 2 ? "db.service" : "web.service");
-        waits_drain(t.leader);
+        waiters_drain(t.leader);
         batch_unit_remove(&b, "web.service");
         tables_apply(&t, &b);
-        waits_drain(t.leader);
+        waiters_drain(t.leader);
         assert_int_equal(tables_count(&t.leader->outbox), CLIENTS / 2);
         tickets_flush(t.leader);
         for (size_t i = 0; i < CLIENTS; i++)

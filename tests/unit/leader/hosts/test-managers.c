@@ -114,19 +114,19 @@ static void a_host_that_repeats_itself_wakes_nobody(void **state) {
         report.reason = reason;
         reports[0] = &report;
         session_on_node_reports(g.leader, h, reports, 1);
-        assert_true(g.leader->waits_all);
-        g.leader->waits_all = false;
+        assert_true(g.leader->waiters_all);
+        g.leader->waiters_all = false;
         session_on_node_reports(g.leader, h, reports, 1); // longer than what is kept of it
-        assert_false(g.leader->waits_all);
+        assert_false(g.leader->waiters_all);
         last.reason = "the last word";
         reports[1] = &last;
         session_on_node_reports(g.leader, h, reports, 2);
         assert_string_equal(list_nodes()->nodes->rows[2]->reason, "the last word");
-        g.leader->waits_all = false;
+        g.leader->waiters_all = false;
         for (size_t i = 0; i < ELEMENTSOF(reports); i++)
                 reports[i] = &report;
         session_on_node_reports(g.leader, h, reports, ELEMENTSOF(reports)); // more than a host can have
-        assert_false(g.leader->waits_all);
+        assert_false(g.leader->waiters_all);
 }
 
 static void a_new_attach_says_anew_which_managers_are_down(void **state) {

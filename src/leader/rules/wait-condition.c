@@ -8,7 +8,7 @@
 
 #include "str.h"
 #include "unit-state.h"
-#include "wait.h"
+#include "wait-condition.h"
 
 static WaitVerdict pending(void) {
         return (WaitVerdict){.message = ""};
@@ -243,7 +243,7 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
         return judge_all(verb, revision, v);
 }
 
-WaitVerdict wait_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
+WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v) {
         switch (verb) {
         case ARGOSY__VERB__VERB_SUBMIT:
                 return success("");

@@ -19,31 +19,31 @@
 #include "turn.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
-#include "wait.h"
-#include "waits.h"
+#include "wait-condition.h"
+#include "waiters.h"
 
 enum { BEGUN_PER_TURN = 1000 }; // items, of all waits together
 
-typedef struct WaitItem {
-        Wait *wait;
+typedef struct WaiterItem {
+        Waiter *waiter;
         Unit *unit; // NULL: done, or not begun
         ListNode by_unit;
         uint64_t revision;
-} WaitItem;
+} WaiterItem;
 
-struct Wait {
+struct Waiter {
         Ticket *ticket;
         ListNode all; // in Leader.waits
-        ListNode due; // in Leader.waits_due: not all of it has begun, or there is something to be said
+        ListNode due; // in Leader.waiters_due: not all of it has begun, or there is something to be said
         Argosy__Verb verb;
         size_t n_items, n_open;
         size_t n_begun;         // the items before that are looked at
         Argosy__Response *news; // Progress since the last one; NULL: none
         bool failed;            // out of memory on the way
-        WaitItem items[];
+        WaiterItem items[];
 };
 
-void wait_free(Leader *l, Wait *w) {
+void waiter_free(Leader *l, Waiter *w) {
         for (size_t i = 0; i < w->n_items; i++) {
                 Unit *u = w->items[i].unit;
 
@@ -56,7 +56,7 @@ void wait_free(Leader *l, Wait *w) {
         list_unlink(&w->all);
         list_unlink(&w->due);
         message_free(w->news);
-        w->ticket->wait = NULL;
+        w->ticket->waiter = NULL;
         free(w);
 }
 
@@ -190,7 +190,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                               .hosts_unheard = l->n_hosts.unheard > 0};
 
                 count_left_out(l, u, e, &v);
-                verdict = wait_judge(verb, revision, &v);
+                verdict = wait_condition_judge(verb, revision, &v);
         }
         *due_us = nodes.until_us;
         free(nodes.sites);
@@ -215,7 +215,7 @@ static void say_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *
         (void) field_set(&result->message, phrase ?: "may still run on a host that is not heard");
 }
 
-static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const WaitItem *item,
+static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const WaiterItem *item,
                                                const WaitVerdict *v) {
         Argosy__Response__UnitResult *result = unit_result_new(u->name);
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
@@ -232,7 +232,7 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         if (v->left_out && e)
                 (void) name_left_out(l, u, e, result);
         if (v->silent)
-                say_where_it_may_run(l, result, item->wait->verb);
+                say_where_it_may_run(l, result, item->waiter->verb);
         if (v->unplaced && e && node_loss_why(l, u, e, reason, sizeof(reason)))
                 (void) field_set(&result->message, reason); // others would take it
         else if (v->unplaced && e) {
@@ -244,13 +244,13 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         return result;
 }
 
-static void wait_mark(Leader *l, Wait *w) {
+static void waiter_mark(Leader *l, Waiter *w) {
         if (!list_is_linked(&w->due))
-                list_append(&l->waits_due, &w->due);
+                list_append(&l->waiters_due, &w->due);
 }
 
 // What got there since the last time, or nothing more than that there is nothing to wait for.
-static void tell(Wait *w) {
+static void tell(Waiter *w) {
         Argosy__Response *news = TAKE_PTR(w->news);
 
         if (!news && w->n_open)
@@ -266,17 +266,17 @@ static void tell(Wait *w) {
 }
 
 // -ENOMEM: the ticket is to be ended.
-static int judge_item(Leader *l, WaitItem *item) {
-        Wait *w = item->wait;
+static int judge_item(Leader *l, WaiterItem *item) {
+        Waiter *w = item->waiter;
         Unit *u = item->unit;
         uint64_t due_us;
         WaitVerdict v = judge(l, w->verb, item->revision, u, &due_us);
         Argosy__Response__UnitResult *result;
 
-        l->n_waits_judged++;
+        l->n_waiters_judged++;
         if (!v.done)
                 return due_us ? previous_node_ends_at(l, u, due_us) : 0;
-        wait_mark(l, w);
+        waiter_mark(l, w);
         if (!w->news && !(w->news = response_new(ARGOSY__RESPONSE__WHAT_PROGRESS)))
                 return -ENOMEM;
         result = result_of(l, u, item, &v);
@@ -289,7 +289,7 @@ static int judge_item(Leader *l, WaitItem *item) {
         return 0;
 }
 
-static int judge_wait(Leader *l, Wait *w) {
+static int judge_waiter(Leader *l, Waiter *w) {
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < w->n_items; i++)
@@ -298,9 +298,9 @@ static int judge_wait(Leader *l, Wait *w) {
         return r;
 }
 
-int wait_start(Leader *l, Ticket *t) {
+int waiter_start(Leader *l, Ticket *t) {
         const Argosy__Request__Wait *m = t->request->wait;
-        Wait *w;
+        Waiter *w;
 
         if (l->n_wait_items + m->n_items > WAIT_ITEMS_MAX)
                 return -EBUSY;
@@ -311,40 +311,40 @@ int wait_start(Leader *l, Ticket *t) {
         w->verb = m->verb;
         w->n_items = w->n_open = m->n_items;
         l->n_wait_items += m->n_items;
-        list_append(&l->waits, &w->all);
-        t->wait = w;
-        wait_mark(l, w);
+        list_append(&l->waiters, &w->all);
+        t->waiter = w;
+        waiter_mark(l, w);
         leader_mark(l);
         return 0;
 }
 
-static int begin_item(Leader *l, Wait *w) {
+static int begin_item(Leader *l, Waiter *w) {
         const Argosy__Request__Wait__Item *m = w->ticket->request->wait->items[w->n_begun];
-        WaitItem *item = &w->items[w->n_begun++];
+        WaiterItem *item = &w->items[w->n_begun++];
 
-        item->wait = w;
+        item->waiter = w;
         item->revision = m->revision;
         item->unit = unit_get(l, m->name);
         if (!item->unit)
                 return -ENOMEM;
-        list_append(&item->unit->waits, &item->by_unit);
+        list_append(&item->unit->waiters, &item->by_unit);
         return judge_item(l, item);
 }
 
 static void begin_some(Leader *l) {
         size_t left = BEGUN_PER_TURN;
 
-        list_foreach (i, &l->waits_due) {
-                Wait *w = CONTAINER_OF(i, Wait, due);
+        list_foreach (i, &l->waiters_due) {
+                Waiter *w = CONTAINER_OF(i, Waiter, due);
 
                 for (; !w->failed && w->n_begun < w->n_items && left > 0; left--)
                         w->failed = begin_item(l, w) < 0;
         }
 }
 
-static void note_failure(Leader *l, Wait *w) {
+static void note_failure(Leader *l, Waiter *w) {
         w->failed = true;
-        wait_mark(l, w);
+        waiter_mark(l, w);
 }
 
 static void judge_waited(Leader *l) {
@@ -352,40 +352,40 @@ static void judge_waited(Leader *l) {
                 Unit *u = CONTAINER_OF(l->waited.next, Unit, waited);
 
                 list_unlink(&u->waited);
-                list_foreach_safe (i, &u->waits) {
-                        WaitItem *item = CONTAINER_OF(i, WaitItem, by_unit);
+                list_foreach_safe (i, &u->waiters) {
+                        WaiterItem *item = CONTAINER_OF(i, WaiterItem, by_unit);
 
                         if (judge_item(l, item) < 0)
-                                note_failure(l, item->wait);
+                                note_failure(l, item->waiter);
                 }
         }
 }
 
-void waits_on_unit(Leader *l, Unit *u) {
-        if (!list_is_empty(&u->waits) && !list_is_linked(&u->waited))
+void waiters_on_unit(Leader *l, Unit *u) {
+        if (!list_is_empty(&u->waiters) && !list_is_linked(&u->waited))
                 list_append(&l->waited, &u->waited);
 }
 
 static void judge_all(Leader *l) {
-        list_foreach (i, &l->waits) {
-                Wait *w = CONTAINER_OF(i, Wait, all);
+        list_foreach (i, &l->waiters) {
+                Waiter *w = CONTAINER_OF(i, Waiter, all);
 
-                if (judge_wait(l, w) < 0)
+                if (judge_waiter(l, w) < 0)
                         note_failure(l, w);
         }
-        l->waits_all = false;
+        l->waiters_all = false;
 }
 
 // Judges what is new and what was touched, then says each wait's news.
-void waits_drain(Leader *l) {
+void waiters_drain(Leader *l) {
         ListNode later = LIST_INIT(later);
 
-        if (l->waits_all)
+        if (l->waiters_all)
                 judge_all(l);
         begin_some(l);
         judge_waited(l);
-        while (!list_is_empty(&l->waits_due)) {
-                Wait *w = CONTAINER_OF(l->waits_due.next, Wait, due);
+        while (!list_is_empty(&l->waiters_due)) {
+                Waiter *w = CONTAINER_OF(l->waiters_due.next, Waiter, due);
 
                 list_unlink(&w->due);
                 if (w->failed)
@@ -398,6 +398,6 @@ void waits_drain(Leader *l) {
         }
         if (list_is_empty(&later))
                 return;
-        list_splice(&l->waits_due, &later);
+        list_splice(&l->waiters_due, &later);
         leader_mark(l);
 }

@@ -59,4 +59,4 @@ typedef struct WaitVerdict {
 #define WAIT_MAY_RUN EHOSTDOWN
 
 // `revision` is the one that the change got.
-WaitVerdict wait_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v);
+WaitVerdict wait_condition_judge(Argosy__Verb verb, uint64_t revision, const WaitView *v);

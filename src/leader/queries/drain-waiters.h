@@ -5,5 +5,5 @@
 
 #include "leader-core.h"
 
-int drain_wait_start(Leader *l, Ticket *t);
+int drain_waiter_start(Leader *l, Ticket *t);
 void drains_tell(Leader *l);

@@ -5,5 +5,5 @@
 
 #include "leader-core.h"
 
-int manager_wait_start(Leader *l, Ticket *t);
-void manager_waits_tell(Leader *l);
+int manager_waiter_start(Leader *l, Ticket *t);
+void manager_waiters_tell(Leader *l);

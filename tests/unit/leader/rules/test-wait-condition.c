@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "test.h"
 #include "unit-state.h"
-#include "wait.h"
+#include "wait-condition.h"
 
 #define START ARGOSY__VERB__VERB_START
 #define STOP ARGOSY__VERB__VERB_STOP
@@ -42,11 +42,11 @@ static int setup(void **state) {
 }
 
 static void assert_pending(Argosy__Verb verb) {
-        assert_false(wait_judge(verb, 10, &view).done);
+        assert_false(wait_condition_judge(verb, 10, &view).done);
 }
 
 static void assert_ends(Argosy__Verb verb, int status) {
-        WaitVerdict v = wait_judge(verb, 10, &view);
+        WaitVerdict v = wait_condition_judge(verb, 10, &view);
 
         assert_true(v.done);
         assert_int_equal(v.status, status);
@@ -105,7 +105,7 @@ static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
         for (int global = 0; global <= 1; global++) { // each node's own, where it runs on all
                 record.global = global;
                 sites[0].outcome = global ? &outcome : NULL;
-                v = wait_judge(START, 10, &view);
+                v = wait_condition_judge(START, 10, &view);
                 assert_int_equal(v.status, EIO);
                 assert_string_equal(v.message, OUTCOME_UNKNOWN_TEXT);
                 assert_string_equal(v.node, "n1");
@@ -121,10 +121,11 @@ static void a_start_that_never_began_says_what_the_node_says(void **state) {
         record.outcomes = outcomes;
         record.n_outcomes = 1;
         sites[0].active = INACTIVE;
-        assert_string_equal(wait_judge(START, 10, &view).message,
+        assert_string_equal(wait_condition_judge(START, 10, &view).message,
                             "a unit that it needs on its node did not start (dependency)");
         sites[0].error = "start failed because of a dependency";
-        assert_string_equal(wait_judge(START, 10, &view).message, "start failed because of a dependency");
+        assert_string_equal(wait_condition_judge(START, 10, &view).message,
+                            "start failed because of a dependency");
         assert_ends(START, EIO);
         record.global = true; // no other node's
         assert_ends(START, EIO);
@@ -135,7 +136,7 @@ static void a_start_that_fails_says_why_and_where(void **state) {
 
         sites[0].active = FAILED;
         sites[0].result = "exit-code";
-        v = wait_judge(START, 10, &view);
+        v = wait_condition_judge(START, 10, &view);
         assert_int_equal(v.status, EIO);
         assert_string_equal(v.message, "a process of it ended with an error (exit-code)");
         assert_string_equal(v.node, "n1");
@@ -190,7 +191,7 @@ static void a_unit_without_a_node_ends_the_wait_at_once(void **state) {
         record.node = 0;
         view.n_sites = 0;
         assert_ends(START, EAGAIN);
-        assert_true(wait_judge(START, 10, &view).unplaced);
+        assert_true(wait_condition_judge(START, 10, &view).unplaced);
         setup(NULL);
         sites[0].lost = true;
         view.stranded = true;
@@ -273,7 +274,7 @@ static void a_global_unit_is_waited_for_on_every_node_that_is_not_lost(void **st
         assert_ends(START, 0);
         sites[1].lost = false;
         sites[1].active = FAILED;
-        assert_string_equal(wait_judge(START, 10, &view).node, "n2");
+        assert_string_equal(wait_condition_judge(START, 10, &view).node, "n2");
         view.n_sites = 0;
         assert_ends(START, 0); // no node matches
         view.hosts_unheard = true;

@@ -5,7 +5,7 @@
 // What is left on the nodes is counted as it changes (nodes.c). A drain ends when nothing is left, when the
 // node is not being emptied any more, or with the names of those that no other node takes, if nothing else can move and
 // no deadline is to come.
-#include "drain-waits.h"
+#include "drain-waiters.h"
 
 #include <errno.h>
 
@@ -21,7 +21,7 @@
 
 enum { STUCK_SHOWN_MAX = 100 }; // units named at the end of a drain that cannot go on
 
-int drain_wait_start(Leader *l, Ticket *t) {
+int drain_waiter_start(Leader *l, Ticket *t) {
         list_append(&l->drains, &t->drain);
         t->drain_left = UINT32_MAX;
         leader_mark(l);

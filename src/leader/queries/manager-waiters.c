@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "manager-name.h"
-#include "manager-waits.h"
+#include "manager-waiters.h"
 #include "message.h"
 #include "registry.h"
 #include "response.h"
@@ -21,8 +21,8 @@
 #include "tickets.h"
 #include "turn.h"
 
-int manager_wait_start(Leader *l, Ticket *t) {
-        list_append(&l->manager_waits, &t->drain);
+int manager_waiter_start(Leader *l, Ticket *t) {
+        list_append(&l->manager_waiters, &t->drain);
         leader_mark(l);
         return 0;
 }
@@ -62,7 +62,7 @@ static void tell(Leader *l, Ticket *t) {
                 ticket_settle(t, response_error(EINVAL, "%s", h->complaint));
 }
 
-void manager_waits_tell(Leader *l) {
-        list_foreach_safe (i, &l->manager_waits)
+void manager_waiters_tell(Leader *l) {
+        list_foreach_safe (i, &l->manager_waiters)
                 tell(l, CONTAINER_OF(i, Ticket, drain));
 }

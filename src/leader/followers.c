@@ -25,13 +25,13 @@
 
 #include "activation-affinity.h"
 #include "activators.h"
-#include "calls.h"
 #include "decide.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
 #include "manager-waiters.h"
 #include "mass-loss-controller.h"
+#include "node-calls.h"
 #include "nodes.h"
 #include "oom.h"
 #include "ordering.h"
@@ -66,7 +66,7 @@ static void drop_unit(Leader *l, Unit *u) {
 }
 
 static void drop_node(Leader *l, Node *n) {
-        calls_on_node_lost(l, n);
+        node_calls_on_node_lost(l, n);
         scheduler_on_node_freed(l, n);
         node_free(l, n);
 }
@@ -87,7 +87,7 @@ static void follow_touched(Leader *l, Unit *u) {
 }
 
 void followers_pull(Leader *l) {
-        calls_on_sessions_ended(l);
+        node_calls_on_sessions_ended(l);
         while (!list_is_empty(&l->nodes_touched)) {
                 Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
 
@@ -209,7 +209,7 @@ bool followers_turn(Leader *l) {
         followers_pull(l); // what was touched since
         ordering_drain(l);
         orders_flush(l);
-        calls_on_sessions_begun(l);
+        node_calls_on_sessions_begun(l);
         followers_pull(l); // what is held back, and what has ended
         waiters_drain(l);
         drains_tell(l);

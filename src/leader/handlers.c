@@ -7,13 +7,13 @@
 #include <errno.h>
 
 #include "answer.h"
-#include "calls.h"
 #include "decide-private.h"
 #include "drain-waiters.h"
 #include "feature-level.h"
 #include "macro.h"
 #include "manager-waiters.h"
 #include "members.h"
+#include "node-calls.h"
 #include "node-changes.h"
 #include "rebalances.h"
 #include "request-kind.h"
@@ -76,15 +76,15 @@ static bool is_handled(const Handler *h) {
         return h->answer || h->answer_each || h->begin || h->plan || h->decide;
 }
 
-// What nodes answer is the same for the leader, but for what stands in leader/queries/calls.c.
-static const Handler asks_nodes = {.begin = calls_start};
+// What nodes answer is the same for the leader, but for what stands in leader/queries/node-calls.c.
+static const Handler asks_nodes = {.begin = node_calls_start};
 
 const Handler *handler_find(Argosy__Request__WhatCase what) {
         const RequestKind *kind = request_kind(what);
         size_t i = (size_t) what;
 
         if (kind && kind->by == REQUEST_BY_NODES)
-                return calls_can_ask(what) ? &asks_nodes : NULL;
+                return node_calls_can_ask(what) ? &asks_nodes : NULL;
         return i < ELEMENTSOF(handlers) && is_handled(&handlers[i]) && handlers[i].level <= FEATURE_LEVEL
                        ? &handlers[i]
                        : NULL;

@@ -6,7 +6,7 @@
 //
 //      LEADER READS     answer, answer_each   at once, also by a voter that does not lead
 //      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
-//      NODES  READS     begin                 no row here: all have calls_start(), and a row in queries/calls.c
+//      NODES  READS     begin                 no row here: all have node_calls_start(), and a row in queries/node-calls.c
 //      LEADER CHANGES   plan, decide          when the next log entry is decided
 
 #include "leader-core.h"

@@ -5,7 +5,6 @@
 // Events only note what changed and mark the drain. What follows from that, and in which order, stands in followers.c.
 #include <errno.h>
 
-#include "calls.h"
 #include "clock.h"
 #include "deadline-heap.h"
 #include "decide.h"
@@ -18,6 +17,7 @@
 #include "members.h"
 #include "membership.h"
 #include "message.h"
+#include "node-calls.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "previous-nodes.h"
@@ -191,7 +191,7 @@ void leader_taken(Leader *l, uint64_t cancel, uint64_t mark) {
         Ticket *t = map_find(&l->tickets_by_id, &cancel, sizeof(cancel));
 
         if (t)
-                calls_on_taken(l, t, mark);
+                node_calls_on_taken(l, t, mark);
 }
 
 // ------------------------------------------------------------------------------------------------ events
@@ -251,7 +251,7 @@ void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *m) {
                 forwards_on_taken(l, h, m->forward_taken);
                 break;
         case ARGOSY__TO_VOTER__MSG_CALL_REPLY:
-                calls_on_reply(l, h, m->call_reply);
+                node_calls_on_reply(l, h, m->call_reply);
                 break;
         case ARGOSY__TO_VOTER__MSG_STORE_OPENED:
                 voters_on_opened(l, h, m->store_opened);
@@ -324,7 +324,7 @@ static void on_ticket_over(Ticket *t) {
         if (t->waiter)
                 waiter_free(t->leader, t->waiter);
         change_parts_free(t);
-        calls_end(t->leader, t);
+        node_calls_end(t->leader, t);
 }
 
 static void finish_close(Leader *l) {

@@ -9,13 +9,13 @@
 #include <errno.h>
 
 #include "answer.h"
-#include "calls.h"
 #include "feature-level.h"
 #include "flow-window.h"
 #include "host-link.h"
 #include "macro.h"
 #include "mass-loss-controller.h"
 #include "message.h"
+#include "node-calls.h"
 #include "ordering.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -44,7 +44,7 @@ static void mark_free(Mark *m) {
         free(m);
 }
 
-static void call_free(Leader *l, Call *c) {
+static void node_call_free(Leader *l, NodeCall *c) {
         map_take(&l->calls_by_id, &c->id, sizeof(c->id));
         list_unlink(&c->by_ticket);
         list_unlink(&c->all);
@@ -53,7 +53,7 @@ static void call_free(Leader *l, Call *c) {
         free(c);
 }
 
-static void send_cancel(Leader *l, const Call *c) {
+static void send_cancel(Leader *l, const NodeCall *c) {
         Argosy__ToHost__CallCancel cancel = ARGOSY__TO_HOST__CALL_CANCEL__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
@@ -64,12 +64,12 @@ static void send_cancel(Leader *l, const Call *c) {
                               l->userdata); // if it cannot hear us it has stopped by itself
 }
 
-void calls_end(Leader *l, Ticket *t) {
+void node_calls_end(Leader *l, Ticket *t) {
         list_foreach_safe (i, &t->calls) {
-                Call *c = CONTAINER_OF(i, Call, by_ticket);
+                NodeCall *c = CONTAINER_OF(i, NodeCall, by_ticket);
 
                 send_cancel(l, c);
-                call_free(l, c);
+                node_call_free(l, c);
         }
         list_foreach_safe (i, &t->marks)
                 mark_free(CONTAINER_OF(i, Mark, list));
@@ -85,12 +85,12 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__Request request = *t->request;
         Argosy__Request__Status status;
         Argosy__Request__Journal journal;
-        Call *c = calloc(1, sizeof(*c));
+        NodeCall *c = calloc(1, sizeof(*c));
 
-        calls_on_sessions_ended(l); // or this one would be taken for one of those
+        node_calls_on_sessions_ended(l); // or this one would be taken for one of those
         if (!c)
                 return -ENOMEM;
-        *c = (Call){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit)};
+        *c = (NodeCall){.id = ++l->last_call, .ticket = t, .node = n, .unit = strdup(unit)};
         if (!c->unit || map_add(&l->calls_by_id, &c->id, sizeof(c->id), c) < 0) {
                 free(c->unit);
                 free(c);
@@ -390,7 +390,7 @@ static int ask_for_usage(Leader *l, Ticket *t) {
 
 static bool is_called(const Ticket *t, const Node *n) {
         list_foreach (i, &t->calls)
-                if (CONTAINER_OF(i, Call, by_ticket)->node == n)
+                if (CONTAINER_OF(i, NodeCall, by_ticket)->node == n)
                         return true;
         return false;
 }
@@ -412,7 +412,7 @@ static void watch_nodes_of(Leader *l, Host *h) {
         }
 }
 
-void calls_on_sessions_begun(Leader *l) {
+void node_calls_on_sessions_begun(Leader *l) {
         while (!list_is_empty(&l->sessions_begun)) {
                 Host *h = CONTAINER_OF(l->sessions_begun.next, Host, session_begun);
 
@@ -422,7 +422,7 @@ void calls_on_sessions_begun(Leader *l) {
 }
 
 // Hosts call their nodes as they like; here they have the names that everybody sees.
-static void complete_usage(Leader *l, Argosy__Response *r, Call *c) {
+static void complete_usage(Leader *l, Argosy__Response *r, NodeCall *c) {
         const Node *n = c->node;
 
         if (r->what_case == ARGOSY__RESPONSE__WHAT_USAGE)
@@ -434,7 +434,7 @@ static void complete_usage(Leader *l, Argosy__Response *r, Call *c) {
         }
 }
 
-static Argosy__Response *usage_gone(Leader *l, const Call *c) {
+static Argosy__Response *usage_gone(Leader *l, const NodeCall *c) {
         Argosy__Response *r = response_new(ARGOSY__RESPONSE__WHAT_USAGE);
 
         if (r && field_set(&r->usage->node, c->node->name) < 0) {
@@ -448,7 +448,7 @@ static Argosy__Response *usage_gone(Leader *l, const Call *c) {
 
 // ------------------------------------------------------------------------------------------------ answers
 
-static void send_taken(Leader *l, const Call *c, uint64_t mark) {
+static void send_taken(Leader *l, const NodeCall *c, uint64_t mark) {
         Argosy__ToHost__CallTaken taken = ARGOSY__TO_HOST__CALL_TAKEN__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
@@ -460,7 +460,7 @@ static void send_taken(Leader *l, const Call *c, uint64_t mark) {
 }
 
 // The mark of a node's lines goes on as the ticket's next one.
-static void pass_mark_on(Ticket *t, Call *c, Argosy__Response__Journal *j) {
+static void pass_mark_on(Ticket *t, NodeCall *c, Argosy__Response__Journal *j) {
         uint64_t theirs = j->mark;
         Mark *m;
 
@@ -478,10 +478,10 @@ static void pass_mark_on(Ticket *t, Call *c, Argosy__Response__Journal *j) {
         j->mark = m->ours;
 }
 
-void calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
+void node_calls_on_taken(Leader *l, Ticket *t, uint64_t mark) {
         list_foreach_safe (i, &t->marks) {
                 Mark *m = CONTAINER_OF(i, Mark, list);
-                Call *c = map_find(&l->calls_by_id, &m->call, sizeof(m->call));
+                NodeCall *c = map_find(&l->calls_by_id, &m->call, sizeof(m->call));
 
                 if (m->ours > mark)
                         return;
@@ -500,17 +500,17 @@ static void end_without_calls(Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ questions
 
-static void complete_status_reply(Leader *l, Argosy__Response *r, Call *c) {
+static void complete_status_reply(Leader *l, Argosy__Response *r, NodeCall *c) {
         if (r->what_case == ARGOSY__RESPONSE__WHAT_STATUS_REPLY)
                 (void) complete_status(l, r, c->unit, c->node); // better incomplete than not at all
 }
 
-static void complete_journal(Leader *l, Argosy__Response *r, Call *c) {
+static void complete_journal(Leader *l, Argosy__Response *r, NodeCall *c) {
         if (r->what_case == ARGOSY__RESPONSE__WHAT_JOURNAL)
                 pass_mark_on(c->ticket, c, r->journal);
 }
 
-static Argosy__Response *status_lost(Leader *l, const Call *c) {
+static Argosy__Response *status_lost(Leader *l, const NodeCall *c) {
         Argosy__Response *r = status_new(l, c->unit, c->node, "the connection to the node was lost");
 
         if (r)
@@ -518,7 +518,7 @@ static Argosy__Response *status_lost(Leader *l, const Call *c) {
         return r;
 }
 
-static Argosy__Response *question_lost(Leader *l, const Call *c) {
+static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
         return response_error(EHOSTUNREACH, "the connection to node %s was lost", c->node->name);
 }
 
@@ -527,8 +527,8 @@ static Argosy__Response *question_lost(Leader *l, const Call *c) {
 static const struct Question {
         int (*ask)(Leader *l, Ticket *t); // call() for each node, or say() why there is none
         // May be NULL. To an answer comes what only the leader knows.
-        void (*complete)(Leader *l, Argosy__Response *r, Call *c);
-        Argosy__Response *(*lost)(Leader *l, const Call *c); // instead of an answer that will not come
+        void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
+        Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
 } questions[] = {
         [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, complete_status_reply, status_lost},
         [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, complete_journal, question_lost},
@@ -539,11 +539,11 @@ static const struct Question *question_of(const Ticket *t) {
         return &questions[t->request->what_case]; // who has none was not taken on
 }
 
-bool calls_can_ask(Argosy__Request__WhatCase what) {
+bool node_calls_can_ask(Argosy__Request__WhatCase what) {
         return (size_t) what < ELEMENTSOF(questions) && questions[what].ask;
 }
 
-int calls_start(Leader *l, Ticket *t) {
+int node_calls_start(Leader *l, Ticket *t) {
         int r = question_of(t)->ask(l, t);
 
         if (r >= 0)
@@ -551,12 +551,12 @@ int calls_start(Leader *l, Ticket *t) {
         return r;
 }
 
-void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
+void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply) {
         Argosy__Response *r;
         Ticket *t;
-        Call *c;
+        NodeCall *c;
 
-        calls_on_sessions_ended(l); // nothing of the next session answers a call of the one before
+        node_calls_on_sessions_ended(l); // nothing of the next session answers a call of the one before
         c = map_find(&l->calls_by_id, &reply->id, sizeof(reply->id));
         if (!c || c->node->host != h || !reply->response)
                 return;
@@ -565,33 +565,33 @@ void calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *reply)
         if (r && question_of(t)->complete)
                 question_of(t)->complete(l, r, c);
         if (reply->response->final)
-                call_free(l, c);
+                node_call_free(l, c);
         ticket_say(t, r);
         end_without_calls(t);
 }
 
 // The node cannot answer any more.
-void calls_on_node_lost(Leader *l, Node *n) {
+void node_calls_on_node_lost(Leader *l, Node *n) {
         list_foreach_safe (i, &l->calls) {
-                Call *c = CONTAINER_OF(i, Call, all);
+                NodeCall *c = CONTAINER_OF(i, NodeCall, all);
                 Ticket *t = c->ticket;
                 Argosy__Response *r;
 
                 if (c->node != n)
                         continue;
                 r = question_of(t)->lost(l, c);
-                call_free(l, c);
+                node_call_free(l, c);
                 ticket_say(t, r);
                 end_without_calls(t);
         }
 }
 
-void calls_on_sessions_ended(Leader *l) {
+void node_calls_on_sessions_ended(Leader *l) {
         while (!list_is_empty(&l->sessions_ended)) {
                 Host *h = CONTAINER_OF(l->sessions_ended.next, Host, session_ended);
 
                 list_unlink(&h->session_ended);
                 list_foreach (i, &h->nodes)
-                        calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
+                        node_calls_on_node_lost(l, CONTAINER_OF(i, Node, of_host));
         }
 }

@@ -61,7 +61,7 @@ static void work_free(AgentUnit *u) {
                 return;
         list_unlink(&w->waiting);
         list_unlink(&w->call);
-        list_unlink(&w->together);
+        list_unlink(&w->start_barrier);
         agent_spec_unref(u->node->agent, w->spec);
         agent_spec_unref(u->node->agent, w->before);
         free(w->error);
@@ -241,7 +241,7 @@ AgentUnitWork *agent_unit_work(AgentUnit *u) {
         w->unit = u;
         list_init(&w->waiting);
         list_init(&w->call);
-        list_init(&w->together);
+        list_init(&w->start_barrier);
         w->answered = u->held.revision;
         if (u->has_wanted) {
                 (void) agent_unit_wanted(u, &w->wanted);
@@ -271,13 +271,13 @@ static bool is_carried_out(const AgentUnit *u) {
 }
 
 static bool is_linked(const AgentUnitWork *w) {
-        return list_is_linked(&w->waiting) || list_is_linked(&w->call) || list_is_linked(&w->together);
+        return list_is_linked(&w->waiting) || list_is_linked(&w->call) || list_is_linked(&w->start_barrier);
 }
 
 static bool is_at_rest(const AgentUnit *u) {
         const AgentUnitWork *w = u->work;
 
-        if (w->busy != PLAN_NOTHING || w->verify_number != 0 || w->together_phase != AGENT_TOGETHER_FREE ||
+        if (w->busy != PLAN_NOTHING || w->verify_number != 0 || w->barrier_phase != AGENT_BARRIER_FREE ||
             is_linked(w))
                 return false;
         if (w->error || w->failures > 0 || w->retry_us != 0 || w->replacing || u->stale || u->links_stale)

@@ -50,19 +50,19 @@ typedef struct AgentHeld {
         bool from_template : 1, done : 1, failed : 1, pending : 1, owed : 1, interrupted : 1, unknown : 1;
 } AgentHeld;
 
-typedef enum AgentTogether {
-        AGENT_TOGETHER_FREE,
-        AGENT_TOGETHER_FRESH,      // together_number: of the order
-        AGENT_TOGETHER_FOR_ORDERS, // its start waits until all orders up to together_number are planned
-        AGENT_TOGETHER_FOR_FILES,  // and then until all files up to together_number are written
-} AgentTogether;
+typedef enum AgentStartBarrier {
+        AGENT_BARRIER_FREE,
+        AGENT_BARRIER_FRESH,      // barrier_number: of the order
+        AGENT_BARRIER_FOR_ORDERS, // its start waits until all orders up to barrier_number are planned
+        AGENT_BARRIER_FOR_FILES,  // and then until all files up to barrier_number are written
+} AgentStartBarrier;
 
 typedef struct AgentUnitWork {
         struct AgentUnit *unit;
         ListNode waiting, call; // linked while waiting, waiting for the ledger
-        ListNode together;      // in AgentNode.fresh or .held_back
-        uint64_t together_number;
-        AgentTogether together_phase;
+        ListNode start_barrier; // in AgentNode.fresh or .held_back
+        uint64_t barrier_number;
+        AgentStartBarrier barrier_phase;
 
         PlanWanted wanted;  // if AgentUnit.has_wanted
         bool from_template; // of that order

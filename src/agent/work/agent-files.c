@@ -17,8 +17,8 @@
 #include "agent-links.h"
 #include "agent-search.h"
 #include "agent-spec.h"
+#include "agent-start-barrier.h"
 #include "agent-step.h"
-#include "agent-together.h"
 #include "agent-unit.h"
 #include "agent-writer.h"
 #include "buf.h"
@@ -256,7 +256,7 @@ static void batch_done(FileBatch *b) {
                 on_item(node, b->items[i]);
         batch_free(b);
         if (!node->closing)
-                agent_together_release(node);
+                agent_start_barrier_release(node);
         drain_mark(&node->agent->drain);
         agent_node_close_step(node);
 }
@@ -385,5 +385,5 @@ void agent_files_fail(AgentNode *node, int error) {
                 item_free(node, it);
         }
         if (!node->closing)
-                agent_together_release(node);
+                agent_start_barrier_release(node);
 }

@@ -14,9 +14,9 @@
 #include "agent-jobs.h"
 #include "agent-search.h"
 #include "agent-spec.h"
+#include "agent-start-barrier.h"
 #include "agent-step.h"
 #include "agent-steps.h"
-#include "agent-together.h"
 #include "agent-unit.h"
 #include "clock.h"
 #include "log.h"
@@ -359,7 +359,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
 
         if (u->gone || !is_known(u))
                 return;
-        agent_together_planned(u);
+        agent_start_barrier_planned(u);
         if (!agent_unit_runtime(u)) // the next load sees them
                 u->links_stale = false;
         res = plan(u, wanted, now_us);
@@ -375,7 +375,7 @@ static void plan_one(AgentUnit *u, uint64_t now_us) {
         }
         note(u, &res, wanted);
         if ((res.step == PLAN_PIN || res.step == PLAN_START || res.step == PLAN_RESTART) &&
-            agent_together_hold_back(u))
+            agent_start_barrier_hold_back(u))
                 return;
         carry_out(u, &res);
         agent_unit_settle(u);
@@ -479,7 +479,7 @@ void agent_node_plan(AgentNode *node, unsigned max) {
                         list_unlink(&u->work->waiting);
                 plan_one(u, now_us);
         }
-        agent_together_release(node);
+        agent_start_barrier_release(node);
         r = ledger_flush(node->ledger);
         if (r < 0) {
                 fail_all(node, r);

@@ -7,7 +7,7 @@
 
 #include "agent-core.h"
 #include "agent-spec.h"
-#include "agent-together.h"
+#include "agent-start-barrier.h"
 #include "agent-unit.h"
 #include "agent-wanted.h"
 
@@ -48,7 +48,7 @@ int agent_unit_want(AgentUnit *u, const PlanWanted *wanted, AgentSpec *spec, boo
         work->from_template = from_template;
         u->has_wanted = true;
         u->gone = false;
-        agent_together_ordered(u);
+        agent_start_barrier_ordered(u);
         clamp_held(u, wanted);
         agent_unit_report_step(u);
         agent_unit_mark(u);

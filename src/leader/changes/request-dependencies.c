@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a request does to the units that those it names depend on, and to those that depend on them: wherever
-// they run, unlike what request-together.c is about.
+// they run, unlike what request-load-with.c is about.
 #include <errno.h>
 
 #include "message.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What the two parts of planning a Change share: request.c (one unit) and request-together.c (what belongs
+// What the two parts of planning a Change share: request.c (one unit) and request-load-with.c (what belongs
 // to it).
 
 #include "map.h"
@@ -53,7 +53,7 @@ int request_find_file(const Planner *p, const char *name);
 int request_fail(Argosy__Response__UnitResult *result, int status, const char *message);
 bool request_needs_file(Argosy__Verb verb);
 
-// request-together.c
+// request-load-with.c
 // Whether the request names the unit, or -ENOMEM.
 int request_names(Planner *p, const char *name);
 // Plans another unit as if that verb had been asked for. 1: that cannot be had, *ret (freed by the caller)

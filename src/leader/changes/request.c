@@ -3,7 +3,7 @@
 // What each unit of a Change becomes: where its content comes from, what its record will say, what it brings
 // along, and where it is placed. All of a unit goes into the batch or nothing does, and then its result says
 // why. When change_plan() fails, the batch is as it was. The facets that look at several units are in
-// request-together.c, request-affinity.c, request-dependencies.c and request-replaces.c.
+// request-load-with.c, request-affinity.c, request-dependencies.c and request-replaces.c.
 
 #include <errno.h>
 

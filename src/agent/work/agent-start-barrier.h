@@ -5,9 +5,9 @@
 
 #include "agent-core.h"
 
-void agent_together_ordered(AgentUnit *u);
-void agent_together_planned(AgentUnit *u);
+void agent_start_barrier_ordered(AgentUnit *u);
+void agent_start_barrier_planned(AgentUnit *u);
 // Whether the start of this unit has to wait for files that were ordered with it; then it is planned again
 // when they are there.
-bool agent_together_hold_back(AgentUnit *u);
-void agent_together_release(AgentNode *node);
+bool agent_start_barrier_hold_back(AgentUnit *u);
+void agent_start_barrier_release(AgentNode *node);

@@ -11,8 +11,8 @@
 // fixed when it begins to wait, so that what comes later holds up nobody. A file that cannot be written is
 // not waited for: it is tried again later, and the start fails or not as systemd likes.
 
+#include "agent-start-barrier.h"
 #include "agent-core.h"
-#include "agent-together.h"
 #include "agent-unit.h"
 #include "str.h"
 
@@ -26,68 +26,68 @@ static bool pulls_others(const char *name) {
 }
 
 static void set_free(AgentUnitWork *work) {
-        list_unlink(&work->together);
-        work->together_phase = AGENT_TOGETHER_FREE;
+        list_unlink(&work->start_barrier);
+        work->barrier_phase = AGENT_BARRIER_FREE;
 }
 
-void agent_together_ordered(AgentUnit *u) {
+void agent_start_barrier_ordered(AgentUnit *u) {
         AgentUnitWork *work = u->work;
 
         set_free(work);
-        work->together_phase = AGENT_TOGETHER_FRESH;
-        work->together_number = ++u->node->n_orders;
-        list_append(&u->node->fresh, &work->together);
+        work->barrier_phase = AGENT_BARRIER_FRESH;
+        work->barrier_number = ++u->node->n_orders;
+        list_append(&u->node->fresh, &work->start_barrier);
 }
 
-void agent_together_planned(AgentUnit *u) {
-        if (u->work && u->work->together_phase == AGENT_TOGETHER_FRESH)
+void agent_start_barrier_planned(AgentUnit *u) {
+        if (u->work && u->work->barrier_phase == AGENT_BARRIER_FRESH)
                 set_free(u->work);
 }
 
 static bool is_fresh_up_to(const AgentNode *node, uint64_t number) {
         if (list_is_empty(&node->fresh))
                 return false;
-        return CONTAINER_OF(node->fresh.next, AgentUnitWork, together)->together_number <= number;
+        return CONTAINER_OF(node->fresh.next, AgentUnitWork, start_barrier)->barrier_number <= number;
 }
 
 static bool may_go(AgentUnitWork *work) {
         AgentNode *node = work->unit->node;
 
-        if (work->together_phase == AGENT_TOGETHER_FOR_ORDERS) {
-                if (is_fresh_up_to(node, work->together_number))
+        if (work->barrier_phase == AGENT_BARRIER_FOR_ORDERS) {
+                if (is_fresh_up_to(node, work->barrier_number))
                         return false;
-                work->together_phase = AGENT_TOGETHER_FOR_FILES;
-                work->together_number = node->files_queued;
+                work->barrier_phase = AGENT_BARRIER_FOR_FILES;
+                work->barrier_number = node->files_queued;
         }
-        return node->files_done >= work->together_number;
+        return node->files_done >= work->barrier_number;
 }
 
-bool agent_together_hold_back(AgentUnit *u) {
+bool agent_start_barrier_hold_back(AgentUnit *u) {
         AgentUnitWork *work = u->work;
 
-        if (work->together_phase == AGENT_TOGETHER_FREE) {
+        if (work->barrier_phase == AGENT_BARRIER_FREE) {
                 if (!pulls_others(u->name))
                         return false;
-                work->together_phase = AGENT_TOGETHER_FOR_ORDERS;
-                work->together_number = u->node->n_orders;
+                work->barrier_phase = AGENT_BARRIER_FOR_ORDERS;
+                work->barrier_number = u->node->n_orders;
         }
         if (may_go(work)) {
                 set_free(work);
                 return false;
         }
-        if (!list_is_linked(&work->together))
-                list_append(&u->node->held_back, &work->together);
+        if (!list_is_linked(&work->start_barrier))
+                list_append(&u->node->held_back, &work->start_barrier);
         return true;
 }
 
 // They stay in their phase, and may go when they are planned again.
-void agent_together_release(AgentNode *node) {
+void agent_start_barrier_release(AgentNode *node) {
         list_foreach_safe (n, &node->held_back) {
-                AgentUnitWork *work = CONTAINER_OF(n, AgentUnitWork, together);
+                AgentUnitWork *work = CONTAINER_OF(n, AgentUnitWork, start_barrier);
 
                 if (!may_go(work))
                         continue;
-                list_unlink(&work->together);
+                list_unlink(&work->start_barrier);
                 agent_unit_mark(work->unit);
         }
 }

@@ -50,7 +50,7 @@ static int decide_outcomes(Decision *d) {
         int r = 0;
 
         while (r >= 0 && !list_is_empty(&l->outcomes) && batch_builder_takes_more(&d->batch)) {
-                Site *s = CONTAINER_OF(l->outcomes.next, Site, outcome_due);
+                UnitOnNode *s = CONTAINER_OF(l->outcomes.next, UnitOnNode, outcome_due);
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&s->outcome_due);
@@ -225,8 +225,8 @@ static void look_again(Leader *l) {
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
-                list_foreach (i, &n->sites) {
-                        Site *s = CONTAINER_OF(i, Site, by_node);
+                list_foreach (i, &n->units_on_node) {
+                        UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
 
                         if (s->outcome && !list_is_linked(&s->outcome_due))
                                 list_append(&l->outcomes, &s->outcome_due);
@@ -307,8 +307,8 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
                               bytes, STORE_BATCH_MAX);
         }
         map_foreach (slot, &l->nodes)
-                list_foreach (i, &((Node *) slot->value)->sites) {
-                        Site *s = CONTAINER_OF(i, Site, by_node);
+                list_foreach (i, &((Node *) slot->value)->units_on_node) {
+                        UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
 
                         if (!s->outcome || list_is_linked(&s->outcome_due))
                                 continue;

@@ -336,8 +336,8 @@ static void assert_counts(const Rig *g) {
                         to_leave += record_has_to_leave(rig_record((Rig *) g, u->name));
                         stuck += u->life == LIFE_STRANDED;
                 }
-                list_foreach (i, &n->sites) {
-                        const Site *s = CONTAINER_OF(i, Site, by_node);
+                list_foreach (i, &n->units_on_node) {
+                        const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
 
                         if (host_is_lost(n->host))
                                 continue;

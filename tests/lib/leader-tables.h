@@ -196,10 +196,10 @@ static inline Unit *tables_unit(Tables *t, const char *name) {
 }
 
 // NULL: the node is not seen to hold it.
-static inline Site *tables_site(Tables *t, const char *name, uint32_t node) {
+static inline UnitOnNode *tables_unit_on_node(Tables *t, const char *name, uint32_t node) {
         Unit *u = unit_find(t->leader, name);
 
-        return u ? site_find(u, tables_node(t, node)) : NULL;
+        return u ? unit_on_node_find(u, tables_node(t, node)) : NULL;
 }
 
 // One unit of these, by a record.

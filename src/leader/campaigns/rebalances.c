@@ -144,12 +144,12 @@ static bool is_any(const char *name, void *userdata) {
 
 // Runs, or is installed, as its record says. What starts, fails or has finished is left alone.
 static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
-        const Site *s = site_find(u, u->node);
+        const UnitOnNode *s = unit_on_node_find(u, u->node);
 
         if (!s || record_final_outcome(e->record, u->node->number))
                 return false;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                return site_is_up(l, s, e);
+                return unit_on_node_is_up(l, s, e);
         return s->reported && s->revision >= e->record->revision && !(s->error && *s->error);
 }
 
@@ -234,12 +234,13 @@ static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
 // From when it has been up for long enough: by its host's clock and as far as the host has told everything, so that
 // neither a late report nor a new leader makes it well; more is known with a beat, not before. A host of before says
 // nothing of the time, and what is only installed does not begin: then by when this leader saw it.
-static uint64_t well_us(const Leader *l, const Rebalance *o, const Move *m, const Site *s, const UnitEntry *e) {
+static uint64_t well_us(const Leader *l, const Rebalance *o, const Move *m, const UnitOnNode *s,
+                        const UnitEntry *e) {
         uint64_t known;
 
-        if (!site_is_timed(s) || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
+        if (!unit_on_node_is_timed(s) || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return m->up_us + o->health_us;
-        known = site_known_us(s);
+        known = unit_on_node_known_us(s);
         return known >= o->health_us ? m->up_us
                                      : leader_now(l) + MAX_OF(o->health_us - known, l->config.beat_ms * USEC_PER_MSEC);
 }
@@ -250,16 +251,16 @@ static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEnt
                e->record->target != ARGOSY__TARGET__TARGET_INACTIVE;
 }
 
-static const char *failure_of(const Leader *l, const Site *s, const UnitEntry *e) {
+static const char *failure_of(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
-                return site_failure(l, s, e);
+                return unit_on_node_failure(l, s, e);
         return s->reported && s->revision >= e->record->revision && s->error && *s->error ? s->error : NULL;
 }
 
 static void look_at(Leader *l, Rebalance *o, Move *m) {
         const Unit *u = unit_find(l, m->unit);
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
-        const Site *s = u && u->node ? site_find(u, u->node) : NULL;
+        const UnitOnNode *s = u && u->node ? unit_on_node_find(u, u->node) : NULL;
         uint64_t now = leader_now(l), well;
         const char *failure;
 

@@ -84,8 +84,8 @@ static void order_nodes(Leader *l, const char *name) {
 
         if (!e || !e->record->global || !u)
                 return;
-        list_foreach (i, &u->sites) { // the patience with those that have their turn now begins
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach (i, &u->on_nodes) { // the patience with those that have their turn now begins
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 if (!s->up && rollout_content(l, e, s->node->number).revision > s->ordered_revision)
                         s->up_flip_us = leader_now(l);

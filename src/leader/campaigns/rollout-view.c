@@ -48,15 +48,16 @@ static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord 
         return MAX_OF(unit->restart_rev, unit->start_rev) > r->revision;
 }
 
-static void look_at_site(const Leader *l, const Site *s, const UnitEntry *e, RolloutItem *item) {
-        item->unreachable = !s || site_is_unreachable(s);
+static void look_at_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e,
+                                 RolloutItem *item) {
+        item->unreachable = !s || unit_on_node_is_unreachable(s);
         if (!s)
                 return;
         item->up = s->up;
         item->since_us = s->up_flip_us;
-        item->timed = item->up && site_is_timed(s);
-        item->known_up_us = item->timed ? site_known_us(s) : 0;
-        item->failure = item->up ? NULL : site_failure(l, s, e);
+        item->timed = item->up && unit_on_node_is_timed(s);
+        item->known_up_us = item->timed ? unit_on_node_known_us(s) : 0;
+        item->failure = item->up ? NULL : unit_on_node_failure(l, s, e);
 }
 
 static void look_at_unit(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
@@ -72,7 +73,7 @@ static void look_at_unit(const Leader *l, const BatchBuilder *b, const Argosy__R
         item->mine =
                 rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item->wanted_up;
         item->changed = is_changed(r, e->record);
-        look_at_site(l, u->node ? site_find(u, u->node) : NULL, e, item);
+        look_at_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, item);
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 item->failure = outcome_phrase(o);
 }
@@ -96,7 +97,7 @@ static void look_at_node(const Leader *l, const Argosy__RolloutRecord *r, const 
                 .changed = turn && !turn->back,
                 .wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !o,
         };
-        look_at_site(l, site_find(u, n), e, item);
+        look_at_unit_on_node(l, unit_on_node_find(u, n), e, item);
 }
 
 static void view_nodes(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e,

@@ -20,7 +20,7 @@ enum {
         FORWARDS_PER_HOST_MAX = 1024, // of these, from one host
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
-        SITES_PER_NODE_MAX = 50000,   // units that one node may claim to hold
+        UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
         WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
         // Of one message with orders, and one unit file: far below FRAME_MAX, and beats are not held up long
@@ -31,7 +31,7 @@ enum {
 typedef struct Host Host;
 typedef struct Node Node;
 typedef struct Unit Unit;
-typedef struct Site Site;
+typedef struct UnitOnNode UnitOnNode;
 typedef struct Ticket Ticket;
 typedef struct SchedulerTables SchedulerTables;
 typedef struct Rollout Rollout;
@@ -98,7 +98,7 @@ struct Leader {
         ListNode globals_due;                   // Host.globals_due: which global units its nodes run
         uint64_t n_globals_judged;              // units on nodes, one by one
         ListNode waited;         // Unit.waited: touched, and somebody waits for it
-        ListNode awaiting;                             // Site.awaiting
+        ListNode awaiting;                             // UnitOnNode.awaiting
         bool previous_nodes_due;                       // a host was heard, lost or removed: they may go on
         ListNode tombstones_due;                       // Host.tombstones_due
         uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none

@@ -2,12 +2,12 @@
 //
 // Nodes that a unit has left and may still run on: what fencing-policy.h asks about them, from the tables.
 //
-// What a host holds is known by its sites, from what it said when it attached, has reported and was ordered
-// since; they stay when it is lost. A new leader knows nothing of the kind before it has heard the host, so
-// the unit's record names the nodes too (`left`): whenever a record is written, those on which the unit may
-// run at that moment. They are not written for their own sake, so the record may name a node that has let go
-// long ago; that host's next words say so. Where no record can name them, since it is removed or says "all
-// nodes", there are tombstones (tombstones.c).
+// What a host holds is known by its units on nodes, from what it said when it attached, has reported and was
+// ordered since; they stay when it is lost. A new leader knows nothing of the kind before it has heard the
+// host, so the unit's record names the nodes too (`left`): whenever a record is written, those on which the
+// unit may run at that moment. They are not written for their own sake, so the record may name a node that
+// has let go long ago; that host's next words say so. Where no record can name them, since it is removed or
+// says "all nodes", there are tombstones (tombstones.c).
 //
 // An order that waits puts its site into Leader.awaiting. It is looked at again when a report touches the
 // previous node's site or that site goes (unit_release()), when its time has come (Unit.end_due), and when a
@@ -31,12 +31,12 @@
 #include "unit-state.h"
 #include "unit-wanted.h"
 
-bool site_is_down(const Site *s) {
+bool unit_on_node_is_down(const UnitOnNode *s) {
         return active_state_is_down(s->active);
 }
 
 // `s`: the unit's site there, if any.
-static PreviousNode look(const Node *n, const Site *s) {
+static PreviousNode look(const Node *n, const UnitOnNode *s) {
         const Host *h = n->host;
         bool lingers = h->down && s && s->lingers;
 
@@ -45,7 +45,7 @@ static PreviousNode look(const Node *n, const Site *s) {
                 .lingers = lingers,
                 .heard = h->heard,
                 .held = s && (s->ordered || s->reported),
-                .ended = s && s->reported && s->leaving && site_is_down(s),
+                .ended = s && s->reported && s->leaving && unit_on_node_is_down(s),
                 .lost = host_is_lost(h),
                 .lost_us = lingers ? h->lingers_until_us : h->lost_us,
         };
@@ -84,7 +84,7 @@ uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e) {
 
 bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
         const Unit *u = unit_find(l, name);
-        PreviousNode previous = look(n, u ? site_find(u, n) : NULL);
+        PreviousNode previous = look(n, u ? unit_on_node_find(u, n) : NULL);
 
         return fencing_policy_may_run(&previous, guard_of(l, name, e, n), leader_now(l));
 }
@@ -99,14 +99,14 @@ bool previous_node_only_host_tells(const Leader *l, const char *name, const Unit
 }
 
 uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        PreviousNode previous = look(n, site_find(u, n));
+        PreviousNode previous = look(n, unit_on_node_find(u, n));
         uint64_t until = fencing_policy_until(&previous, guard_of(l, u->name, e, n));
 
         return until > leader_now(l) ? until : 0;
 }
 
 // The earlier one of those that are in the way.
-static void consider(const Leader *l, const Site *s, const UnitEntry *e, const Node *n,
+static void consider(const Leader *l, const UnitOnNode *s, const UnitEntry *e, const Node *n,
                      const Node **in_the_way, uint64_t *until) {
         uint64_t t = n && n != s->node ? previous_node_runs_until(l, s->unit, e, n) : 0;
 
@@ -116,16 +116,16 @@ static void consider(const Leader *l, const Site *s, const UnitEntry *e, const N
         *until = t;
 }
 
-const Node *previous_node_in_the_way(const Leader *l, const Site *s, uint64_t *ret_until_us) {
+const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint64_t *ret_until_us) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         const Node *in_the_way = NULL;
         const ListNode *tombs;
 
         *ret_until_us = 0;
-        if (!e || s->unit->life == LIFE_EVERYWHERE || (s->reported && !site_is_down(s)))
+        if (!e || s->unit->life == LIFE_EVERYWHERE || (s->reported && !unit_on_node_is_down(s)))
                 return NULL;
-        list_foreach (i, &s->unit->sites)
-                consider(l, s, e, CONTAINER_OF(i, Site, by_unit)->node, &in_the_way, ret_until_us);
+        list_foreach (i, &s->unit->on_nodes)
+                consider(l, s, e, CONTAINER_OF(i, UnitOnNode, by_unit)->node, &in_the_way, ret_until_us);
         for (size_t i = 0; i < e->record->n_left; i++)
                 consider(l, s, e, node_find(l, e->record->left[i]), &in_the_way, ret_until_us);
         tombs = cluster_state_tombstones_of(l->state, s->unit->name);
@@ -136,13 +136,13 @@ const Node *previous_node_in_the_way(const Leader *l, const Site *s, uint64_t *r
         return in_the_way;
 }
 
-void previous_node_on_lost(Leader *l, Site *s) {
+void previous_node_on_lost(Leader *l, UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
         uint64_t until = e ? previous_node_runs_until(l, s->unit, e, s->node) : 0;
 
         if (until && s->unit->node != s->node)
                 (void) oom_check(previous_node_ends_at(l, s->unit, until));
-        site_count(s);
+        unit_on_node_count(s);
         unit_touch(l, s->unit);
         unit_release(l, s->unit);
 }
@@ -154,8 +154,8 @@ int previous_node_ends_at(Leader *l, Unit *u, uint64_t at_us) {
 }
 
 void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
-        list_foreach_safe (i, &u->sites) {
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach_safe (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
                 uint64_t until;
 
                 if (s->node == u->node || !host_is_lost(s->node->host))
@@ -164,7 +164,7 @@ void previous_nodes_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
                 if (until)
                         (void) oom_check(previous_node_ends_at(l, u, until));
                 else if (!previous_node_may_run(l, u->name, e, s->node))
-                        site_free(l, s);
+                        unit_on_node_free(l, s);
         }
 }
 
@@ -229,7 +229,7 @@ static int add_named(const Leader *l, const UnitEntry *e, Nodes *nodes) {
 static bool is_known(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         if (!n->host->heard)
                 return unit_wanted_on(l, u, e, n);
-        return u && site_find(u, n) &&
+        return u && unit_on_node_find(u, n) &&
                (!cluster_state_find_tombstone(l->state, u->name, n->number) || unit_wanted_on(l, u, e, n));
 }
 
@@ -285,8 +285,8 @@ static int add_forgotten(const Leader *l, const UnitEntry *e, Nodes *nodes) {
         int r = 0;
 
         if (u)
-                list_foreach (i, &u->sites) {
-                        const Node *n = CONTAINER_OF(i, Site, by_unit)->node;
+                list_foreach (i, &u->on_nodes) {
+                        const Node *n = CONTAINER_OF(i, UnitOnNode, by_unit)->node;
 
                         if (r >= 0 && !cluster_state_find_tombstone(l->state, u->name, n->number))
                                 r = add_if_it_may_run(l, e, n->number, nodes);

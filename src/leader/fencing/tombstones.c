@@ -81,10 +81,10 @@ void tombstones_on_applied(Leader *l) {
 static void end(Leader *l, const Node *n, const Tombstone *t) {
         const UnitEntry *e = cluster_state_find_unit(l->state, t->name);
         Unit *u = unit_find(l, t->name);
-        Site *s = u ? site_find(u, n) : NULL;
+        UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
         if (s && !previous_node_may_run(l, t->name, e, n) && !unit_wanted_on(l, u, e, n))
-                site_free(l, s);
+                unit_on_node_free(l, s);
         else if (u) {
                 unit_touch(l, u);
                 unit_release(l, u);
@@ -126,13 +126,13 @@ void tombstones_on_time(Leader *l) {
 
 // -------------------------------------------------------------------------------------------- leaving nodes
 
-static bool is_forgotten(const Leader *l, const Site *s, const UnitEntry *e) {
+static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return (s->ordered || s->reported) && !unit_wanted_on(l, s->unit, e, s->node) &&
                !cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) &&
                previous_node_may_run(l, s->unit->name, e, s->node);
 }
 
-void tombstones_part(Leader *l, const Site *s) {
+void tombstones_part(Leader *l, const UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (cluster_state_feature_level(l->state) < FEATURE_TOMBSTONES || !e ||
@@ -151,14 +151,14 @@ static int part(Leader *l, BatchBuilder *b, const Unit *u, const UnitEntry *e) {
         _cleanup_free_ uint32_t *nodes = NULL;
         size_t n = 0;
 
-        list_foreach (i, &u->sites)
+        list_foreach (i, &u->on_nodes)
                 n++;
         nodes = calloc(n + 1, sizeof(*nodes));
         if (!nodes)
                 return -ENOMEM;
         n = 0;
-        list_foreach (i, &u->sites) {
-                const Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 if (is_forgotten(l, s, e))
                         nodes[n++] = s->node->number;
@@ -176,7 +176,8 @@ static const Argosy__NodeRecord *find_node(const Argosy__HostRecord *host, uint3
 }
 
 // Whether the host's next record is no place for what runs there now.
-static bool is_driven_out(const Leader *l, const Site *s, const UnitEntry *e, const Argosy__HostRecord *next) {
+static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry *e,
+                          const Argosy__HostRecord *next) {
         const Argosy__NodeRecord *record = find_node(next, s->node->number);
         UnitOptions *options;
         bool admits;
@@ -207,7 +208,7 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
                         continue;
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
-                        const Site *s = site_find(u, n);
+                        const UnitOnNode *s = unit_on_node_find(u, n);
                         int r;
 
                         if (!s || !is_driven_out(l, s, e, next))
@@ -332,8 +333,8 @@ int tombstones_clear_decide(Leader *l, BatchBuilder *b) {
 
 // ------------------------------------------------------------------------------------------------ telling
 
-static bool has_site(const Unit *u, const Node *n) {
-        return u && site_find(u, n);
+static bool has_unit_on_node(const Unit *u, const Node *n) {
+        return u && unit_on_node_find(u, n);
 }
 
 void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
@@ -342,8 +343,8 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
         const Unit *u = unit_find(l, name);
 
         if (u)
-                list_foreach (i, &u->sites) {
-                        const Node *n = CONTAINER_OF(i, Site, by_unit)->node;
+                list_foreach (i, &u->on_nodes) {
+                        const Node *n = CONTAINER_OF(i, UnitOnNode, by_unit)->node;
 
                         if (!unit_wanted_on(l, u, e, n) && previous_node_may_run(l, name, e, n))
                                 each(n, userdata);
@@ -351,7 +352,7 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
         for (size_t i = 0; e && i < e->record->n_left; i++) {
                 const Node *n = node_find(l, e->record->left[i]);
 
-                if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) &&
+                if (n && !has_unit_on_node(u, n) && !unit_wanted_on(l, u, e, n) &&
                     previous_node_may_run(l, name, e, n) &&
                     !cluster_state_find_tombstone(l->state, name, n->number))
                         each(n, userdata);
@@ -360,7 +361,7 @@ void tombstones_each(const Leader *l, const char *name, const UnitEntry *e,
                 list_foreach (i, tombs) {
                         const Node *n = node_find(l, CONTAINER_OF(i, const Tombstone, by_name)->node);
 
-                        if (n && !has_site(u, n) && !unit_wanted_on(l, u, e, n) &&
+                        if (n && !has_unit_on_node(u, n) && !unit_wanted_on(l, u, e, n) &&
                             previous_node_may_run(l, name, e, n))
                                 each(n, userdata);
                 }
@@ -399,9 +400,9 @@ static void add_wanted(Naming *x) {
 
         map_foreach (slot, &x->l->nodes) {
                 const Node *n = slot->value;
-                const Site *s = u ? site_find(u, n) : NULL;
+                const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-                if (unit_wanted_on(x->l, u, x->entry, n) && !(s && s->reported && site_is_down(s)))
+                if (unit_wanted_on(x->l, u, x->entry, n) && !(s && s->reported && unit_on_node_is_down(s)))
                         add_name(n, x);
         }
 }

@@ -12,7 +12,8 @@ int tombstones_part_with_host(Leader *l, BatchBuilder *b, const Argosy__HostReco
 void tombstones_on_applied(Leader *l);         // follows the log
 void tombstones_on_time(Leader *l);            // a guard has ended something
 void tombstones_on_lost(Leader *l, Host *h);
-void tombstones_part(Leader *l, const Site *s); // a unit that runs on all nodes is not wanted on this one
+void tombstones_part(Leader *l, const UnitOnNode *s); // a unit that runs on all nodes is not wanted on this
+                                                      // one
 int tombstones_part_decide(Leader *l, BatchBuilder *b); // 0 or -ENOMEM
 int tombstones_clear_decide(Leader *l, BatchBuilder *b);
 // Calls `each` for every node on which something of this name may run that its record, if it has one, does

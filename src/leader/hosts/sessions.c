@@ -46,10 +46,10 @@
 
 enum { BARRIER_RETRY_US = 50000 };
 
-static void foreach_site(Host *h, Leader *l, void (*each)(Leader *l, Site *s)) {
+static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, UnitOnNode *s)) {
         list_foreach (k, &h->nodes)
-                list_foreach_safe (i, &CONTAINER_OF(k, Node, of_host)->sites)
-                        each(l, CONTAINER_OF(i, Site, by_node));
+                list_foreach_safe (i, &CONTAINER_OF(k, Node, of_host)->units_on_node)
+                        each(l, CONTAINER_OF(i, UnitOnNode, by_node));
 }
 
 static void end_session(Leader *l, Host *h) {
@@ -87,7 +87,7 @@ void host_lose(Leader *l, Host *h) {
                         unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its budget held it back until now
                 }
         }
-        foreach_site(h, l, previous_node_on_lost);
+        foreach_unit_on_node(h, l, previous_node_on_lost);
         tombstones_on_lost(l, h);
         host_mark_globals(l, h);
         if (h->linked && h->number != l->config.self)
@@ -167,8 +167,8 @@ void sessions_acknowledge(Leader *l) {
         }
 }
 
-static void note_lingering_unless_down(Site *s) {
-        s->lingers = !s->reported || !site_is_down(s);
+static void note_lingering_unless_down(UnitOnNode *s) {
+        s->lingers = !s->reported || !unit_on_node_is_down(s);
 }
 
 // What the host says may still run when it is off. A name counts more than a report of before: also that of a
@@ -181,12 +181,12 @@ static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goo
 
                 if (!n || n->host != h)
                         continue;
-                list_foreach (k, &n->sites)
+                list_foreach (k, &n->units_on_node)
                         if (r->all)
-                                note_lingering_unless_down(CONTAINER_OF(k, Site, by_node));
+                                note_lingering_unless_down(CONTAINER_OF(k, UnitOnNode, by_node));
                 for (size_t k = 0; k < r->n_units; k++) {
                         Unit *u = unit_find(l, r->units[k]);
-                        Site *s = u ? site_find(u, n) : NULL;
+                        UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
                         if (s)
                                 s->lingers = true;
@@ -377,7 +377,7 @@ static void forget_complaint(Host *h, const Argosy__ToVoter__Attach *a) {
 }
 
 // A run that ended for good goes into the log, unless it is there or is about an older start.
-static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
+static void note_outcome(Leader *l, UnitOnNode *s, const Argosy__Outcome *o) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (!o || o->kind <= ARGOSY__OUTCOME__KIND__NONE || o->kind > ARGOSY__OUTCOME__KIND__UNKNOWN || !e ||
@@ -401,7 +401,7 @@ static void note_outcome(Leader *l, Site *s, const Argosy__Outcome *o) {
 }
 
 // The name belongs to somebody else on that node: another one has to take the unit.
-static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
+static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
         Unit *u = s->unit;
 
         unit_exclude(l, u, s->node->number,
@@ -414,25 +414,26 @@ static void note_refusal(Leader *l, Site *s, const Argosy__UnitReport *report) {
 
 // Where the host says that it has a unit. NULL: not one of its nodes, not a name that we could have ordered,
 // or too many.
-static Site *site_of_report(Leader *l, Host *h, const Argosy__UnitReport *report) {
+static UnitOnNode *unit_on_node_of_report(Leader *l, Host *h, const Argosy__UnitReport *report) {
         Node *n = node_find(l, report->node);
         Unit *u;
-        Site *s;
+        UnitOnNode *s;
 
         if (!n || n->host != h)
                 return NULL;
         u = unit_find(l, report->name);
-        s = u ? site_find(u, n) : NULL;
+        s = u ? unit_on_node_find(u, n) : NULL;
         if (s || report->gone)
                 return s;
-        if (n->n_sites >= SITES_PER_NODE_MAX || unit_name_kind(report->name, NULL) == UNIT_NAME_INVALID)
+        if (n->n_units_on_node >= UNITS_PER_NODE_MAX ||
+            unit_name_kind(report->name, NULL) == UNIT_NAME_INVALID)
                 return NULL;
         u = unit_get(l, report->name);
-        return u ? site_get(l, u, n) : NULL;
+        return u ? unit_on_node_get(l, u, n) : NULL;
 }
 
-static void take_report(Leader *l, Site *s, const Argosy__UnitReport *report) {
-        oom_check(site_report(s, report));
+static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
+        oom_check(unit_on_node_report(s, report));
         note_outcome(l, s, report->outcome);
         if (s->remove)
                 unit_release(l, s->unit);
@@ -459,13 +460,13 @@ void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *repo
         }
 }
 
-static void drop_site(Leader *l, Site *s) {
-        site_free(l, s);
+static void drop_unit_on_node(Leader *l, UnitOnNode *s) {
+        unit_on_node_free(l, s);
 }
 
 void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         end_session(l, h);
-        foreach_site(h, l, drop_site);
+        foreach_unit_on_node(h, l, drop_unit_on_node);
         h->linked = true;
         h->attached = true;
         h->leaving = h->down = false;
@@ -484,10 +485,10 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         session_on_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
         for (size_t i = 0; i < a->n_held; i++) {
-                Site *site = a->held[i]->gone ? NULL : site_of_report(l, h, a->held[i]);
+                UnitOnNode *on_node = a->held[i]->gone ? NULL : unit_on_node_of_report(l, h, a->held[i]);
 
-                if (site)
-                        take_report(l, site, a->held[i]);
+                if (on_node)
+                        take_report(l, on_node, a->held[i]);
         }
         h->heard = true;
         host_touch(l, h);
@@ -537,15 +538,15 @@ void sessions_start_barrier(Leader *l) {
 
 // An agent that reports a unit gone may mean an older order than the newest: then the newer one is on its
 // way to it.
-static void on_gone(Leader *l, Site *s, const Argosy__UnitReport *report) {
+static void on_gone(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (unit_wanted_on(l, s->unit, e, s->node)) {
                 s->reported = false;
-                site_count(s);
+                unit_on_node_count(s);
                 unit_touch(l, s->unit);
         } else if (!s->remove || report->revision >= s->ordered_revision)
-                site_free(l, s);
+                unit_on_node_free(l, s);
 }
 
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports) {
@@ -553,7 +554,7 @@ void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *repo
                 return;
         for (size_t i = 0; i < reports->n_reports; i++) {
                 const Argosy__UnitReport *report = reports->reports[i];
-                Site *s = site_of_report(l, h, report);
+                UnitOnNode *s = unit_on_node_of_report(l, h, report);
 
                 if (s && report->gone)
                         on_gone(l, s, report);

@@ -56,7 +56,7 @@ static const Argosy__Outcome *outcome_of(const Leader *l, const char *name, cons
 
 static void describe(const Telling *t, const char *begin, const char *name, Standing standing) {
         const Unit *u = unit_find(t->leader, name);
-        const Site *s = u && u->node ? site_find(u, u->node) : NULL;
+        const UnitOnNode *s = u && u->node ? unit_on_node_find(u, u->node) : NULL;
         const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
         const Argosy__Outcome *o = outcome_of(t->leader, name, u);
         bool failed = o || (s && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
@@ -101,7 +101,7 @@ static bool tell_stop(const DependencyPeer *peer, void *userdata) {
         return true;
 }
 
-bool ordering_why(Leader *l, const Site *s, char *ret, size_t size) {
+bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Dependencies *g = &l->dependencies;
         Telling t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED};
 

@@ -37,30 +37,30 @@
 
 // ------------------------------------------------------------------------------------------------ standing
 
-static uint64_t restart_revision(const Leader *l, const UnitEntry *e, const Site *s) {
+static uint64_t restart_revision(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
         return rollout_content(l, e, s->node->number).restart_rev;
 }
 
-static uint64_t start_revision(const Leader *l, const UnitEntry *e, const Site *s) {
+static uint64_t start_revision(const Leader *l, const UnitEntry *e, const UnitOnNode *s) {
         return MAX_OF(e->record->start_rev, restart_revision(l, e, s));
 }
 
-static bool is_down(const Site *s) {
+static bool is_down(const UnitOnNode *s) {
         return active_state_is_down(s->active);
 }
 
 // Its host holds it, and has not said yet what it does.
-static bool is_unseen(const Site *s) {
+static bool is_unseen(const UnitOnNode *s) {
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_UNKNOWN;
 }
 
-static Standing standing_when_down(const Leader *l, const Site *s, const UnitEntry *e) {
+static Standing standing_when_down(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (s->hold == HOLD_BLOCKED)
                 return STANDING_BLOCKED;
         if (s->revision < start_revision(l, e, s))
                 return STANDING_COMING;
         // Whoever begins now builds on an end that another leader would know nothing of.
-        return site_is_unsettled(l, s, e) ? STANDING_COMING : STANDING_DOWN;
+        return unit_on_node_is_unsettled(l, s, e) ? STANDING_COMING : STANDING_DOWN;
 }
 
 static Standing standing_of_outcome(const Argosy__Outcome *o) {
@@ -69,7 +69,7 @@ static Standing standing_of_outcome(const Argosy__Outcome *o) {
                                                            : STANDING_DOWN;
 }
 
-static Standing standing_on(const Leader *l, const Site *s, const UnitEntry *e) {
+static Standing standing_on(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         const Argosy__Outcome *o = record_final_outcome(e->record, s->node->number);
 
         if (o)
@@ -97,8 +97,8 @@ static Standing standing_on(const Leader *l, const Site *s, const UnitEntry *e) 
 static Standing standing_of_global(const Leader *l, const Unit *u, const UnitEntry *e) {
         Standing result = STANDING_NOWHERE;
 
-        list_foreach (i, &u->sites) {
-                const Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
                 Standing one;
 
                 if (s->remove || host_is_lost(s->node->host) || s->node->reason)
@@ -117,7 +117,7 @@ Standing ordering_standing(const Leader *l, const char *name) {
         const Unit *u = unit_find(l, name);
         const UnitEntry *e = u ? cluster_state_find_unit(l->state, name) : NULL;
         const Argosy__Outcome *o;
-        const Site *s;
+        const UnitOnNode *s;
 
         if (!e || e->record->target != ARGOSY__TARGET__TARGET_LAUNCHED)
                 return STANDING_OFF;
@@ -134,7 +134,7 @@ Standing ordering_standing(const Leader *l, const char *name) {
                 return STANDING_NOWHERE;
         if (!u->node->host->attached)
                 return STANDING_UNKNOWN;
-        s = site_find(u, u->node);
+        s = unit_on_node_find(u, u->node);
         return s ? standing_on(l, s, e) : STANDING_COMING;
 }
 
@@ -166,18 +166,18 @@ static bool judge_one(const DependencyPeer *peer, void *userdata) {
 }
 
 // The order to start it anew has not gone out.
-static bool is_unreleased(const Leader *l, const Site *s, const UnitEntry *e) {
+static bool is_unreleased(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return !s->ordered || s->remove || s->hold != HOLD_NOT ||
                s->ordered_revision < start_revision(l, e, s);
 }
 
 // It runs, and is to be restarted.
-static bool is_to_restart(const Leader *l, const Site *s, const UnitEntry *e) {
+static bool is_to_restart(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return s->reported && !is_down(s) && s->revision < restart_revision(l, e, s);
 }
 
-// A unit that is to be up on this site. A restart that has to wait begins with a stop.
-static SiteHold hold_of_launched(Leader *l, const Site *s, const UnitEntry *e) {
+// A unit that is to be up on this node. A restart that has to wait begins with a stop.
+static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         bool answered = s->reported && s->revision >= start_revision(l, e, s),
              released = !is_unreleased(l, s, e),
              down = !s->reported || is_down(s) || (is_unseen(s) && !answered); // it may not have begun
@@ -197,7 +197,7 @@ static SiteHold hold_of_launched(Leader *l, const Site *s, const UnitEntry *e) {
 
 // Whether this run of a unit is being stopped, as far as that is known, or will be as it is `bound` to what
 // is.
-static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool bound) {
+static bool is_ending(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool bound) {
         if (!s->node->host->attached || s->node->reason || !s->reported || is_down(s) ||
             (s->error && *s->error))
                 return false;
@@ -213,7 +213,7 @@ static bool is_ending(const Leader *l, const Site *s, const UnitEntry *e, bool b
 
 // Whether it may run there and have its restart still before it, as far as was seen.
 static bool may_be_to_restart(const Leader *l, const Unit *u, const UnitEntry *e) {
-        const Site *s = site_find(u, u->node);
+        const UnitOnNode *s = unit_on_node_find(u, u->node);
         uint64_t restart_rev = rollout_content(l, e, u->node->number).restart_rev;
 
         return restart_rev > 0 && !(s && s->reported && (is_down(s) || s->revision >= restart_rev));
@@ -236,20 +236,20 @@ bool ordering_ends_first(const DependencyPeer *peer, void *userdata) {
 
         if (!u)
                 return false;
-        list_foreach (i, &u->sites)
-                if (is_ending(l, CONTAINER_OF(i, Site, by_unit), e, peer->kinds & UNIT_BINDS_TO))
+        list_foreach (i, &u->on_nodes)
+                if (is_ending(l, CONTAINER_OF(i, UnitOnNode, by_unit), e, peer->kinds & UNIT_BINDS_TO))
                         return true;
         return may_be_ending(l, u, e);
 }
 
-// Whether the stop of what runs on this site waits for those who come after it.
-static bool stop_waits(Leader *l, const Site *s) {
+// Whether the stop of what runs on this node waits for those who come after it.
+static bool stop_waits(Leader *l, const UnitOnNode *s) {
         return s->node->host->attached && s->reported && !is_down(s) &&
                dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, l);
 }
 
-SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wanted) {
-        SiteHold hold = HOLD_NOT;
+OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {
+        OrderHold hold = HOLD_NOT;
 
         if (l->dependencies.names.count == 0)
                 return HOLD_NOT;
@@ -261,8 +261,8 @@ SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wante
         return stop_waits(l, s) ? HOLD_STOP : hold; // only of what runs
 }
 
-bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {
-        SiteHold hold = ordering_judge(l, s, e, wanted);
+bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
+        OrderHold hold = ordering_judge(l, s, e, wanted);
 
         if (hold != s->hold) {
                 s->hold = hold;
@@ -273,18 +273,18 @@ bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted) {
                                  : (hold == HOLD_START || hold == HOLD_BLOCKED) && !s->reported;
 }
 
-bool ordering_keeps(const Site *s) {
+bool ordering_keeps(const UnitOnNode *s) {
         return s->hold == HOLD_STOP && s->node->host->feature_level >= FEATURE_STAYING;
 }
 
 // The answer to this order is no answer to a change.
-static void stay(const Site *s, Argosy__Target target, Argosy__UnitOrder *o) {
+static void stay(const UnitOnNode *s, Argosy__Target target, Argosy__UnitOrder *o) {
         o->target = target;
         o->stay = s->node->host->feature_level >= FEATURE_STAYING;
         o->revision = o->stay ? 0 : UNIT_REVISION_STAY;
 }
 
-void ordering_adjust(const Site *s, Argosy__UnitOrder *o) {
+void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o) {
         switch (s->hold) {
         case HOLD_START:
         case HOLD_BLOCKED:
@@ -313,8 +313,8 @@ void ordering_look(Leader *l, Unit *u) {
 static void reconsider(Leader *l, Unit *u) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-        list_foreach_safe (i, &u->sites) {
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach_safe (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 if (ordering_judge(l, s, e, unit_wanted_on(l, u, e, s->node)) != s->hold)
                         orders_mark(l, u, s->node);
@@ -336,8 +336,8 @@ static bool release_stop(const DependencyPeer *peer, void *userdata) {
 
         if (!u)
                 return false;
-        list_foreach_safe (i, &u->sites) {
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach_safe (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 if (s->hold == HOLD_STOP)
                         orders_mark(l, u, s->node);
@@ -360,7 +360,7 @@ void ordering_drain(Leader *l) {
                         dependencies_each_on(&l->dependencies, u->name, reconsider_peer, l);
                 dependencies_each_of(&l->dependencies, u->name, release_stop, l);
                 if (!u->recorded &&
-                    list_is_empty(&u->sites)) // what it said held until it had ended everywhere
+                    list_is_empty(&u->on_nodes)) // what it said held until it had ended everywhere
                         dependencies_forget(&l->dependencies, u->name);
                 unit_mark_unused(l, u);
         }

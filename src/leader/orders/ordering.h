@@ -11,14 +11,14 @@
 int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e);
 void ordering_look(Leader *l, Unit *u); // something about it has changed
 void ordering_drain(Leader *l);         // marks the orders that may go out now, or are to be taken back
-// What the order for the site has to wait for now. `wanted`: the unit is to be there at all; else `e` may be
-// NULL.
-SiteHold ordering_judge(Leader *l, const Site *s, const UnitEntry *e, bool wanted);
+// What the order for the unit on the node has to wait for now. `wanted`: the unit is to be there at all;
+// else `e` may be NULL.
+OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted);
 // Notes that. True: nothing is to be sent; else the order is to be adjusted.
-bool ordering_hold(Leader *l, Site *s, const UnitEntry *e, bool wanted);
-void ordering_adjust(const Site *s, Argosy__UnitOrder *o);
+bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted);
+void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o);
 // Whether an order that goes out nevertheless is one to stay as it is.
-bool ordering_keeps(const Site *s);
+bool ordering_keeps(const UnitOnNode *s);
 // Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a
 // cycle.
 int ordering_check(const Leader *l, const char *name, const char *path, const UnitOptions *options,
@@ -26,5 +26,5 @@ int ordering_check(const Leader *l, const char *name, const char *path, const Un
 Standing ordering_standing(const Leader *l, const char *name);
 // Whether the stop of the unit whose peer this is has to wait for the peer; `userdata` is the leader.
 bool ordering_ends_first(const DependencyPeer *peer, void *userdata);
-// ordering-why.c: what the site's order waits for; false: for nothing.
-bool ordering_why(Leader *l, const Site *s, char *ret, size_t size);
+// ordering-why.c: what the unit on the node's order waits for; false: for nothing.
+bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size);

@@ -30,11 +30,11 @@
 #include "unit-wanted.h"
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
-        Site *s;
+        UnitOnNode *s;
 
         if (!n->host->welcomed && !n->host->welcoming) // the Welcome will say it
                 return;
-        s = site_get(l, u, n);
+        s = unit_on_node_get(l, u, n);
         if (!s)
                 return;
         if (!list_is_linked(&s->order))
@@ -43,13 +43,13 @@ void orders_mark(Leader *l, Unit *u, Node *n) {
 }
 
 static bool is_relevant(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        return site_find(u, n) || unit_wanted_on(l, u, e, n);
+        return unit_on_node_find(u, n) || unit_wanted_on(l, u, e, n);
 }
 
 // A record changed (e NULL: it was removed): whoever has the unit or is to have it is told.
 void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
-        list_foreach_safe (i, &u->sites)
-                orders_mark(l, u, CONTAINER_OF(i, Site, by_unit)->node);
+        list_foreach_safe (i, &u->on_nodes)
+                orders_mark(l, u, CONTAINER_OF(i, UnitOnNode, by_unit)->node);
         if (before)
                 orders_mark(l, u, before);
         if (!e)
@@ -67,7 +67,7 @@ void orders_on_unit(Leader *l, const UnitEntry *e, Unit *u, Node *before) {
 // Whether the node is to run the unit, and what follows if that is not as it was ordered.
 static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
         bool wanted = unit_wanted_on(l, u, e, n);
-        const Site *s = site_find(u, n);
+        const UnitOnNode *s = unit_on_node_find(u, n);
 
         l->n_globals_judged++;
         n->n_globals += wanted;
@@ -107,14 +107,14 @@ void orders_globals(Leader *l) {
 }
 
 void orders_release(Leader *l, Unit *u) {
-        Site *s = u->node ? site_find(u, u->node) : NULL;
+        UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
 
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u, u->node);
         if (!u->preempted_by)
                 return;
         l->retry_pending |= l->n_pending > 0; // the budget of displacements may have had no more
-        s = u->preempted_by->node ? site_find(u->preempted_by, u->preempted_by->node) : NULL;
+        s = u->preempted_by->node ? unit_on_node_find(u->preempted_by, u->preempted_by->node) : NULL;
         if (s && list_is_linked(&s->awaiting))
                 orders_mark(l, u->preempted_by, s->node);
 }
@@ -124,7 +124,7 @@ void orders_look_again(Leader *l) {
                 return;
         l->previous_nodes_due = false;
         list_foreach (i, &l->awaiting) {
-                Site *s = CONTAINER_OF(i, Site, awaiting);
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, awaiting);
 
                 orders_mark(l, s->unit, s->node);
         }
@@ -176,24 +176,24 @@ static void bundle_add_spec(Bundle *b, const SpecEntry *spec) {
         b->bytes += spec->len + HASH_SIZE;
 }
 
-static void order_to_remove(Leader *l, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
+static void order_to_remove(Leader *l, UnitOnNode *s, const UnitEntry *e, Argosy__UnitOrder *o) {
         o->remove = true;
         // The revision of a removal is that of the record which no longer wants it here; without one, the
         // newest that there is.
         o->revision = e ? e->record->revision : cluster_state_revision(l->state);
         s->remove = true;
-        site_count(s);
-        site_drop_spec(s);
+        unit_on_node_count(s);
+        unit_on_node_drop_spec(s);
 }
 
 // Whether the content is installed there and nothing that is on its way changes that.
-static bool has_it(const Site *s, const Hash *hash) {
+static bool has_it(const UnitOnNode *s, const Hash *hash) {
         return s->reported && hash_equal(&s->seen, hash) && !s->remove &&
                (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
 // A host that does not know the outcome UNKNOWN hears what comes to the same: it is over, and not well.
-static int order_outcome(Bundle *b, const Site *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o) {
+static int order_outcome(Bundle *b, const UnitOnNode *s, const Argosy__UnitRecord *r, Argosy__UnitOrder *o) {
         const Argosy__Outcome *outcome = record_final_outcome(r, s->node->number);
 
         o->outcome = (Argosy__Outcome *) outcome;
@@ -211,15 +211,15 @@ static int order_outcome(Bundle *b, const Site *s, const Argosy__UnitRecord *r, 
 }
 
 // As it is, with what is there: nothing of its record.
-static void order_to_stay(Site *s, Argosy__UnitOrder *o) {
+static void order_to_stay(UnitOnNode *s, Argosy__UnitOrder *o) {
         s->remove = false;
-        site_count(s);
+        unit_on_node_count(s);
         o->spec = (ProtobufCBinaryData){.data = s->seen.bytes, .len = HASH_SIZE};
         o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
         o->stay = true;
 }
 
-static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argosy__UnitOrder *o) {
+static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e, Argosy__UnitOrder *o) {
         const Argosy__UnitRecord *r = e->record;
         Content c = rollout_content(l, e, s->node->number);
         bool is_new = false;
@@ -230,14 +230,14 @@ static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argo
                 return 0;
         }
         if (!has_it(s, &c.spec->hash)) {
-                k = site_need_spec(s, &c.spec->hash, &is_new);
+                k = unit_on_node_need_spec(s, &c.spec->hash, &is_new);
                 if (k < 0)
                         return k;
         }
         if (is_new)
                 bundle_add_spec(b, c.spec);
         s->remove = false;
-        site_count(s);
+        unit_on_node_count(s);
         o->spec = (ProtobufCBinaryData){.data = (uint8_t *) c.spec->hash.bytes, .len = HASH_SIZE};
         o->from_template = r->from_template;
         o->target = r->target;
@@ -249,7 +249,7 @@ static int order_to_hold(Leader *l, Bundle *b, Site *s, const UnitEntry *e, Argo
         return order_outcome(b, s, r, o);
 }
 
-static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
+static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const UnitEntry *e) {
         Argosy__UnitOrder *o = &b->orders[b->n_orders];
         int r = 0;
 
@@ -270,7 +270,7 @@ static int bundle_add(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntr
 }
 
 // A unit that had a node before ends there before it begins here (fencing-policy.h).
-static int bundle_consider(Leader *l, Bundle *b, Site *s, bool wanted, const UnitEntry *e) {
+static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const UnitEntry *e) {
         bool held = ordering_hold(l, s, e, wanted);
         // What a Welcome does not name is removed: what is to go later is told to stay.
         bool stays = !wanted && e && s->hold == HOLD_STOP && !s->node->host->welcomed;
@@ -396,7 +396,7 @@ static int flush_some(Leader *l, Host *h) {
         int r = bundle_new(count_orders(h), &b);
 
         while (r >= 0 && !list_is_empty(&h->orders) && (b.bytes < ORDERS_PIECE_BYTES || must_be_whole(h))) {
-                Site *s = CONTAINER_OF(h->orders.next, Site, order);
+                UnitOnNode *s = CONTAINER_OF(h->orders.next, UnitOnNode, order);
                 const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
                 list_unlink(&s->order);
@@ -440,11 +440,11 @@ void orders_flush(Leader *l) {
 // ------------------------------------------------------------------------------------------------ welcome
 
 static int welcome_unit(Leader *l, Unit *u, Node *n) {
-        Site *s;
+        UnitOnNode *s;
 
         if (!unit_wanted_on(l, u, cluster_state_find_unit(l->state, u->name), n))
                 return 0;
-        s = site_get(l, u, n);
+        s = unit_on_node_get(l, u, n);
         if (!s)
                 return -ENOMEM;
         if (!list_is_linked(&s->order))
@@ -453,7 +453,7 @@ static int welcome_unit(Leader *l, Unit *u, Node *n) {
 }
 
 // Whatever else the node holds goes: now, since the Welcome does not name it, or later.
-static void welcome_unwanted(Leader *l, Site *s) {
+static void welcome_unwanted(Leader *l, UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) {
@@ -463,8 +463,8 @@ static void welcome_unwanted(Leader *l, Site *s) {
         s->hold = HOLD_NOT;
         s->ordered = s->remove = true;
         s->ordered_revision = 0;
-        site_count(s);
-        site_drop_spec(s);
+        unit_on_node_count(s);
+        unit_on_node_drop_spec(s);
 }
 
 static int welcome_node(Leader *l, Node *n) {
@@ -476,9 +476,9 @@ static int welcome_node(Leader *l, Node *n) {
         list_foreach (i, &l->globals)
                 if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, queue), n)) < 0)
                         return r;
-        list_foreach (i, &n->sites)
-                if (!list_is_linked(&CONTAINER_OF(i, Site, by_node)->order))
-                        welcome_unwanted(l, CONTAINER_OF(i, Site, by_node));
+        list_foreach (i, &n->units_on_node)
+                if (!list_is_linked(&CONTAINER_OF(i, UnitOnNode, by_node)->order))
+                        welcome_unwanted(l, CONTAINER_OF(i, UnitOnNode, by_node));
         return 0;
 }
 

@@ -48,11 +48,11 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
         return 0;
 }
 
-static bool is_seen(const Site *s) {
+static bool is_seen(const UnitOnNode *s) {
         return s && s->reported && s->node->host->attached && !node_is_unreachable(s->node);
 }
 
-int site_fill_row(const Site *s, Argosy__Response__UnitRow *row) {
+int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row) {
         char hex[HASH_HEX_SIZE] = "";
 
         if (s && s->node->reason && field_set(&row->error, s->node->reason) < 0)
@@ -83,7 +83,7 @@ static int fill_node_name(char **field, const Argosy__HostRecord *host, uint32_t
 }
 
 static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
-                   const Site *s, const Argosy__HostRecord *host, uint32_t node) {
+                   const UnitOnNode *s, const Argosy__HostRecord *host, uint32_t node) {
         Argosy__Response__UnitRow *row = unit_row_new(name, "-");
         char hex[HASH_HEX_SIZE] = "";
         Hash hash;
@@ -101,7 +101,7 @@ static int add_row(Leader *l, Argosy__Response__Units *units, const char *name, 
         r = fill_node_name(&row->node, host, node);
         if (r >= 0)
                 r = row_fill_host(l, host, row);
-        return r < 0 ? r : site_fill_row(s, row);
+        return r < 0 ? r : unit_on_node_fill_row(s, row);
 }
 
 // Destroyed, and its host is not heard.
@@ -122,7 +122,7 @@ static int add_unseen_silent_row(Leader *l, Argosy__Response__Units *units, cons
         const Node *n = l->leading ? node_find(l, t->node) : NULL;
         const Unit *u = unit_find(l, t->name);
 
-        if (!n || (u && site_find(u, n)) || cluster_state_find_unit(l->state, t->name))
+        if (!n || (u && unit_on_node_find(u, n)) || cluster_state_find_unit(l->state, t->name))
                 return 0;
         return add_silent_row(l, units, t->name, n);
 }
@@ -154,10 +154,10 @@ static int add_silent_rows_on(Leader *l, Argosy__Response__Units *units,
         return r;
 }
 
-static int add_site_rows(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
-                         const Unit *u, size_t *n) {
-        list_foreach (i, &u->sites) {
-                const Site *s = CONTAINER_OF(i, Site, by_unit);
+static int add_rows_of_node(Leader *l, Argosy__Response__Units *units, const char *name, const UnitEntry *e,
+                            const Unit *u, size_t *n) {
+        list_foreach (i, &u->on_nodes) {
+                const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, s->node->host->number);
                 bool wanted = unit_wanted_on(l, u, e, s->node);
 
@@ -196,7 +196,7 @@ static int add_left_out_row(Leader *l, Argosy__Response__Units *units, const Uni
         Argosy__Response__UnitRow *row;
         char why[512];
 
-        if ((u && site_find(u, node)) || !unit_left_out(l, u, e, node, why, sizeof(why)))
+        if ((u && unit_on_node_find(u, node)) || !unit_left_out(l, u, e, node, why, sizeof(why)))
                 return 0;
         if (add_row(l, units, e->record->name, e, NULL, host, node->number) < 0)
                 return -ENOMEM;
@@ -217,7 +217,7 @@ static int add_unseen_globals(Leader *l, Argosy__Response__Units *units, const U
 
                         if (node && add_left_out_row(l, units, e, u, hosts[i].record, node, n) < 0)
                                 return -ENOMEM;
-                        if ((u && node && site_find(u, node)) ||
+                        if ((u && node && unit_on_node_find(u, node)) ||
                             !wants_global(l, u, e, hosts[i].record, hosts[i].record->nodes[k]->manager,
                                           node))
                                 continue;
@@ -239,7 +239,7 @@ static int add_unseen_rows(Leader *l, Argosy__Response__Units *units, const Unit
                 return add_unseen_globals(l, units, e, u, n);
         host = r->node ? cluster_state_find_host_by_node(l->state, r->node) : NULL;
         node = r->node ? node_find(l, r->node) : NULL;
-        if (!host || (node && u && site_find(u, node)))
+        if (!host || (node && u && unit_on_node_find(u, node)))
                 return 0;
         (*n)++;
         return add_row(l, units, r->name, e, NULL, host, r->node);
@@ -250,7 +250,7 @@ static int add_unit_rows(Leader *l, Argosy__Response__Units *units, const UnitEn
         const Unit *u = unit_find(l, name);
         size_t n = 0;
 
-        if (u && add_site_rows(l, units, name, e, u, &n) < 0)
+        if (u && add_rows_of_node(l, units, name, e, u, &n) < 0)
                 return -ENOMEM;
         if (e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && add_unseen_rows(l, units, e, u, &n) < 0)
                 return -ENOMEM;
@@ -275,7 +275,7 @@ static int add_named_rows(Leader *l, Argosy__Response__Units *units, const char 
 
         if (e) // a template is never on a node
                 return unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE ? 0 : add_unit_rows(l, units, e);
-        if (u && add_site_rows(l, units, name, NULL, u, &k) < 0)
+        if (u && add_rows_of_node(l, units, name, NULL, u, &k) < 0)
                 return -ENOMEM;
         return add_silent_rows_of(l, units, name);
 }
@@ -318,7 +318,7 @@ static int add_matching_rows(Leader *l, Argosy__Response__Units *list, const Arg
                 const Unit *u = slot->value;
 
                 if (!u->recorded && matches(m->patterns, m->n_patterns, u->name) &&
-                    add_site_rows(l, list, u->name, NULL, u, &k) < 0)
+                    add_rows_of_node(l, list, u->name, NULL, u, &k) < 0)
                         return -ENOMEM;
         }
         map_foreach (slot, &l->nodes)
@@ -341,14 +341,14 @@ Argosy__Response *answer_units(Leader *l, const Argosy__Request *request) {
 
 // ------------------------------------------------------------------------------------------ list-unit-files
 
-static bool site_has_failed(const Site *s, const Argosy__UnitRecord *r) {
+static bool unit_on_node_has_failed(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
 
         return s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED || (s->error && *s->error) ||
                (o && o->kind == ARGOSY__OUTCOME__KIND__FAILED);
 }
 
-static bool site_is_untold(const Site *s, const Argosy__UnitRecord *r) {
+static bool unit_on_node_is_untold(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
 
         return o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
@@ -363,8 +363,8 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
         if (!l->leading)
                 return r->target == ARGOSY__TARGET__TARGET_INACTIVE ? "inactive" : "unknown";
         if (u)
-                list_foreach (i, &u->sites) {
-                        const Site *s = CONTAINER_OF(i, Site, by_unit);
+                list_foreach (i, &u->on_nodes) {
+                        const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                         if (!unit_wanted_on(l, u, e, s->node))
                                 continue;
@@ -372,9 +372,9 @@ static const char *unit_state_word(const Leader *l, const UnitEntry *e) {
                                 return "unknown";
                         if (r->target != ARGOSY__TARGET__TARGET_LAUNCHED || s->revision < r->start_rev)
                                 word = streq(word, "launched") ? word : "loaded";
-                        else if (site_is_untold(s, r))
+                        else if (unit_on_node_is_untold(s, r))
                                 return "unknown";
-                        else if (site_has_failed(s, r))
+                        else if (unit_on_node_has_failed(s, r))
                                 return "failed";
                         else
                                 word = "launched";

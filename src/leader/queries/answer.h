@@ -12,5 +12,5 @@ Argosy__Response *answer_nodes(Leader *l, const Argosy__Request *request);
 Argosy__Response *answer_cluster_status(Leader *l, const Argosy__Request *request);
 void answer_cat(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
 
-int site_fill_row(const Site *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
+int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row); // NULL: nothing is known
 int row_fill_host(const Leader *l, const Argosy__HostRecord *host, Argosy__Response__UnitRow *row);

@@ -137,12 +137,12 @@ static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size)
 
 static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
         const Unit *u = unit_find(l, unit);
-        const Site *site = u ? site_find(u, n) : NULL;
+        const UnitOnNode *on_node = u ? unit_on_node_find(u, n) : NULL;
         char why[512];
 
-        if (!site)
+        if (!on_node)
                 return 0;
-        if (ordering_why(l, site, why, sizeof(why)) ||
+        if (ordering_why(l, on_node, why, sizeof(why)) ||
             (u->node == n && retry_controller_phrase(l, u, why, sizeof(why))) ||
             group_phrase(l, u, why, sizeof(why)))
                 return field_set(&s->why, why);
@@ -204,7 +204,7 @@ static Argosy__Response *status_of_held(Leader *l, const char *unit, const Node 
 
 static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         const Unit *u = unit_find(l, unit);
-        const Site *s = u ? site_find(u, n) : NULL;
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         Argosy__Response *r;
         const char *why;
 
@@ -216,7 +216,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         if (!why && node_takes_units(n, &why))
                 why = "the node has not reported yet";
         r = status_new(l, unit, n, why);
-        if (r && site_fill_row(s, r->status_reply->row) < 0) {
+        if (r && unit_on_node_fill_row(s, r->status_reply->row) < 0) {
                 message_free(r);
                 r = NULL;
         }
@@ -263,7 +263,7 @@ static Argosy__Response *unknown_unit(Leader *l, const char *name) {
 }
 
 static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        const Site *s = u ? site_find(u, n) : NULL;
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
         return unit_wanted_on(l, u, e, n) || (s && s->reported && !node_is_unreachable(n));
 }
@@ -274,13 +274,13 @@ static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *
                 status_new(l, name, n, "destroyed; it may still run until the host is heard");
 
         if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
-            site_fill_row(NULL, r->status_reply->row) < 0)
+            unit_on_node_fill_row(NULL, r->status_reply->row) < 0)
                 return -ENOMEM;
         return say(t, TAKE_PTR(r));
 }
 
 static bool is_remembered(const Leader *l, const Unit *u, const char *name, const Node *n) {
-        return (u && site_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
+        return (u && unit_on_node_find(u, n)) || cluster_state_find_tombstone(l->state, name, n->number);
 }
 
 static int status_of_unit(Leader *l, Ticket *t, const char *name) {
@@ -514,7 +514,7 @@ static Argosy__Response *status_lost(Leader *l, const NodeCall *c) {
         Argosy__Response *r = status_new(l, c->unit, c->node, "the connection to the node was lost");
 
         if (r)
-                (void) site_fill_row(NULL, r->status_reply->row);
+                (void) unit_on_node_fill_row(NULL, r->status_reply->row);
         return r;
 }
 

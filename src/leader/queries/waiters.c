@@ -68,7 +68,7 @@ typedef struct View {
         const Leader *l;
         const Unit *unit;
         const UnitEntry *entry;
-        WaitSite *sites;
+        WaitNode *nodes;
         size_t n, allocated;
         uint64_t until_us; // when the first guard will have ended it on a lost node; 0: none
         bool failed;       // out of memory
@@ -76,54 +76,54 @@ typedef struct View {
 
 static void add_node(const Node *n, void *userdata) {
         View *v = userdata;
-        const Site *s = site_find(v->unit, n);
+        const UnitOnNode *s = unit_on_node_find(v->unit, n);
         const char *name = v->unit->name;
-        WaitSite *site;
+        WaitNode *on_node;
 
         if (v->n == v->allocated) {
                 size_t more = v->allocated ? 2 * v->allocated : 4;
-                WaitSite *sites = reallocarray(v->sites, more, sizeof(*sites));
+                WaitNode *nodes = reallocarray(v->nodes, more, sizeof(*nodes));
 
-                v->failed |= !sites;
-                if (!sites)
+                v->failed |= !nodes;
+                if (!nodes)
                         return;
-                v->sites = sites;
+                v->nodes = nodes;
                 v->allocated = more;
         }
-        site = &v->sites[v->n++];
-        *site = (WaitSite){
+        on_node = &v->nodes[v->n++];
+        *on_node = (WaitNode){
                 .node = n->name,
                 .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
                 .lost = node_is_unreachable(n),
                 .silent = previous_node_only_host_tells(v->l, name, v->entry, n),
                 .refused = unit_exclusion(v->unit, n->number) != NULL,
         };
-        if (host_is_lost(n->host) && !site->silent && previous_node_may_run(v->l, name, v->entry, n)) {
+        if (host_is_lost(n->host) && !on_node->silent && previous_node_may_run(v->l, name, v->entry, n)) {
                 uint64_t until_us = previous_node_runs_until(v->l, v->unit, v->entry, n);
 
-                site->fenced = true;
+                on_node->fenced = true;
                 v->until_us = v->until_us ? MIN_OF(v->until_us, until_us) : until_us;
         }
         if (!s)
                 return;
-        site->held = s->hold == HOLD_START || s->hold == HOLD_BLOCKED;
-        site->blocked = s->hold == HOLD_BLOCKED;
-        site->seen = s->reported;
-        site->reported = s->reported && n->host->attached;
-        site->unsettled = v->entry && site_is_unsettled(v->l, s, v->entry);
-        site->outcome = v->entry ? record_final_outcome(v->entry->record, n->number) : NULL;
-        site->revision = s->revision;
-        site->load = s->load;
-        site->active = s->active;
-        site->sub = text(s->sub);
-        site->result = text(s->result);
-        site->error = text(s->error);
+        on_node->held = s->hold == HOLD_START || s->hold == HOLD_BLOCKED;
+        on_node->blocked = s->hold == HOLD_BLOCKED;
+        on_node->seen = s->reported;
+        on_node->reported = s->reported && n->host->attached;
+        on_node->unsettled = v->entry && unit_on_node_is_unsettled(v->l, s, v->entry);
+        on_node->outcome = v->entry ? record_final_outcome(v->entry->record, n->number) : NULL;
+        on_node->revision = s->revision;
+        on_node->load = s->load;
+        on_node->active = s->active;
+        on_node->sub = text(s->sub);
+        on_node->result = text(s->result);
+        on_node->error = text(s->error);
 }
 
 static void add_unseen(const Node *n, void *userdata) {
         const View *v = userdata;
 
-        if (!site_find(v->unit, n))
+        if (!unit_on_node_find(v->unit, n))
                 add_node(n, userdata);
 }
 
@@ -174,8 +174,8 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         View nodes = {.l = l, .unit = u, .entry = e};
         WaitVerdict verdict;
 
-        list_foreach (i, &u->sites)
-                add_node(CONTAINER_OF(i, Site, by_unit)->node, &nodes);
+        list_foreach (i, &u->on_nodes)
+                add_node(CONTAINER_OF(i, UnitOnNode, by_unit)->node, &nodes);
         tombstones_each(l, u->name, e, add_unseen, &nodes);
         if (e && e->record->global && verb == ARGOSY__VERB__VERB_STOP)
                 add_unheard(&nodes);
@@ -183,8 +183,8 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                 verdict = (WaitVerdict){.message = ""};
         else {
                 WaitView v = {.record = e ? e->record : NULL,
-                              .sites = nodes.sites,
-                              .n_sites = nodes.n,
+                              .nodes = nodes.nodes,
+                              .n_nodes = nodes.n,
                               .stranded = stranded,
                               .unscheduled = list_is_linked(&u->unscheduled) || unit_life_is_moving(u->life),
                               .hosts_unheard = l->n_hosts.unheard > 0};
@@ -193,15 +193,15 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
                 verdict = wait_condition_judge(verb, revision, &v);
         }
         *due_us = nodes.until_us;
-        free(nodes.sites);
+        free(nodes.nodes);
         return verdict;
 }
 
 static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
         char why[256];
 
-        list_foreach (i, &u->sites)
-                if (ordering_why(l, CONTAINER_OF(i, Site, by_unit), why, sizeof(why))) {
+        list_foreach (i, &u->on_nodes)
+                if (ordering_why(l, CONTAINER_OF(i, UnitOnNode, by_unit), why, sizeof(why))) {
                         (void) field_set(&result->message, why);
                         return;
                 }

@@ -34,7 +34,7 @@
 enum { REASON_SIZE = 256 };
 
 // Where it ends first. NULL: nowhere.
-static const Node *node_that_ends(const Leader *l, const Site *s) {
+static const Node *node_that_ends(const Leader *l, const UnitOnNode *s) {
         uint64_t until_us;
 
         return s && list_is_linked(&s->awaiting) ? previous_node_in_the_way(l, s, &until_us) : NULL;
@@ -46,7 +46,7 @@ static const char *how_it_ends(const Node *n) {
         return n->host->attached ? "" : ", which is not heard at present";
 }
 
-static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
+static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED;
         const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
         const Argosy__Outcome *o = record_final_outcome(r, s->node->number);
@@ -69,7 +69,7 @@ static void reason_of_state(const Site *s, const Argosy__UnitRecord *r, char ret
 }
 
 // What the node was told and has not done yet, as far as it has said. NULL: nothing.
-static const char *under_way(const Site *s, const Argosy__UnitRecord *r) {
+static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED, heard = s && s->reported;
 
         if (heard && s->revision >= (launched ? r->start_rev : r->revision))
@@ -90,8 +90,8 @@ static bool nobody_can_tell(const Argosy__UnitRecord *r, const Node *n) {
 }
 
 // Why it is not as wanted on a node that is to have it.
-static void reason_of_site(Leader *l, const Unit *u, const Site *s, const Node *n,
-                           const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
+static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s, const Node *n,
+                                   const Argosy__UnitRecord *r, char ret[static REASON_SIZE]) {
         const Node *ends = node_that_ends(l, s);
         const Unit *room = s && list_is_linked(&s->awaiting) ? pending_awaited(s) : NULL;
         const char *why = NULL;
@@ -182,18 +182,18 @@ static void tell(const Teller *t, const Leader *l, Argosy__Response *r) {
 }
 
 static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
-        const Site *s = u ? site_find(u, n) : NULL;
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         _cleanup_free_ char *ignored = NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;
 
-        reason_of_site(l, u, s, n, e->record, why);
+        reason_of_unit_on_node(l, u, s, n, e->record, why);
         r = why_new(e, n->name, why);
         if (r && (status_set_outcome(r->status_reply, record_final_outcome(e->record, n->number)) < 0 ||
                   (!why[0] && field_set(&r->status_reply->note, why_note(e->record, n)) < 0) ||
-                  (s && site_fill_row(s, r->status_reply->row) < 0) ||
+                  (s && unit_on_node_fill_row(s, r->status_reply->row) < 0) ||
                   (retry_is_stuck(u) && unit_why(l, e, &ignored, &r->status_reply->refusals,
-                                                    &r->status_reply->n_refusals) < 0))) {
+                                                 &r->status_reply->n_refusals) < 0))) {
                 message_free(r);
                 r = NULL;
         }
@@ -204,7 +204,7 @@ static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Un
 static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
         const char *held = u ? unit_held_by_mass_loss(l, u) : NULL;
         bool stuck = u && u->node;
-        const Site *s;
+        const UnitOnNode *s;
         _cleanup_free_ char *unplaced = NULL;
         char why[REASON_SIZE];
         Argosy__Response *r;
@@ -219,8 +219,8 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
         else
                 why[0] = 0; // what unit_why() says
         r = why_new(e, stuck ? u->node->name : "-", why);
-        s = stuck ? site_find(u, u->node) : NULL;
-        if (r && ((s && site_fill_row(s, r->status_reply->row) < 0) ||
+        s = stuck ? unit_on_node_find(u, u->node) : NULL;
+        if (r && ((s && unit_on_node_fill_row(s, r->status_reply->row) < 0) ||
                   unit_why(l, e, &unplaced, &r->status_reply->refusals, &r->status_reply->n_refusals) < 0 ||
                   (!why[0] && field_set(&r->status_reply->why, unplaced) < 0))) {
                 message_free(r);
@@ -283,7 +283,7 @@ static Argosy__Response *leftover_new(const Leftovers *x, const char *node, cons
 static void why_left(const Node *n, void *userdata) {
         Leftovers *x = userdata;
         const Unit *u = unit_find(x->leader, x->name);
-        const Site *s = u ? site_find(u, n) : NULL;
+        const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         const char *was = x->entry ? "it is not wanted here any more" : "destroyed";
         char why[REASON_SIZE];
         Argosy__Response *r;
@@ -297,7 +297,7 @@ static void why_left(const Node *n, void *userdata) {
                 str_fit(why, sizeof(why), "%s; it may still run until the host is heard", was);
         x->n++;
         r = leftover_new(x, n->name, why);
-        if (r && site_fill_row(s, r->status_reply->row) < 0) {
+        if (r && unit_on_node_fill_row(s, r->status_reply->row) < 0) {
                 message_free(r);
                 r = NULL;
         }

@@ -31,7 +31,7 @@ static const char *failed(const char *result) {
 }
 
 // Of a start that never began the node says more than the log.
-static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitSite *s) {
+static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitNode *s) {
         bool never_began = s && s->reported && s->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
         const char *error = never_began && o->kind == ARGOSY__OUTCOME__KIND__FAILED && s->error ? s->error : "";
 
@@ -40,7 +40,7 @@ static WaitVerdict judge_outcome(const Argosy__Outcome *o, const WaitSite *s) {
         return failure(EIO, *error ? error : outcome_phrase(o), s ? s->node : NULL);
 }
 
-static WaitVerdict judge_started(const WaitSite *s) {
+static WaitVerdict judge_started(const WaitNode *s) {
         switch (s->active) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE:
         case ARGOSY__ACTIVE_STATE__ACTIVE_RELOADING:
@@ -67,7 +67,7 @@ static WaitVerdict judge_started(const WaitSite *s) {
         }
 }
 
-static WaitVerdict judge_loaded(const WaitSite *s) {
+static WaitVerdict judge_loaded(const WaitNode *s) {
         switch (s->load) {
         case ARGOSY__LOAD_STATE__LOAD_NOT_FOUND:
                 return failure(ENOENT, "systemd does not find the unit file", s->node);
@@ -84,7 +84,7 @@ static WaitVerdict judge_loaded(const WaitSite *s) {
         }
 }
 
-static WaitVerdict judge_stopped(const WaitSite *s) {
+static WaitVerdict judge_stopped(const WaitNode *s) {
         switch (s->active) {
         case ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE:
         case ARGOSY__ACTIVE_STATE__ACTIVE_FAILED:
@@ -96,7 +96,7 @@ static WaitVerdict judge_stopped(const WaitSite *s) {
 
 // What is held back is loaded, as far as it goes; its start ends when it is certain that it cannot be told
 // when it will be.
-static WaitVerdict judge_held(Argosy__Verb verb, const WaitSite *s) {
+static WaitVerdict judge_held(Argosy__Verb verb, const WaitNode *s) {
         if (verb == ARGOSY__VERB__VERB_LOAD)
                 return success("");
         return s->blocked ? (WaitVerdict){.done = true,
@@ -107,7 +107,7 @@ static WaitVerdict judge_held(Argosy__Verb verb, const WaitSite *s) {
                           : pending();
 }
 
-static WaitVerdict judge_site(Argosy__Verb verb, uint64_t revision, const WaitSite *s) {
+static WaitVerdict judge_node(Argosy__Verb verb, uint64_t revision, const WaitNode *s) {
         if (s->held && !s->lost && !s->refused)
                 return judge_held(verb, s);
         if (s->lost || s->refused || !s->reported || s->revision < revision)
@@ -138,7 +138,7 @@ static const Argosy__Outcome *final_outcome(const Argosy__UnitRecord *r) {
 }
 
 // A node that is lost, of a unit that runs on all: only who stops it wants to know whether it is down there.
-static WaitVerdict judge_lost(Argosy__Verb verb, const WaitSite *s) {
+static WaitVerdict judge_lost(Argosy__Verb verb, const WaitNode *s) {
         if (verb != ARGOSY__VERB__VERB_STOP || (s->seen && active_state_is_down(s->active)))
                 return success("");
         return s->silent ? silent() : s->fenced ? pending() : success("");
@@ -162,15 +162,15 @@ static WaitVerdict judge_all(Argosy__Verb verb, uint64_t revision, const WaitVie
         WaitVerdict result = success("");
         bool any = false, waits = false;
 
-        for (size_t i = 0; i < v->n_sites; i++) {
-                const WaitSite *s = &v->sites[i];
+        for (size_t i = 0; i < v->n_nodes; i++) {
+                const WaitNode *s = &v->nodes[i];
                 bool is_lost = s->lost && v->record->global;
                 WaitVerdict one;
 
                 if (!s->wanted)
                         continue;
                 any |= !is_lost;
-                one = is_lost ? judge_lost(verb, s) : judge_site(verb, revision, s);
+                one = is_lost ? judge_lost(verb, s) : judge_node(verb, revision, s);
                 if (one.done && one.status && !one.silent)
                         return one;
                 waits |= !one.done;
@@ -197,8 +197,8 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
                 return success("submitted again meanwhile");
         if (r && r->target != ARGOSY__TARGET__TARGET_INACTIVE)
                 return failure(ECANCELED, "the unit was loaded again meanwhile", NULL);
-        for (size_t i = 0; i < v->n_sites; i++) {
-                const WaitSite *s = &v->sites[i];
+        for (size_t i = 0; i < v->n_nodes; i++) {
+                const WaitNode *s = &v->nodes[i];
 
                 if (!s->lost && s->reported && s->revision >= revision && s->error && *s->error)
                         return failure(EIO, s->error, s->node);
@@ -210,10 +210,10 @@ static WaitVerdict judge_gone(Argosy__Verb verb, uint64_t revision, const WaitVi
         return is_silent ? silent() : success("");
 }
 
-static const WaitSite *site_of(const WaitView *v) {
-        for (size_t i = 0; i < v->n_sites; i++)
-                if (v->sites[i].wanted)
-                        return &v->sites[i];
+static const WaitNode *wait_node(const WaitView *v) {
+        for (size_t i = 0; i < v->n_nodes; i++)
+                if (v->nodes[i].wanted)
+                        return &v->nodes[i];
         return NULL;
 }
 
@@ -239,7 +239,7 @@ static WaitVerdict judge_placed(Argosy__Verb verb, uint64_t revision, const Wait
                                      .message = "no node takes it at present",
                                      .unplaced = true};
         if (r->target == ARGOSY__TARGET__TARGET_LAUNCHED && (o = final_outcome(r)))
-                return judge_outcome(o, site_of(v));
+                return judge_outcome(o, wait_node(v));
         return judge_all(verb, revision, v);
 }
 

@@ -14,7 +14,7 @@
 #include "argosy.pb-c.h"
 
 // One node that has, or is to have, the unit.
-typedef struct WaitSite {
+typedef struct WaitNode {
         const char *node; // its name, for messages
         bool wanted;      // the record places it here; else it is on its way out
         bool lost;        // the host is lost, or cannot use its manager: nobody knows, and nobody waits
@@ -31,12 +31,12 @@ typedef struct WaitSite {
         Argosy__LoadState load;
         Argosy__ActiveState active;
         const char *sub, *result, *error;
-} WaitSite;
+} WaitNode;
 
 typedef struct WaitView {
         const Argosy__UnitRecord *record; // NULL: no such unit (any more)
-        const WaitSite *sites;
-        size_t n_sites;
+        const WaitNode *nodes;
+        size_t n_nodes;
         bool stranded;      // placed on a lost host, and no other node takes it
         bool unscheduled;   // it has no node or a lost one, and the next batch may find it another
         size_t n_refused;   // of a unit that runs on all nodes: those that refuse its name

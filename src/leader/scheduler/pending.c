@@ -61,7 +61,7 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 }
 
 // Preempted from there and not ended yet, as far as anybody knows.
-static bool is_ending(const Site *s) {
+static bool is_ending(const UnitOnNode *s) {
         bool down = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
                     s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
 
@@ -69,12 +69,12 @@ static bool is_ending(const Site *s) {
                !(s->reported && s->leaving && down);
 }
 
-const Unit *pending_awaited(const Site *s) {
+const Unit *pending_awaited(const UnitOnNode *s) {
         list_foreach (i, &s->unit->victims) {
                 const Unit *u = CONTAINER_OF(i, Unit, victim);
 
-                list_foreach (k, &u->sites) {
-                        const Site *o = CONTAINER_OF(k, Site, by_unit);
+                list_foreach (k, &u->on_nodes) {
+                        const UnitOnNode *o = CONTAINER_OF(k, UnitOnNode, by_unit);
 
                         if (o->node->host == s->node->host && is_ending(o))
                                 return u;
@@ -129,8 +129,8 @@ static size_t preemptions_left(const Leader *l) {
 
                 if (!unit_life_is_queued(u->life))
                         continue;
-                list_foreach (k, &u->sites)
-                        n += is_ending(CONTAINER_OF(k, Site, by_unit));
+                list_foreach (k, &u->on_nodes)
+                        n += is_ending(CONTAINER_OF(k, UnitOnNode, by_unit));
         }
         return n < PREEMPTED_MAX ? PREEMPTED_MAX - n : 0;
 }

@@ -22,5 +22,5 @@ bool pending_waits_by_itself(Leader *l, const Unit *u);
 bool pending_is_touched(Leader *l, const BatchBuilder *b);
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM
 void pending_forget(Unit *u);
-// A unit that was preempted and still ends on this site's host, which is to have its room; NULL: none.
-const Unit *pending_awaited(const Site *s);
+// A unit that was preempted and still ends on this node's host, which is to have its room; NULL: none.
+const Unit *pending_awaited(const UnitOnNode *s);

@@ -45,7 +45,7 @@ enum {
         NODE_PENALTY = 16, // load of a node because a unit has left it for its failures: that of 8 units
 };
 
-static bool has_failed(const Unit *u, const UnitEntry *e, const Site *s) {
+static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
         const Argosy__UnitRecord *r = e ? e->record : NULL;
 
         return r && !e->removed && r->target == ARGOSY__TARGET__TARGET_LAUNCHED && !r->global && u->node &&
@@ -83,7 +83,7 @@ void retry_controller_forget(Leader *l, Unit *u) {
 
 // ------------------------------------------------------------------------------------------------ events
 
-void retry_controller_on_report(Leader *l, Unit *u, const Site *s) {
+void retry_controller_on_report(Leader *l, Unit *u, const UnitOnNode *s) {
         const UnitEntry *e = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED
                                      ? cluster_state_find_unit(l->state, u->name)
                                      : NULL;
@@ -231,9 +231,10 @@ static int take_turn(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry *e, S
 }
 
 static bool is_our_business(const Leader *l, const Unit *u, const UnitEntry *e) {
-        const Site *s = u->node ? site_find(u, u->node) : NULL;
+        const UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
 
-        return has_failed(u, e, s) && !site_is_unreachable(s) && failing_options_of(e)->restart_elsewhere;
+        return has_failed(u, e, s) && !unit_on_node_is_unreachable(s) &&
+               failing_options_of(e)->restart_elsewhere;
 }
 
 int retry_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {

@@ -11,12 +11,12 @@ typedef struct Retry Retry;
 struct BatchBuilder;
 struct Leader;
 struct Scheduler;
-struct Site;
+struct UnitOnNode;
 struct Unit;
 struct UnitEntry;
 
 // A unit was seen there.
-void retry_controller_on_report(struct Leader *l, struct Unit *u, const struct Site *s);
+void retry_controller_on_report(struct Leader *l, struct Unit *u, const struct UnitOnNode *s);
 // Its record was written.
 void retry_controller_on_record(struct Leader *l, struct Unit *u, const struct UnitEntry *e);
 void retry_controller_on_time(struct Leader *l);

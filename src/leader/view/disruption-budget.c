@@ -23,32 +23,32 @@
 #include "unit-record.h"
 #include "unit-state.h"
 
-// ------------------------------------------------------------------------------------------------ sites
+// ------------------------------------------------------------------------------------------------ units on nodes
 
-bool site_is_unreachable(const Site *s) {
+bool unit_on_node_is_unreachable(const UnitOnNode *s) {
         return !s->node->host->attached || node_is_unreachable(s->node);
 }
 
-bool site_is_timed(const Site *s) {
+bool unit_on_node_is_timed(const UnitOnNode *s) {
         return s->changed_ms > 0;
 }
 
-uint64_t site_known_us(const Site *s) {
+uint64_t unit_on_node_known_us(const UnitOnNode *s) {
         uint64_t told_ms = s->node->host->told_ms;
 
         return told_ms > s->changed_ms ? (told_ms - s->changed_ms) * USEC_PER_MSEC : 0;
 }
 
-static bool has_answered(const Leader *l, const Site *s, const UnitEntry *e) {
-        return s->reported && !site_is_unreachable(s) &&
+static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return s->reported && !unit_on_node_is_unreachable(s) &&
                s->revision >= rollout_content(l, e, s->node->number).revision;
 }
 
-bool site_is_up(const Leader *l, const Site *s, const UnitEntry *e) {
+bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         return has_answered(l, s, e) && active_state_is_up(s->active);
 }
 
-const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
+const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
         const Argosy__Outcome *o;
 
@@ -71,8 +71,8 @@ const char *site_failure(const Leader *l, const Site *s, const UnitEntry *e) {
         return NULL;
 }
 
-static void look_at_site(Leader *l, Site *s, const UnitEntry *e) {
-        bool up = e && site_is_up(l, s, e);
+static void look_at_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
+        bool up = e && unit_on_node_is_up(l, s, e);
 
         if (up == s->up && (!up || s->run_us == s->since_us))
                 return;
@@ -144,10 +144,10 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
         e = u->recorded ? cluster_state_find_unit(l->state, u->name) : NULL;
         counted = e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !e->record->global &&
                   !record_final_outcome(e->record, e->record->node);
-        list_foreach (i, &u->sites) {
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                look_at_site(l, s, e);
+                look_at_unit_on_node(l, s, e);
                 up |= s->up && s->node == u->node;
         }
         count(l, u, counted, counted && !up);
@@ -196,8 +196,9 @@ int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
         if (r < 0 || !u->budget)
                 return r;
-        list_foreach (i, &u->sites) { // what it is to be has changed: its patience and its health begin anew
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+        list_foreach (i, &u->on_nodes) { // what it is to be has changed: its patience and its health begin
+                                         // anew
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 s->up = false;
                 s->up_flip_us = leader_now(l);

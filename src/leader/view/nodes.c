@@ -81,8 +81,8 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         n->deadline_us = record->mode_deadline_us;
         n->deadline_done = changed ? node_deadline_is_over(l, n) : n->deadline_done;
         if (changed)
-                list_foreach (i, &n->sites)
-                        site_count(CONTAINER_OF(i, Site, by_node));
+                list_foreach (i, &n->units_on_node)
+                        unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_node));
         if (changed && node_is_emptying(n))
                 empty(l, n);
         return 0;
@@ -136,7 +136,7 @@ void nodes_on_time(Leader *l) {
 // ------------------------------------------------------------------------------------------------ counts
 
 // A site that is to end on its node, as far as that is seen.
-static bool is_leaving(const Site *s) {
+static bool is_leaving(const UnitOnNode *s) {
         if (!s->reported || host_is_lost(s->node->host))
                 return false;
         if (s->unit->life == LIFE_EVERYWHERE)
@@ -144,7 +144,7 @@ static bool is_leaving(const Site *s) {
         return s->unit->node != s->node;
 }
 
-void site_count(Site *s) {
+void unit_on_node_count(UnitOnNode *s) {
         bool leaving = is_leaving(s);
 
         s->node->n_leaving = s->node->n_leaving - s->counted + leaving;

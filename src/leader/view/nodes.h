@@ -14,5 +14,5 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
 void node_set_reason(Leader *l, Node *n, const char *reason);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
-void site_count(Site *s); // follows what Node.n_leaving is made of
+void unit_on_node_count(UnitOnNode *s);                // follows what Node.n_leaving is made of
 bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied

@@ -86,8 +86,8 @@ Node *node_find(const Leader *l, uint32_t number) {
 void node_free(Leader *l, Node *n) {
         Host *h = n->host;
 
-        list_foreach_safe (i, &n->sites)
-                site_free(l, CONTAINER_OF(i, Site, by_node));
+        list_foreach_safe (i, &n->units_on_node)
+                unit_on_node_free(l, CONTAINER_OF(i, UnitOnNode, by_node));
         list_foreach_safe (i, &n->placed) {
                 Unit *u = CONTAINER_OF(i, Unit, placed);
 
@@ -121,7 +121,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
         n->manager = strdup(manager);
         n->reason = streq(manager, "system") ? NULL : strdup(MANAGER_NOT_REACHED);
         list_init(&n->placed);
-        list_init(&n->sites);
+        list_init(&n->units_on_node);
         if (!n->manager || map_add(&l->nodes, &n->number, sizeof(n->number), n) < 0) {
                 free(n->manager);
                 free(n->reason);
@@ -219,7 +219,7 @@ Unit *unit_get(Leader *l, const char *name) {
         if (!u)
                 return NULL;
         u->name = strdup(name);
-        list_init(&u->sites);
+        list_init(&u->on_nodes);
         list_init(&u->waiters);
         list_init(&u->victims);
         if (!u->name || map_add_str(&l->units, u->name, u) < 0) {
@@ -308,7 +308,7 @@ void unit_free(Leader *l, Unit *u) {
 }
 
 bool unit_is_used(const Unit *u) {
-        return u->recorded || u->followed || !list_is_empty(&u->sites) || !list_is_empty(&u->waiters) ||
+        return u->recorded || u->followed || !list_is_empty(&u->on_nodes) || !list_is_empty(&u->waiters) ||
                list_is_linked(&u->touched) || list_is_linked(&u->order_due);
 }
 
@@ -331,9 +331,9 @@ void unit_release(Leader *l, Unit *u) {
         leader_mark(l);
 }
 
-Site *site_find(const Unit *u, const Node *n) {
-        list_foreach (i, &u->sites) {
-                Site *s = CONTAINER_OF(i, Site, by_unit);
+UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
                 if (s->node == n)
                         return s;
@@ -341,8 +341,8 @@ Site *site_find(const Unit *u, const Node *n) {
         return NULL;
 }
 
-Site *site_get(Leader *l, Unit *u, Node *n) {
-        Site *s = site_find(u, n);
+UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n) {
+        UnitOnNode *s = unit_on_node_find(u, n);
 
         if (s)
                 return s;
@@ -352,13 +352,13 @@ Site *site_get(Leader *l, Unit *u, Node *n) {
         s->unit = u;
         s->node = n;
         s->up_flip_us = leader_now(l);
-        list_append(&u->sites, &s->by_unit);
-        list_append(&n->sites, &s->by_node);
-        n->n_sites++;
+        list_append(&u->on_nodes, &s->by_unit);
+        list_append(&n->units_on_node, &s->by_node);
+        n->n_units_on_node++;
         return s;
 }
 
-void site_drop_spec(Site *s) {
+void unit_on_node_drop_spec(UnitOnNode *s) {
         HostSpec *spec = s->spec;
 
         s->spec = NULL;
@@ -368,7 +368,7 @@ void site_drop_spec(Site *s) {
         free(spec);
 }
 
-int site_need_spec(Site *s, const Hash *hash, bool *ret_new) {
+int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
         Map *specs = &s->node->host->specs;
         HostSpec *spec = map_find(specs, hash->bytes, HASH_SIZE);
 
@@ -387,18 +387,18 @@ int site_need_spec(Site *s, const Hash *hash, bool *ret_new) {
                 *ret_new = true;
         }
         spec->users++;
-        site_drop_spec(s);
+        unit_on_node_drop_spec(s);
         s->spec = spec;
         return 0;
 }
 
-void site_free(Leader *l, Site *s) {
+void unit_on_node_free(Leader *l, UnitOnNode *s) {
         Unit *u = s->unit;
 
-        site_drop_spec(s);
+        unit_on_node_drop_spec(s);
         list_unlink(&s->by_unit);
         list_unlink(&s->by_node);
-        s->node->n_sites--;
+        s->node->n_units_on_node--;
         s->node->n_leaving -= s->counted;
         host_mark_tombstones(l, s->node->host);
         list_unlink(&s->order);
@@ -428,7 +428,7 @@ static int keep_text(char **field, const char *text, size_t max) {
         return 0;
 }
 
-int site_report(Site *s, const Argosy__UnitReport *report) {
+int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
         if (keep_text(&s->sub, report->sub, WORD_MAX) < 0 ||
             keep_text(&s->result, report->result, WORD_MAX) < 0 ||
             keep_text(&s->error, report->error, REASON_MAX) < 0)
@@ -446,7 +446,7 @@ int site_report(Site *s, const Argosy__UnitReport *report) {
         s->went_along = report->went_along;
         s->file_stale = report->file_stale;
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
-        site_count(s);
+        unit_on_node_count(s);
         return 0;
 }
 
@@ -455,7 +455,7 @@ bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o) {
                log_format_level(&argosy__outcome__kind__descriptor, o->kind);
 }
 
-bool site_is_unsettled(const Leader *l, const Site *s, const UnitEntry *e) {
+bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
              ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !(s->error && *s->error);
 
@@ -500,8 +500,8 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
                 if (is_stranded(u, record) || unit_has_to_leave(u, e))
                         unit_event(l, u, LIFE_LOOK);
         }
-        list_foreach (i, &u->sites)
-                site_count(CONTAINER_OF(i, Site, by_unit));
+        list_foreach (i, &u->on_nodes)
+                unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_unit));
 }
 
 void registry_clear(Leader *l) {

@@ -32,16 +32,16 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason); // thi
 const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);
-Site *site_find(const Unit *u, const Node *n);
-Site *site_get(Leader *l, Unit *u, Node *n);
-void site_free(Leader *l, Site *s);
-int site_need_spec(Site *s, const Hash *hash, bool *ret_new);
-void site_drop_spec(Site *s);
-int site_report(Site *s, const Argosy__UnitReport *report);
+UnitOnNode *unit_on_node_find(const Unit *u, const Node *n);
+UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n);
+void unit_on_node_free(Leader *l, UnitOnNode *s);
+int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
+void unit_on_node_drop_spec(UnitOnNode *s);
+int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);
 // Whether the log may have an outcome of that kind.
 bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
 // A one-shot has ended here, and the log does not say yet how.
-bool site_is_unsettled(const Leader *l, const Site *s, const UnitEntry *e);
+bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
 bool host_is_lost(const Host *h);
 // Nobody knows what its units do: the host is lost or its manager cannot be used.
 bool node_is_unreachable(const Node *n);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// What exists and what is seen of it: hosts, nodes, units, and units on nodes (sites).
+// What exists and what is seen of it: hosts, nodes, units, and units on nodes.
 //
 // Lifetimes:
 //   Host    while the log has its record, or its link is up
 //   Node    while the log has its record; dies with its host
 //   Unit    while the log has its record, or a node is seen to hold it, or a client waits for it
-//   Site    one unit on one node: from the first order or report until the agent reports it gone, its guard
+//   UnitOnNode    one unit on one node: from the first order or report until the agent reports it gone, its guard
 //           has certainly ended it on a lost host, or the host attaches anew or is removed
 //   DisruptionBudget   while it has units, or a rollout is under way
 //   Rollout while the log has it running or returning
@@ -16,20 +16,20 @@
 #include "leader-core.h"
 #include "unit-life.h"
 
-// What ordering.c makes of the order for a site.
-typedef enum SiteHold {
+// What ordering.c makes of the order for a unit on a node.
+typedef enum OrderHold {
         HOLD_NOT,
         HOLD_START,   // its start waits for what is on its way
         HOLD_BLOCKED, // its start waits for what is not
         HOLD_BOUND,   // it runs, and is to be down as long as what it is bound to is
         HOLD_STOP,    // its stop waits for those that come after it
-} SiteHold;
+} OrderHold;
 
 // A unit file that was sent to a host in this session, for as long as an order there names it. (What a host
 // installed in an earlier session is not counted: it is asked to install nothing from its own copies.)
 typedef struct HostSpec {
         Hash hash;
-        size_t users; // sites
+        size_t users; // units on nodes
 } HostSpec;
 
 struct Host {
@@ -44,7 +44,8 @@ struct Host {
         bool heard;       // attached at least once since this leader leads
         bool leaving;     // its machine is shutting down: takes nothing new
         bool down;        // said goodbye for good
-        uint64_t lingers_until_us; // what it said may still run there (Site.lingers) is waited for until then
+        uint64_t lingers_until_us; // what it said may still run there (UnitOnNode.lingers) is waited for
+                                   // until then
         ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
         uint64_t attach_seq;
         uint32_t welcome_parts; // sent of the Welcome so far
@@ -58,7 +59,7 @@ struct Host {
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
         Lease lease;
         Map specs;       // HostSpec by hash
-        ListNode orders; // Site.order: to be sent
+        ListNode orders; // UnitOnNode.order: to be sent
         ListNode orders_due; // in Leader.orders_due, if these or `nodes_due` can be
         Argosy__HostRecord
                 *pending_record; // what its Attach said its record should say, until the log has it; NULL:
@@ -92,13 +93,13 @@ struct Node {
         char *reason;    // why its manager cannot be used, as the host says; NULL: it can
         ListNode placed; // Unit.placed
         size_t n_placed;
-        ListNode sites; // Site.by_node
-        size_t n_sites;
+        ListNode units_on_node; // UnitOnNode.by_node
+        size_t n_units_on_node;
         size_t n_globals; // global units that run here
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
         size_t n_stuck;    // of these, stranded: no other node takes them
-        size_t n_leaving;  // sites that are to end here
+        size_t n_leaving;  // units on nodes that are to end here
         Argosy__NodeMode mode;
         uint64_t deadline_us;  // wall clock, of its drain; 0: none
         bool deadline_done;    // it is over, and what had not left was put into Leader.moving for it
@@ -121,7 +122,7 @@ typedef struct DisruptionBudget {
         char *name;        // of the template or the unit
         ListNode units;    // Unit.of_budget
         size_t n_launched; // of these: wanted up, and not done for good
-        size_t n_down;     // of the launched ones: not up (Site.up)
+        size_t n_down;     // of the launched ones: not up (UnitOnNode.up)
         size_t n_taken;    // and those that the batch in the making takes down
         uint64_t batch;    // that n_taken is about
         ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
@@ -138,7 +139,7 @@ struct Rollout {
 
 struct Unit {
         char *name;
-        ListNode sites;    // Site.by_unit
+        ListNode on_nodes; // UnitOnNode.by_unit
         ListNode waiters;  // WaiterItem.by_unit
         Node *node;        // by its record; NULL: none, global, or no such node
         ListNode placed;   // in node->placed
@@ -172,14 +173,14 @@ struct Unit {
         ListNode victims;   // Unit.victim: units that it preempted
 };
 
-struct Site {
+struct UnitOnNode {
         Unit *unit;
         Node *node;
         ListNode by_unit, by_node, order;
         HostSpec *spec;    // counted; NULL: none was sent for it in this session
         bool ordered;      // an order went out in this session
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node
-        SiteHold hold;     // what its order waits for besides
+        OrderHold hold;    // what its order waits for besides
         bool remove;       // and it was to remove
         uint64_t ordered_revision;
         ListNode outcome_due;     // in Leader.outcomes

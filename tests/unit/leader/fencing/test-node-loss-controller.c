@@ -291,7 +291,7 @@ static void names_that_a_leader_cannot_place_let_nothing_begin(void **state) {
 static void what_is_named_may_run_whatever_was_reported_before(void **state) {
         uint32_t h = start_away(SERVICE), node = node_of("x.service");
 
-        site_find(unit_find(g.leader, "x.service"), node_find(g.leader, node))->active =
+        unit_on_node_find(unit_find(g.leader, "x.service"), node_find(g.leader, node))->active =
                 ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE;
         say_goodbye_but_for_x(h, node);
         assert_int_equal(node_of("x.service"), node);

@@ -191,7 +191,7 @@ static void a_manager_that_cannot_be_asked_has_seen_nothing_end(void **state) {
 // ------------------------------------------------------------------------------------------------ times
 
 static bool is_seen_on_2(void) {
-        return site_find(unit_find(g.leader, X), node_find(g.leader, rig_host(&g, 2)->node));
+        return unit_on_node_find(unit_find(g.leader, X), node_find(g.leader, rig_host(&g, 2)->node));
 }
 
 static void what_it_left_behind_is_forgotten_in_time_whatever_becomes_of_the_unit(void **state) {

@@ -148,7 +148,7 @@ static void texts_of_a_report_are_cut(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT;
         Argosy__ToVoter__Reports reports = ARGOSY__TO_VOTER__REPORTS__INIT;
         Argosy__ToVoter m = ARGOSY__TO_VOTER__INIT;
-        const Site *s;
+        const UnitOnNode *s;
         Unit *u;
 
         memset(text, 'x', sizeof(text) - 1);
@@ -168,7 +168,7 @@ static void texts_of_a_report_are_cut(void **state) {
         m.reports = &reports;
         leader_on_message(g.leader, 1, &m);
         u = unit_find(g.leader, "web.service");
-        s = site_find(u, node_find(g.leader, h->node));
+        s = unit_on_node_find(u, node_find(g.leader, h->node));
         assert_int_equal(strlen(s->error), REASON_MAX);
         assert_int_equal(strlen(s->sub), WORD_MAX);
         assert_int_equal(strlen(s->outcome->result), WORD_MAX);

@@ -21,13 +21,14 @@ static void what_a_host_holds_is_known_as_it_says_it(void **state) {
 
         put("web.service", 2);
         attach_holding(2, web);
-        assert_true(tables_site(&t, "web.service", 2)->reported);
-        assert_int_equal(tables_site(&t, "web.service", 2)->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
+        assert_true(tables_unit_on_node(&t, "web.service", 2)->reported);
+        assert_int_equal(tables_unit_on_node(&t, "web.service", 2)->active,
+                         ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         attach(2); // it says everything each time: what it does not name it does not hold
-        assert_null(tables_site(&t, "web.service", 2));
+        assert_null(tables_unit_on_node(&t, "web.service", 2));
         web.gone = true;
         attach_holding(2, web);
-        assert_null(tables_site(&t, "web.service", 2));
+        assert_null(tables_unit_on_node(&t, "web.service", 2));
 }
 
 static void a_report_about_what_is_not_the_hosts_is_not_taken(void **state) {
@@ -36,11 +37,11 @@ static void a_report_about_what_is_not_the_hosts_is_not_taken(void **state) {
         report(2, tables_report(&t, "web.service", 3)); // another host's node
         report(2, tables_report(&t, "web.service", 9)); // nobody's
         report(2, tables_report(&t, "no unit name", 2));
-        assert_int_equal(tables_node(&t, 2)->n_sites + tables_node(&t, 3)->n_sites, 0);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node + tables_node(&t, 3)->n_units_on_node, 0);
         report(3, tables_report(&t, "web.service", 3)); // it has not attached
-        assert_int_equal(tables_node(&t, 3)->n_sites, 0);
+        assert_int_equal(tables_node(&t, 3)->n_units_on_node, 0);
         report(2, tables_report(&t, "stray.service", 2)); // no record: it is to go, and so must be known
-        assert_int_equal(tables_node(&t, 2)->n_sites, 1);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 1);
 }
 
 static void what_a_host_says_of_itself_becomes_a_wish_for_its_record(void **state) {
@@ -128,32 +129,32 @@ static void a_unit_that_is_gone_and_not_wanted_there_is_forgotten(void **state) 
         r = tables_report(&t, "web.service", 2);
         r.gone = true;
         report(2, r); // the newest order is on its way to it
-        assert_non_null(tables_site(&t, "web.service", 2));
-        assert_false(tables_site(&t, "web.service", 2)->reported);
+        assert_non_null(tables_unit_on_node(&t, "web.service", 2));
+        assert_false(tables_unit_on_node(&t, "web.service", 2)->reported);
         put("web.service", 3);
         report(2, r);
-        assert_null(tables_site(&t, "web.service", 2));
+        assert_null(tables_unit_on_node(&t, "web.service", 2));
 }
 
 static void gone_by_an_older_order_is_not_gone_by_the_removal(void **state) {
         Argosy__UnitReport r;
-        Site *s;
+        UnitOnNode *s;
 
         put("web.service", 2);
         attach(2);
         report(2, tables_report(&t, "web.service", 2));
         put("web.service", 3);
-        s = tables_site(&t, "web.service", 2);
+        s = tables_unit_on_node(&t, "web.service", 2);
         s->remove = true;
         s->ordered_revision = tables_entry(&t, "web.service")->record->revision;
         r = tables_report(&t, "web.service", 2);
         r.gone = true;
         r.revision = s->ordered_revision - 1;
         report(2, r);
-        assert_non_null(tables_site(&t, "web.service", 2));
+        assert_non_null(tables_unit_on_node(&t, "web.service", 2));
         r.revision++;
         report(2, r);
-        assert_null(tables_site(&t, "web.service", 2));
+        assert_null(tables_unit_on_node(&t, "web.service", 2));
 }
 
 static void a_refused_name_leaves_that_node_for_this_session(void **state) {
@@ -190,8 +191,8 @@ static void an_end_for_good_is_put_down_once_and_only_of_the_newest_start(void *
         report(2, r);
         report(2, r);
         assert_int_equal(tables_count(&t.leader->outcomes), 1);
-        assert_int_equal(tables_site(&t, "job.service", 2)->outcome->node, 2);
-        attach(2); // sites begin anew
+        assert_int_equal(tables_unit_on_node(&t, "job.service", 2)->outcome->node, 2);
+        attach(2); // units on nodes begin anew
         batch_outcome(&b, "job.service", 2, outcome.start_rev, ARGOSY__OUTCOME__KIND__DONE);
         tables_apply(&t, &b);
         report(2, r); // the log has it

@@ -217,12 +217,12 @@ static void only_what_a_goodbye_names_may_still_run(void **state) {
         report(2, tables_report(&t, "web.service", 2));
         report(2, tables_report(&t, "slow.service", 2));
         goodbye(2, false, "slow.service", 2);
-        assert_true(tables_site(&t, "slow.service", 2)->lingers);
-        assert_false(tables_site(&t, "web.service", 2)->lingers);
+        assert_true(tables_unit_on_node(&t, "slow.service", 2)->lingers);
+        assert_false(tables_unit_on_node(&t, "web.service", 2)->lingers);
         assert_int_equal(tables_host(&t, 2)->lingers_until_us, t.now_us + TABLES_LEASE_MS * USEC_PER_MSEC);
         attach(2);
         goodbye(2, false, "theirs.service", 3); // not one of its nodes
-        assert_false(tables_site(&t, "theirs.service", 3)->lingers);
+        assert_false(tables_unit_on_node(&t, "theirs.service", 3)->lingers);
 }
 
 // What it names is not known to a leader that it has not attached to.

@@ -15,7 +15,7 @@
 #define DEACTIVATING ARGOSY__ACTIVE_STATE__ACTIVE_DEACTIVATING
 
 static Argosy__UnitRecord record;
-static WaitSite sites[2];
+static WaitNode nodes[2];
 static WaitView view;
 
 // A launched unit, asked for at revision 10 and placed on node 1, which reports it running.
@@ -24,7 +24,7 @@ static int setup(void **state) {
         record.target = ARGOSY__TARGET__TARGET_LAUNCHED;
         record.node = 1;
         record.revision = record.start_rev = 10;
-        sites[0] = (WaitSite){
+        nodes[0] = (WaitNode){
                 .node = "n1",
                 .wanted = true,
                 .reported = true,
@@ -35,9 +35,9 @@ static int setup(void **state) {
                 .result = "",
                 .error = "",
         };
-        sites[1] = sites[0];
-        sites[1].node = "n2";
-        view = (WaitView){.record = &record, .sites = sites, .n_sites = 1};
+        nodes[1] = nodes[0];
+        nodes[1].node = "n2";
+        view = (WaitView){.record = &record, .nodes = nodes, .n_nodes = 1};
         return 0;
 }
 
@@ -53,8 +53,8 @@ static void assert_ends(Argosy__Verb verb, int status) {
 }
 
 static void a_node_that_refuses_the_name_is_not_the_end(void **state) {
-        sites[0].refused = true; // the unit is on its way to another node
-        sites[0].error = "the name belongs to somebody else";
+        nodes[0].refused = true; // the unit is on its way to another node
+        nodes[0].error = "the name belongs to somebody else";
         assert_pending(START);
         assert_pending(LOAD);
         record.node = 0; // which nobody is
@@ -63,31 +63,31 @@ static void a_node_that_refuses_the_name_is_not_the_end(void **state) {
 
 static void a_start_ends_when_the_asked_revision_is_active(void **state) {
         assert_ends(START, 0);
-        sites[0].revision = 9; // what runs is an older start
+        nodes[0].revision = 9; // what runs is an older start
         assert_pending(START);
-        sites[0].revision = 11;
+        nodes[0].revision = 11;
         assert_ends(START, 0);
-        sites[0].active = ACTIVATING;
+        nodes[0].active = ACTIVATING;
         assert_pending(START);
-        sites[0].reported = false;
+        nodes[0].reported = false;
         assert_pending(START);
 }
 
 static void a_one_shot_has_ended_when_the_log_says_how(void **state) {
         Argosy__Outcome outcome = ARGOSY__OUTCOME__INIT, *outcomes[] = {&outcome};
 
-        sites[0].active = INACTIVE;
-        sites[0].unsettled = true;
+        nodes[0].active = INACTIVE;
+        nodes[0].unsettled = true;
         assert_pending(START);
-        sites[0].active = FAILED;
-        sites[0].error = "start failed";
+        nodes[0].active = FAILED;
+        nodes[0].error = "start failed";
         assert_pending(START);
         assert_ends(LOAD, EIO);
         outcome.kind = ARGOSY__OUTCOME__KIND__FAILED;
         outcome.start_rev = 10;
         record.outcomes = outcomes;
         record.n_outcomes = 1;
-        sites[0].unsettled = false;
+        nodes[0].unsettled = false;
         assert_ends(START, EIO);
         outcome.kind = ARGOSY__OUTCOME__KIND__DONE;
         assert_ends(START, 0);
@@ -101,10 +101,10 @@ static void a_start_of_which_nobody_can_tell_the_end_fails(void **state) {
         outcome.start_rev = 10;
         record.outcomes = outcomes;
         record.n_outcomes = 1;
-        sites[0].active = INACTIVE;
+        nodes[0].active = INACTIVE;
         for (int global = 0; global <= 1; global++) { // each node's own, where it runs on all
                 record.global = global;
-                sites[0].outcome = global ? &outcome : NULL;
+                nodes[0].outcome = global ? &outcome : NULL;
                 v = wait_condition_judge(START, 10, &view);
                 assert_int_equal(v.status, EIO);
                 assert_string_equal(v.message, OUTCOME_UNKNOWN_TEXT);
@@ -120,10 +120,10 @@ static void a_start_that_never_began_says_what_the_node_says(void **state) {
         outcome.start_rev = 10;
         record.outcomes = outcomes;
         record.n_outcomes = 1;
-        sites[0].active = INACTIVE;
+        nodes[0].active = INACTIVE;
         assert_string_equal(wait_condition_judge(START, 10, &view).message,
                             "a unit that it needs on its node did not start (dependency)");
-        sites[0].error = "start failed because of a dependency";
+        nodes[0].error = "start failed because of a dependency";
         assert_string_equal(wait_condition_judge(START, 10, &view).message,
                             "start failed because of a dependency");
         assert_ends(START, EIO);
@@ -134,33 +134,33 @@ static void a_start_that_never_began_says_what_the_node_says(void **state) {
 static void a_start_that_fails_says_why_and_where(void **state) {
         WaitVerdict v;
 
-        sites[0].active = FAILED;
-        sites[0].result = "exit-code";
+        nodes[0].active = FAILED;
+        nodes[0].result = "exit-code";
         v = wait_condition_judge(START, 10, &view);
         assert_int_equal(v.status, EIO);
         assert_string_equal(v.message, "a process of it ended with an error (exit-code)");
         assert_string_equal(v.node, "n1");
-        sites[0].active = ACTIVATING;
-        sites[0].sub = "auto-restart"; // it may crash for ever: nobody waits for that
+        nodes[0].active = ACTIVATING;
+        nodes[0].sub = "auto-restart"; // it may crash for ever: nobody waits for that
         assert_ends(START, EIO);
         setup(NULL);
-        sites[0].error = "no space left on device";
+        nodes[0].error = "no space left on device";
         assert_ends(START, EIO);
 }
 
 static void a_one_shot_ends_the_start_when_it_has_finished(void **state) {
         Argosy__Outcome o = ARGOSY__OUTCOME__INIT, *outcomes = &o;
 
-        sites[0].active = ACTIVATING;
-        sites[0].sub = "start";
+        nodes[0].active = ACTIVATING;
+        nodes[0].sub = "start";
         assert_pending(START);
-        sites[0].active = INACTIVE;
-        sites[0].result = "success";
+        nodes[0].active = INACTIVE;
+        nodes[0].result = "success";
         assert_ends(START, 0);
-        sites[0].result = "exit-code";
+        nodes[0].result = "exit-code";
         assert_ends(START, EIO);
         // The outcome in the log outlives the node that saw it.
-        sites[0].lost = true;
+        nodes[0].lost = true;
         assert_pending(START);
         o.kind = ARGOSY__OUTCOME__KIND__DONE;
         o.start_rev = 10;
@@ -174,26 +174,26 @@ static void a_one_shot_ends_the_start_when_it_has_finished(void **state) {
 }
 
 static void a_wait_follows_the_unit_to_another_node(void **state) {
-        sites[0].lost = true;
+        nodes[0].lost = true;
         assert_pending(START);
         record.node = 2;
         record.revision = 12;
-        sites[0].wanted = false;
-        sites[1].reported = false;
-        view.n_sites = 2;
+        nodes[0].wanted = false;
+        nodes[1].reported = false;
+        view.n_nodes = 2;
         assert_pending(START);
-        sites[1].reported = true;
-        sites[1].revision = 12;
+        nodes[1].reported = true;
+        nodes[1].revision = 12;
         assert_ends(START, 0);
 }
 
 static void a_unit_without_a_node_ends_the_wait_at_once(void **state) {
         record.node = 0;
-        view.n_sites = 0;
+        view.n_nodes = 0;
         assert_ends(START, EAGAIN);
         assert_true(wait_condition_judge(START, 10, &view).unplaced);
         setup(NULL);
-        sites[0].lost = true;
+        nodes[0].lost = true;
         view.stranded = true;
         assert_ends(START, EAGAIN);
 }
@@ -212,41 +212,41 @@ static void somebody_elses_contrary_wish_ends_the_wait(void **state) {
 
 static void a_stop_ends_when_the_unit_is_down(void **state) {
         record.target = ARGOSY__TARGET__TARGET_LOADED;
-        sites[0].active = DEACTIVATING;
+        nodes[0].active = DEACTIVATING;
         assert_pending(STOP);
-        sites[0].active = INACTIVE;
+        nodes[0].active = INACTIVE;
         assert_ends(STOP, 0);
-        sites[0].active = FAILED;
+        nodes[0].active = FAILED;
         assert_ends(STOP, 0);
-        sites[0].active = INACTIVE;
-        sites[0].revision = 9;
+        nodes[0].active = INACTIVE;
+        nodes[0].revision = 9;
         assert_pending(STOP);
 }
 
 static void a_load_ends_when_systemd_has_parsed_the_file(void **state) {
         record.target = ARGOSY__TARGET__TARGET_LOADED;
-        sites[0].active = INACTIVE;
+        nodes[0].active = INACTIVE;
         assert_ends(LOAD, 0);
-        sites[0].load = ARGOSY__LOAD_STATE__LOAD_BAD_SETTING;
+        nodes[0].load = ARGOSY__LOAD_STATE__LOAD_BAD_SETTING;
         assert_ends(LOAD, ENOEXEC);
-        sites[0].load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
+        nodes[0].load = ARGOSY__LOAD_STATE__LOAD_UNKNOWN;
         assert_pending(LOAD);
 }
 
 static void a_destroy_ends_when_it_is_gone_from_every_node(void **state) {
         view.record = NULL;
-        sites[0].wanted = false;
+        nodes[0].wanted = false;
         assert_pending(DESTROY);
-        sites[0].lost = true; // nobody waits for a lost node
+        nodes[0].lost = true; // nobody waits for a lost node
         assert_ends(DESTROY, 0);
-        view.n_sites = 0;
+        view.n_nodes = 0;
         assert_ends(DESTROY, 0);
         view.hosts_unheard = true; // a new leader does not know yet who holds what
         assert_pending(DESTROY);
         setup(NULL);
         view.record = NULL;
-        sites[0].wanted = false;
-        sites[0].error = "cannot remove the file: read-only file system";
+        nodes[0].wanted = false;
+        nodes[0].error = "cannot remove the file: read-only file system";
         assert_ends(DESTROY, EIO);
         setup(NULL);
         record.revision = 20; // submitted again
@@ -256,10 +256,10 @@ static void a_destroy_ends_when_it_is_gone_from_every_node(void **state) {
 static void an_unload_ends_when_it_is_gone_and_the_record_stays(void **state) {
         record.target = ARGOSY__TARGET__TARGET_INACTIVE;
         record.node = 0;
-        sites[0].wanted = false;
+        nodes[0].wanted = false;
         assert_pending(UNLOAD);
         assert_pending(STOP); // what is unloaded meanwhile stops too
-        view.n_sites = 0;
+        view.n_nodes = 0;
         assert_ends(UNLOAD, 0);
         assert_ends(STOP, 0);
 }
@@ -267,15 +267,15 @@ static void an_unload_ends_when_it_is_gone_and_the_record_stays(void **state) {
 static void a_global_unit_is_waited_for_on_every_node_that_is_not_lost(void **state) {
         record.global = true;
         record.node = 0;
-        view.n_sites = 2;
-        sites[1].active = ACTIVATING;
+        view.n_nodes = 2;
+        nodes[1].active = ACTIVATING;
         assert_pending(START);
-        sites[1].lost = true;
+        nodes[1].lost = true;
         assert_ends(START, 0);
-        sites[1].lost = false;
-        sites[1].active = FAILED;
+        nodes[1].lost = false;
+        nodes[1].active = FAILED;
         assert_string_equal(wait_condition_judge(START, 10, &view).node, "n2");
-        view.n_sites = 0;
+        view.n_nodes = 0;
         assert_ends(START, 0); // no node matches
         view.hosts_unheard = true;
         assert_pending(START);

@@ -78,8 +78,8 @@ static LeftOut left_out(const char *name, uint32_t node, char why[static 256]) {
                              tables_node(&t, node), why, 256);
 }
 
-static Site *site_of(const char *name, uint32_t node) {
-        Site *s = site_get(t.leader, unit_get(t.leader, name), tables_node(&t, node));
+static UnitOnNode *wait_node(const char *name, uint32_t node) {
+        UnitOnNode *s = unit_on_node_get(t.leader, unit_get(t.leader, name), tables_node(&t, node));
 
         assert_non_null(s);
         return s;
@@ -136,10 +136,10 @@ static void a_host_is_kept_while_the_log_or_a_link_has_it(void **state) {
 static void units_of_a_node_that_goes_have_to_move(void **state) {
         put("web.service", SERVICE, LAUNCHED, 2);
         put("other.service", SERVICE, LAUNCHED, 3);
-        (void) site_of("web.service", 2);
+        (void) wait_node("web.service", 2);
         remove_host(2);
         assert_null(tables_unit(&t, "web.service")->node);
-        assert_true(list_is_empty(&tables_unit(&t, "web.service")->sites));
+        assert_true(list_is_empty(&tables_unit(&t, "web.service")->on_nodes));
         assert_int_equal(tables_unit(&t, "web.service")->life, LIFE_PENDING);
         assert_false(is_moving("other.service"));
 }
@@ -193,11 +193,11 @@ static void a_unit_lives_as_long_as_anybody_has_a_use_for_it(void **state) {
         Unit *u = unit_get(t.leader, "seen.service");
 
         assert_ptr_equal(unit_get(t.leader, "seen.service"), u);
-        (void) site_of("seen.service", 2);
+        (void) wait_node("seen.service", 2);
         unit_mark_unused(t.leader, u);
         followers_pull(t.leader);
         assert_non_null(unit_find(t.leader, "seen.service"));
-        site_free(t.leader, site_of("seen.service", 2));
+        unit_on_node_free(t.leader, wait_node("seen.service", 2));
         assert_ptr_equal(unit_find(t.leader, "seen.service"), u);
         followers_pull(t.leader);
         assert_null(unit_find(t.leader, "seen.service"));
@@ -236,49 +236,50 @@ static void a_refusal_is_remembered_for_one_node_or_for_all(void **state) {
         assert_null(unit_exclusion(u, 2) ?: unit_exclusion(u, 3));
 }
 
-// ---- sites
+// ---- units on nodes
 
 static void one_site_for_each_unit_and_node(void **state) {
-        Site *s = site_of("web.service", 2);
+        UnitOnNode *s = wait_node("web.service", 2);
 
-        assert_ptr_equal(site_of("web.service", 2), s);
-        assert_ptr_not_equal(site_of("web.service", 3), s);
-        assert_int_equal(tables_node(&t, 2)->n_sites, 1);
-        assert_null(site_find(s->unit, tables_node(&t, 1)));
-        site_free(t.leader, s);
-        assert_int_equal(tables_node(&t, 2)->n_sites, 0);
+        assert_ptr_equal(wait_node("web.service", 2), s);
+        assert_ptr_not_equal(wait_node("web.service", 3), s);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 1);
+        assert_null(unit_on_node_find(s->unit, tables_node(&t, 1)));
+        unit_on_node_free(t.leader, s);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 0);
 }
 
 // Content is sent once to a host for all units that have it, and again when nobody had it meanwhile.
 static void content_is_new_to_a_host_once(void **state) {
-        Site *a = site_of("a.service", 2), *b = site_of("b.service", 2), *far = site_of("c.service", 3);
+        UnitOnNode *a = wait_node("a.service", 2), *b = wait_node("b.service", 2),
+                   *far = wait_node("c.service", 3);
         Hash one = hash_of("one", 3), two = hash_of("two", 3);
         bool new;
 
-        assert_int_equal(site_need_spec(a, &one, &new), 0);
+        assert_int_equal(unit_on_node_need_spec(a, &one, &new), 0);
         assert_true(new);
-        assert_int_equal(site_need_spec(a, &one, &new), 0);
+        assert_int_equal(unit_on_node_need_spec(a, &one, &new), 0);
         assert_false(new);
-        assert_int_equal(site_need_spec(b, &one, &new), 0);
+        assert_int_equal(unit_on_node_need_spec(b, &one, &new), 0);
         assert_false(new);
-        assert_int_equal(site_need_spec(far, &one, &new), 0);
+        assert_int_equal(unit_on_node_need_spec(far, &one, &new), 0);
         assert_true(new);
-        assert_int_equal(site_need_spec(a, &two, &new), 0);
+        assert_int_equal(unit_on_node_need_spec(a, &two, &new), 0);
         assert_true(new);
         assert_int_equal(tables_host(&t, 2)->specs.count, 2);
-        site_drop_spec(b);
+        unit_on_node_drop_spec(b);
         assert_int_equal(tables_host(&t, 2)->specs.count, 1);
-        site_drop_spec(b); // twice is as once
-        assert_int_equal(site_need_spec(b, &one, &new), 0);
+        unit_on_node_drop_spec(b); // twice is as once
+        assert_int_equal(unit_on_node_need_spec(b, &one, &new), 0);
         assert_true(new);
-        site_free(t.leader, b);
+        unit_on_node_free(t.leader, b);
         assert_int_equal(tables_host(&t, 2)->specs.count, 1);
 }
 
 static void a_report_is_kept_within_limits(void **state) {
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
         char sub[WORD_MAX + 10] = {}, error[REASON_MAX + 10] = {};
-        Site *s = site_of("web.service", 2);
+        UnitOnNode *s = wait_node("web.service", 2);
         Hash spec = hash_of("spec", 4);
 
         memset(sub, 's', WORD_MAX + 5);
@@ -290,7 +291,7 @@ static void a_report_is_kept_within_limits(void **state) {
         r.sub = sub;
         r.error = error;
         r.drift = r.file_stale = r.went_along = r.leaving = true;
-        assert_int_equal(site_report(s, &r), 0);
+        assert_int_equal(unit_on_node_report(s, &r), 0);
         assert_true(s->reported && s->drift && s->file_stale && s->went_along && s->leaving);
         assert_int_equal(s->revision, 17);
         assert_int_equal(s->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
@@ -301,7 +302,7 @@ static void a_report_is_kept_within_limits(void **state) {
         r.error = (char *) "";
         free(tables_node(&t, 2)->reason);
         tables_node(&t, 2)->reason = strdup("it is down"); // whoever cannot ask does not know
-        assert_int_equal(site_report(s, &r), 0);
+        assert_int_equal(unit_on_node_report(s, &r), 0);
         assert_true(hash_equal(&s->seen, &(Hash){}));
         assert_null(s->error);
         assert_false(s->leaving);
@@ -383,7 +384,7 @@ static void an_outcome_is_final_for_the_newest_start_and_for_its_node(void **sta
 
 static void only_links_outlive_the_term(void **state) {
         put("web.service", SERVICE, LAUNCHED, 2);
-        (void) site_of("web.service", 2);
+        (void) wait_node("web.service", 2);
         tables_link(&t, 2);
         leader_set_leading(t.leader, false, 2);
         assert_int_equal(t.leader->units.count, 0);
@@ -395,7 +396,7 @@ static void only_links_outlive_the_term(void **state) {
         assert_int_equal(t.leader->hosts.count, 3);
         assert_ptr_equal(tables_unit(&t, "web.service")->node, tables_node(&t, 2));
         assert_int_equal(tables_node(&t, 2)->n_placed, 1);
-        assert_null(tables_site(&t, "web.service", 2));
+        assert_null(tables_unit_on_node(&t, "web.service", 2));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -23,10 +23,10 @@ typedef struct Badness { // less is better; the first counts more
         int64_t spread, load;
 } Badness;
 
-typedef struct HostDue { // in the heaps: the highest load first that may be lowered; the lowest first
+typedef struct HostRank { // in the heaps: the highest load first that may be lowered; the lowest first
         Deadline high, low;
         uint32_t host;
-} HostDue;
+} HostRank;
 
 typedef struct Search {
         Placement *p;
@@ -35,7 +35,7 @@ typedef struct Search {
         uint32_t *origin; // by unit; PLACEMENT_NONE: it did not move
         RebalanceMove *moves;
         uint32_t n_moves, moves_allocated; // a unit has one entry, the latest at the end
-        HostDue *dues;                     // by host
+        HostRank *ranks;                   // by host
         DeadlineHeap high, low;
         size_t n_tries;
         bool full; // max_moves reached, or enough tries for now
@@ -303,7 +303,7 @@ static void please_units(Search *s, bool *ret_changed) {
 // ---------------------------------------------------------------------------------------------- evening out
 
 static void enter_heaps(Search *s, uint32_t host) {
-        HostDue *d = &s->dues[host];
+        HostRank *d = &s->ranks[host];
         uint64_t load = (uint64_t) host_load(s->p, host);
 
         d->host = host;
@@ -403,7 +403,7 @@ static void even_out(Search *s, bool *ret_changed) {
 
         fill_heaps(s);
         while (!s->full && (d = deadline_heap_pop(&s->high, UINT64_MAX))) {
-                uint32_t host = CONTAINER_OF(d, HostDue, high)->host;
+                uint32_t host = CONTAINER_OF(d, HostRank, high)->host;
                 Trial best = {.move.to = PLACEMENT_NONE};
 
                 if (host_load(p, host) - least_load(s) <
@@ -471,7 +471,7 @@ static void search_init(Search *s, Placement *p, const RebalanceRules *rules) {
         *s = (Search){.p = p, .rules = rules, .full = rules->max_moves == 0};
         s->may = oom_checked(calloc(n, sizeof *s->may));
         s->origin = oom_checked(malloc(n * sizeof *s->origin));
-        s->dues = oom_checked(calloc((size_t) p->host_slots.n + 1, sizeof *s->dues));
+        s->ranks = oom_checked(calloc((size_t) p->host_slots.n + 1, sizeof *s->ranks));
         memset(s->origin, 0xff, n * sizeof *s->origin);
 }
 
@@ -509,7 +509,7 @@ void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **r
         free(s.origin);
         deadline_heap_done(&s.high);
         deadline_heap_done(&s.low);
-        free(s.dues);
+        free(s.ranks);
         *ret = s.moves;
         *ret_n = s.n_moves;
         *ret_more = s.n_moves >= rules->max_moves;

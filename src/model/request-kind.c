@@ -8,6 +8,18 @@
 
 #include "macro.h"
 
+static const char *no_node(const Argosy__Request *q) {
+        return "";
+}
+
+static const char *node_of_journal(const Argosy__Request *q) {
+        return q->journal->node;
+}
+
+static const char *node_of_top(const Argosy__Request *q) {
+        return q->top->node;
+}
+
 // Indexed by the number of the field; numbers that no field has are rows without a name.
 static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_VERSION] = {"version", REQUEST_BY_DAEMON, REQUEST_READS, false},
@@ -22,9 +34,9 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_LOCAL_UNITS] = {"local_units", REQUEST_BY_DAEMON, REQUEST_READS, false},
         [ARGOSY__REQUEST__WHAT_LOCAL_STOP] = {"local_stop", REQUEST_BY_AGENT, REQUEST_CHANGES, false},
 
-        [ARGOSY__REQUEST__WHAT_STATUS] = {"status", REQUEST_BY_NODES, REQUEST_READS, true},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true},
-        [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true},
+        [ARGOSY__REQUEST__WHAT_STATUS] = {"status", REQUEST_BY_NODES, REQUEST_READS, true, no_node},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {"journal", REQUEST_BY_NODES, REQUEST_READS, true, node_of_journal},
+        [ARGOSY__REQUEST__WHAT_TOP] = {"top", REQUEST_BY_NODES, REQUEST_READS, true, node_of_top},
 
         [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {"list_units", REQUEST_BY_LEADER, REQUEST_READS, false},
         [ARGOSY__REQUEST__WHAT_LIST_UNIT_FILES] = {"list_unit_files", REQUEST_BY_LEADER, REQUEST_READS, false},
@@ -69,15 +81,10 @@ bool request_is_local(const Argosy__Request *q) {
         return kind && (kind->by == REQUEST_BY_DAEMON || kind->by == REQUEST_BY_AGENT);
 }
 
-// Whoever names a node asks that one.
 bool request_is_read_of_units(const Argosy__Request *q) {
         const RequestKind *kind = request_kind(q->what_case);
 
-        if (q->what_case == ARGOSY__REQUEST__WHAT_TOP)
-                return !*q->top->node;
-        if (q->what_case == ARGOSY__REQUEST__WHAT_JOURNAL)
-                return !*q->journal->node;
-        return kind && kind->by == REQUEST_BY_NODES;
+        return kind && kind->node && !*kind->node(q);
 }
 
 bool request_is_read(const Argosy__Request *q) {

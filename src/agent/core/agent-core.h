@@ -41,7 +41,7 @@ enum {
         AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
                                   // over with Attach
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered
-        AGENT_CALLS_MAX = 64,     // status, journal and top calls at a time
+        AGENT_CALLS_MAX = 64,     // requests of REQUEST_BY_NODES at a time
         AGENT_ERROR_MAX = 512,    // bytes of an error text
 };
 

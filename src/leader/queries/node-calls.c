@@ -75,16 +75,30 @@ void node_calls_end(Leader *l, Ticket *t) {
                 mark_free(CONTAINER_OF(i, Mark, list));
 }
 
-static uint32_t window_of(const Ticket *t, const Host *h) {
-        return h->feature_level >= FEATURE_JOURNAL_WINDOW ? t->window : 0;
-}
+// Room for what a request becomes for one node.
+typedef union RequestOfOne {
+        Argosy__Request__Status status;
+        Argosy__Request__Journal journal;
+} RequestOfOne;
+
+// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
+// compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
+typedef struct Question {
+        int (*ask)(Leader *l, Ticket *t); // call() for each node, or say() why there is none
+        // May be NULL: the node is asked what the client asked. Else what this one of several is asked.
+        void (*narrow)(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room);
+        // May be NULL. To an answer comes what only the leader knows.
+        void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
+        Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
+} Question;
+
+static const Question *question_of(const Ticket *t);
 
 static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__ToHost__Call message = ARGOSY__TO_HOST__CALL__INIT;
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__Request request = *t->request;
-        Argosy__Request__Status status;
-        Argosy__Request__Journal journal;
+        RequestOfOne room;
         NodeCall *c = calloc(1, sizeof(*c));
 
         node_calls_on_sessions_ended(l); // or this one would be taken for one of those
@@ -99,16 +113,8 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         list_append(&t->calls, &c->by_ticket);
         list_append(&l->calls, &c->all);
         t->n_calls++;
-        if (request.what_case == ARGOSY__REQUEST__WHAT_STATUS) {
-                status = *request.status;
-                status.names = &c->unit;
-                status.n_names = 1;
-                request.status = &status;
-        } else if (request.what_case == ARGOSY__REQUEST__WHAT_JOURNAL) {
-                journal = *request.journal;
-                journal.window = window_of(t, n->host);
-                request.journal = &journal;
-        }
+        if (question_of(t)->narrow)
+                question_of(t)->narrow(t, c, &request, &room);
         message.id = c->id;
         message.node = n->number;
         message.request = &request;
@@ -124,6 +130,13 @@ static int say(Ticket *t, Argosy__Response *r) {
 }
 
 // ------------------------------------------------------------------------------------------------ status
+
+static void narrow_status(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
+        room->status = *request->status;
+        room->status.names = &c->unit;
+        room->status.n_names = 1;
+        request->status = &room->status;
+}
 
 // Of an instance, what is under way with its template.
 static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size) {
@@ -331,6 +344,12 @@ static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e,
         return n->host->attached && !node_is_unreachable(n);
 }
 
+static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
+        room->journal = *request->journal;
+        room->journal.window = c->node->host->feature_level >= FEATURE_JOURNAL_WINDOW ? t->window : 0;
+        request->journal = &room->journal;
+}
+
 static int ask_for_journal(Leader *l, Ticket *t) {
         const Argosy__Request__Journal *m = t->request->journal;
         const UnitEntry *e = cluster_state_find_unit(l->state, m->name);
@@ -522,20 +541,13 @@ static Argosy__Response *question_lost(Leader *l, const NodeCall *c) {
         return response_error(EHOSTUNREACH, "the connection to node %s was lost", c->node->name);
 }
 
-// What is particular to one kind of request that nodes answer (REQUEST_BY_NODES in model/request-kind.c, and a test
-// compares). How a node answers: agent_call() in agent/queries/agent-calls.c.
-static const struct Question {
-        int (*ask)(Leader *l, Ticket *t); // call() for each node, or say() why there is none
-        // May be NULL. To an answer comes what only the leader knows.
-        void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
-        Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
-} questions[] = {
-        [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, complete_status_reply, status_lost},
-        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, complete_journal, question_lost},
-        [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, complete_usage, usage_gone},
+static const Question questions[] = {
+        [ARGOSY__REQUEST__WHAT_STATUS] = {ask_for_status, narrow_status, complete_status_reply, status_lost},
+        [ARGOSY__REQUEST__WHAT_JOURNAL] = {ask_for_journal, narrow_journal, complete_journal, question_lost},
+        [ARGOSY__REQUEST__WHAT_TOP] = {ask_for_usage, NULL, complete_usage, usage_gone},
 };
 
-static const struct Question *question_of(const Ticket *t) {
+static const Question *question_of(const Ticket *t) {
         return &questions[t->request->what_case]; // who has none was not taken on
 }
 

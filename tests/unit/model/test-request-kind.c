@@ -33,6 +33,17 @@ static void no_row_is_of_anything_else(void **state) {
         assert_null(request_kind((Argosy__Request__WhatCase) -1));
 }
 
+// Without a leader this host answers what it may answer for itself, and nothing else.
+static void whoever_is_asked_about_nodes_says_of_which(void **state) {
+        for (unsigned i = 0; i < argosy__request__descriptor.n_fields; i++) {
+                const RequestKind *kind =
+                        request_kind((Argosy__Request__WhatCase) argosy__request__descriptor.fields[i].id);
+
+                if (kind && (kind->by == REQUEST_BY_NODES) != !!kind->node)
+                        fail_msg("the row of %s does not say which node a request names", kind->name);
+        }
+}
+
 static void what_units_use_is_asked_of_one_host_or_of_all(void **state) {
         Argosy__Request__Top top = ARGOSY__REQUEST__TOP__INIT;
         Argosy__Request q = ARGOSY__REQUEST__INIT;
@@ -62,6 +73,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_kind_of_request_has_a_row),
                 cmocka_unit_test(no_row_is_of_anything_else),
+                cmocka_unit_test(whoever_is_asked_about_nodes_says_of_which),
                 cmocka_unit_test(what_units_use_is_asked_of_one_host_or_of_all),
                 cmocka_unit_test(what_changes_something_is_no_read),
         };

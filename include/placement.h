@@ -244,8 +244,8 @@ bool placement_may_conflict(const Placement *p, uint32_t unit);
 // to do if a budget was used up.
 void placement_round(Placement *p, uint64_t now_us, const PlacementBudget *budget,
                      const PlacementDecision **ret, size_t *ret_n);
-// What is decided, put and wanted between the two is only thought of. The caller puts each unit back before the end; who
-// waited longest, and what is kept free for whom, is then as it was. Not one within another.
+// What is decided, put and wanted between the two is only thought of. The caller puts each unit back before the end;
+// who waited longest, and what is kept free for whom, is then as it was. Not one within another.
 void placement_dry_run_begin(Placement *p);
 void placement_dry_run_end(Placement *p);
 // Finds a unit that is wanted another node than the one where it is, or one at all, whether it must go or

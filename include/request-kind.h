@@ -30,7 +30,8 @@ typedef struct RequestKind {
         RequestBy by;
         RequestEffect effect;
         bool streams; // has more responses than one
-        // BY_NODES: the node that it names, since nobody else can answer then; "": it is about units. NULL: no such kind.
+        // BY_NODES: the node that it names, since nobody else can answer then; "": it is about units. NULL: no such
+        // kind.
         const char *(*node)(const Argosy__Request *q);
 } RequestKind;
 

@@ -3,15 +3,16 @@
 
 // The replicated log behind a small interface; nothing of libraft leaks out of src/store.
 //
-// A store belongs to one host that is, or is becoming, a voter. Batches are byte strings: the store neither knows nor cares what
-// they mean. Every callback comes from the loop and never from inside a call into the store, with one exception: during
-// store_open() the ops `restore` and `apply` may run, since a log that is loaded is replayed before the call returns.
+// A store belongs to one host that is, or is becoming, a voter. Batches are byte strings: the store neither knows nor
+// cares what they mean. Every callback comes from the loop and never from inside a call into the store, with one
+// exception: during store_open() the ops `restore` and `apply` may run, since a log that is loaded is replayed before
+// the call returns.
 //
 // Life: store_open() -> role(FOLLOWER) -> apply() for each committed batch, in order -> store_close() -> closed().
 // `apply`, `snapshot` and `restore` must not call into the store.
 //
-// Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN or -ECANCELED before
-// closed() fires. The other callbacks may call into the store, also store_close().
+// Whatever was accepted (the call returned 0) is answered exactly once, at the latest with STORE_UNKNOWN or -ECANCELED
+// before closed() fires. The other callbacks may call into the store, also store_close().
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,13 +61,13 @@ typedef struct StoreOps {
         void (*role)(StoreRole role, StoreLeader leader, void *userdata);
         // store_authority_until() was asked in vain and says better now, whoever else has asked meanwhile. May be NULL.
         void (*authority)(void *userdata);
-        // The log cannot go on (disk failure, corruption met at run time): say so. When this returns, the store ends the process with
-        // _exit(EXIT_FAILURE).
+        // The log cannot go on (disk failure, corruption met at run time): say so. When this returns, the store ends
+        // the process with _exit(EXIT_FAILURE).
         void (*fatal)(const char *why, void *userdata);
         // Where the server of this raft id can be reached now, and its key. False: unknown (tried again later).
         bool (*resolve)(uint32_t raft_id, char *ret_address, size_t size, uint16_t *ret_port, Hash *ret_pin, void *userdata);
-        // Whether this id was taken out of the log, as far as is applied here: nothing is sent to it or taken from it any more. True
-        // once, true for ever; false for an id that is merely unknown. NULL: none is.
+        // Whether this id was taken out of the log, as far as is applied here: nothing is sent to it or taken from it
+        // any more. True once, true for ever; false for an id that is merely unknown. NULL: none is.
         bool (*retired)(uint32_t raft_id, void *userdata);
 } StoreOps;
 
@@ -79,8 +80,8 @@ typedef struct StoreConfig {
         TlsContext *tls;                    // borrowed; NULL only in tests with one member
 } StoreConfig;
 
-// Loads the log (blocking, before the loop runs or while a joiner waits). On success the store starts to run. On failure *ret_why
-// (malloc'd, may be NULL) is a sentence for people with the way out, and the errno is
+// Loads the log (blocking, before the loop runs or while a joiner waits). On success the store starts to run. On
+// failure *ret_why (malloc'd, may be NULL) is a sentence for people with the way out, and the errno is
 //   -EBADMSG    the log or its snapshot is damaged
 //   -EPROTONOSUPPORT  written by a newer version of this program
 //   -ENOSPC     no room for the log's files
@@ -92,8 +93,8 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
 // Ends it; `closed` (may be NULL) fires when the store is gone. A second call is not allowed.
 void store_close(Store *s, void (*closed)(void *userdata), void *userdata);
 
-// A connection with ALPN_RAFT that the listener accepted, from the server with this raft id (the caller has looked up its pin).
-// The store owns it from here.
+// A connection with ALPN_RAFT that the listener accepted, from the server with this raft id (the caller has looked up
+// its pin). The store owns it from here.
 void store_accept(Store *s, Stream *stream, uint32_t raft_id);
 // `retired` may say something new: ends the connections of those who are, in both directions.
 void store_recheck(Store *s);
@@ -101,28 +102,30 @@ void store_recheck(Store *s);
 // `index` is that of the log entry if COMMITTED, else 0.
 typedef void (*StoreDone)(StoreOutcome outcome, uint64_t index, void *userdata);
 // Copies the batch. 0: `done` fires later, after apply() of this batch here if COMMITTED.
-// Nothing was done, and `done` never fires: -E2BIG (beyond STORE_BATCH_MAX), -EINVAL (empty), -EAGAIN (not leader now), -ENOSPC (disk
-// full), -EBUSY (STORE_PENDING_MAX on their way), -ENOMEM, -ESHUTDOWN (closing).
+// Nothing was done, and `done` never fires: -E2BIG (beyond STORE_BATCH_MAX), -EINVAL (empty), -EAGAIN (not leader now),
+// -ENOSPC (disk full), -EBUSY (STORE_PENDING_MAX on their way), -ENOMEM, -ESHUTDOWN (closing).
 int store_submit(Store *s, const void *data, size_t len, StoreDone done, void *userdata);
-// Fires COMMITTED when everything that was committed before this call has been applied here and we were still leader then.
-// Errors as store_submit().
+// Fires COMMITTED when everything that was committed before this call has been applied here and we were still leader
+// then. Errors as store_submit().
 int store_barrier(Store *s, StoreDone done, void *userdata);
 
-// Until when (boot-time clock, us) no other leader can have been elected, for all that we know now; UINT64_MAX: never; 0: we do
-// not lead, or do not know. What a leader says to others, and must not say when it has a successor, it says only before that
-// time, by a clock that it reads just then: a role may be as old as this process was frozen. It renews itself with every
-// heartbeat, and needs no disk. See src/store/authority.h.
+// Until when (boot-time clock, us) no other leader can have been elected, for all that we know now; UINT64_MAX: never;
+// 0: we do not lead, or do not know. What a leader says to others, and must not say when it has a successor, it says
+// only before that time, by a clock that it reads just then: a role may be as old as this process was frozen. It renews
+// itself with every heartbeat, and needs no disk. See src/store/authority.h.
 uint64_t store_authority_until(Store *s);
 
-// Membership, leader only, one change at a time (-EBUSY). 0: `done` fires later with 0 or negative errno: -EAGAIN (leadership was
-// lost; ask the next leader), -ETIMEDOUT (the new member did not catch up; it stays as a spare that may be added again or
-// removed), -ECANCELED (closing).
+// Membership, leader only, one change at a time (-EBUSY). 0: `done` fires later with 0 or negative errno: -EAGAIN
+// (leadership was lost; ask the next leader), -ETIMEDOUT (the new member did not catch up; it stays as a spare that may
+// be added again or removed), -ECANCELED (closing).
 typedef void (*StoreMemberDone)(int error, void *userdata);
 // As a spare first, as a voter once it has caught up. -EEXIST: is a voter already. -ENOSPC: STORE_MEMBERS_MAX.
 int store_member_add(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
-// -ENOENT: is not a member. -EPERM: it is the last voter. The leader may remove itself: it steps down when that is committed.
+// -ENOENT: is not a member. -EPERM: it is the last voter. The leader may remove itself: it steps down when that is
+// committed.
 int store_member_remove(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
-// Hands leadership to a voter, 0: any other voter. -ENOENT: no such voter. `done` gets -ETIMEDOUT if we are still leader.
+// Hands leadership to a voter, 0: any other voter. -ENOENT: no such voter. `done` gets -ETIMEDOUT if we are still
+// leader.
 int store_transfer(Store *s, uint32_t raft_id, StoreMemberDone done, void *userdata);
 
 typedef struct StoreMember {
@@ -149,10 +152,11 @@ int store_recover(const char *dir, uint32_t raft_id, char **ret_why);
 // Offline: whether `dir` holds a log.
 bool store_exists(const char *dir);
 
-// The same interface in memory, for tests: one member (raft id 1), leader from the first turn of the loop, commits in the next turn.
+// The same interface in memory, for tests: one member (raft id 1), leader from the first turn of the loop, commits in
+// the next turn.
 int store_open_memory(uv_loop_t *loop, const StoreOps *ops, void *userdata, Store **ret);
-// Memory only. Loses leadership (what is on its way ends STORE_UNKNOWN, not applied) or wins it back in a new term; role() follows in the
-// next turn.
+// Memory only. Loses leadership (what is on its way ends STORE_UNKNOWN, not applied) or wins it back in a new term;
+// role() follows in the next turn.
 void store_memory_lead(Store *s, bool lead);
 // Memory only. What store_authority_until() says while it leads; 0 at first: always. The op fires in the next turn.
 void store_memory_authority(Store *s, uint64_t until_us);

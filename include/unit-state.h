@@ -14,8 +14,8 @@ const char *active_state_to_string(Argosy__ActiveState state);
 Argosy__LoadState load_state_from_string(const char *word);
 Argosy__ActiveState active_state_from_string(const char *word);
 
-// It runs; it has ended, or never began. Neither of a unit on its way up or down, and neither of the unknown state: what
-// nobody has seen end may run.
+// It runs; it has ended, or never began. Neither of a unit on its way up or down, and neither of the unknown state:
+// what nobody has seen end may run.
 bool active_state_is_up(Argosy__ActiveState state);
 bool active_state_is_down(Argosy__ActiveState state);
 

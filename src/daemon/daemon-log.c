@@ -365,7 +365,8 @@ static uint64_t recovered_revision(const Daemon *d) {
         return MAX_OF(cluster_state_revision(d->state) + REVISIONS_LOST_MAX, clock_wall_us());
 }
 
-// After `cluster recover`: the new generation, revisions that no host has seen; every other host is a spare until it is made a voter again.
+// After `cluster recover`: the new generation, revisions that no host has seen; every other host is a spare until it is
+// made a voter again.
 static int submit_recovery(Daemon *d) {
         size_t n_hosts, n = 0;
         const HostEntry *hosts = cluster_state_hosts(d->state, &n_hosts);

@@ -43,8 +43,8 @@ int move_choose(Decision *d, Unit *u, UnitEntry *e, MoveChoice *ret);
 int decision_plan_change(Decision *d, const Argosy__Request__Change *change, Argosy__Response **ret);
 // A Change. 1: in the batch; 0: answered, or a later turn goes on with it; -EBUSY: next batch.
 int decide_change(Decision *d, Ticket *t);
-// Plans `change` (all of the ticket's, or a part of it) for the batch. 1: in the batch; 0: there is nothing to store, or
-// its id was applied before; 0 without *ret: it is too long, which the ticket was told. -EBUSY, -ENOMEM.
+// Plans `change` (all of the ticket's, or a part of it) for the batch. 1: in the batch; 0: there is nothing to store,
+// or its id was applied before; 0 without *ret: it is too long, which the ticket was told. -EBUSY, -ENOMEM.
 int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, Argosy__Response **ret);
 // When the log has them: what is known of them only then.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);

@@ -2,9 +2,9 @@
 //
 // What follows from a change, and in which order. This is the only place that knows everybody who has to hear of it.
 //
-// The tables (view/) note facts and set marks, and so does everybody else; nobody calls a file of a folder above. A mark
-// says that something is to be looked at, not what was seen, so however often it is set in a turn its follower looks once,
-// at the facts as they are then. Cost: what is marked, never what exists.
+// The tables (view/) note facts and set marks, and so does everybody else; nobody calls a file of a folder above. A
+// mark says that something is to be looked at, not what was seen, so however often it is set in a turn its follower
+// looks once, at the facts as they are then. Cost: what is marked, never what exists.
 //
 //      comes in                     notes                                     is followed
 //      an entry of the log          cluster_state_next_dirty(), the records   at once: followers_on_applied()
@@ -12,13 +12,13 @@
 //      a request                    a ticket in the queue                     in the turn, by decide()
 //
 // Records are followed at once since a batch is only borrowed until the next. A follower that others decide by comes
-// before them: the marks are pulled before decide(), so that no unit is placed and no budget is spent by old counts, and
-// again before orders are held back and before waits are judged, since what stands before these marks more. What a
+// before them: the marks are pulled before decide(), so that no unit is placed and no budget is spent by old counts,
+// and again before orders are held back and before waits are judged, since what stands before these marks more. What a
 // Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
 // questions between two turns are answered by the same tables.
 //
-// Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better to
-// begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
+// Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better
+// to begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
 #include "followers.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See handlers.h. The table, and answering at once. What a request means is not known here: a new kind gets its row, and
-// a function in the folder whose subject it is.
+// See handlers.h. The table, and answering at once. What a request means is not known here: a new kind gets its row,
+// and a function in the folder whose subject it is.
 #include "handlers.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A round: what the time has brought (penalties that faded), what the freed nodes make possible, and then one grant after the other in the order of roles and queues, until
-// nobody is left that could have something or the budget is used up.
+// A round: what the time has brought (penalties that faded), what the freed nodes make possible, and then one grant
+// after the other in the order of roles and queues, until nobody is left that could have something or the budget is
+// used up.
 #include "placement-private.h"
 
 static void decide(Placement *p, PlacementKind kind, uint32_t unit, uint32_t from, uint32_t to,

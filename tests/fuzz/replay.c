@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Runs a fuzz harness over the files of its corpus (the directories and files given), without a fuzzer:
-// every input that was ever interesting stays a test, and so does each of its first PREFIXES_MAX beginnings, since much of what goes
-// wrong does so at the end of an input. An empty corpus fails.
+// every input that was ever interesting stays a test, and so does each of its first PREFIXES_MAX beginnings, since much
+// of what goes wrong does so at the end of an input. An empty corpus fails.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

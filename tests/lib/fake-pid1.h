@@ -7,9 +7,9 @@
 //
 // A unit is read when something loads it and leaves memory when it is inactive (as systemd's garbage
 // collection does), unless it is pinned. Content decides: Type=oneshot stays activating until pid1_finish(),
-// "/bin/false" fails, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has no file does not start.
-// NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the SystemdManager
-// that is connected to it, as PID 1 outlives argosyd.
+// "/bin/false" fails, "Requires=nobody.service" does not start, "[Broken" cannot be loaded. A timer whose service has
+// no file does not start. NAME.wants/ is looked at when NAME is loaded, and never again. The FakePid1 outlives the
+// SystemdManager that is connected to it, as PID 1 outlives argosyd.
 
 #include <stdbool.h>
 #include <stdint.h>

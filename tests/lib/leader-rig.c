@@ -268,8 +268,8 @@ static void add_host(HostCounts *all, const Host *h) {
         all->suspect += expected && h->lease.state == LEASE_SUSPECT;
 }
 
-// What is kept of hosts as they change is what one would find by looking at all of them, and the Placement knows all but
-// those that are marked.
+// What is kept of hosts as they change is what one would find by looking at all of them, and the Placement knows all
+// but those that are marked.
 static void assert_hosts_are_kept(const Leader *l) {
         HostCounts found = {};
 

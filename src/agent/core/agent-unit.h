@@ -18,8 +18,8 @@ void agent_unit_free(AgentUnit *u);
 void agent_unit_mark(AgentUnit *u);
 // It is reported in this turn.
 void agent_unit_report(AgentUnit *u);
-// The same for what an order has come to on its way, which nobody waits for: with whatever is reported of the unit next,
-// or after REPORT_INTERVAL_US.
+// The same for what an order has come to on its way, which nobody waits for: with whatever is reported of the unit
+// next, or after REPORT_INTERVAL_US.
 void agent_unit_report_step(AgentUnit *u);
 // The same for a state that systemd tells. While an order is carried out it is told at the next tick, unless the end
 // is told before; else at once, unless the unit changes all the time (report-pace.h).

@@ -2,8 +2,8 @@
 //
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
 // whole of what is known about it. A unit that changes all the time by itself is told about once a second
-// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. Reports wait until the Welcome of the session; a
-// link that takes no more leaves them waiting.
+// (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. Reports wait until
+// the Welcome of the session; a link that takes no more leaves them waiting.
 
 #include <errno.h>
 

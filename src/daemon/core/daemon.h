@@ -18,7 +18,7 @@
 //   on top           join-server.c    a stranger asks to join
 //                    daemon-listen.c  who may connect
 //                    port.c           the TCP port: which, and whether it is open
-//                    daemon-log.c     the replicated log: applying batches, leadership, becoming and ceasing to be a voter
+//                    daemon-log.c     the replicated log: applying batches, leadership, whether this is a voter
 //                    renew.c          the certificate
 //                    daemon-mesh.c    messages from the mesh
 //                    run*.c           start, signals, orderly end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What time it is, and that the turn has something to do. Everything else of a turn is done by leader.c, in an order that
-// stands there.
+// What time it is, and that the turn has something to do. Everything else of a turn is done by leader.c, in an order
+// that stands there.
 #include "turn.h"
 
 #include "clock.h"
@@ -24,7 +24,8 @@ void leader_outside_done(Leader *l) {
         l->on_outside_done(l);
 }
 
-// By the time before it is asked: what the store finds to be over is over here, too, and it tells when there is some again.
+// By the time before it is asked: what the store finds to be over is over here, too, and it tells when there is some
+// again.
 bool leader_has_authority(Leader *l) {
         uint64_t now = leader_now(l);
 

@@ -2,10 +2,10 @@
 //
 // What owners do with nodes: cordon, drain, maintenance, uncordon, and labels at run time.
 //
-// A request changes the host's record, and nothing else: what follows from the record is the tables' business (nodes.c).
-// Several nodes of one request are changed in one entry, all or none: so nothing moves onto a node that is emptied with
-// its own. What drives a global unit out of a node brings its tombstone in the same entry. A request that changes nothing is
-// answered at once; one about a host that the batch changes already waits for the next batch.
+// A request changes the host's record, and nothing else: what follows from the record is the tables' business
+// (nodes.c). Several nodes of one request are changed in one entry, all or none: so nothing moves onto a node that is
+// emptied with its own. What drives a global unit out of a node brings its tombstone in the same entry. A request that
+// changes nothing is answered at once; one about a host that the batch changes already waits for the next batch.
 #include "node-changes.h"
 
 #include <errno.h>

@@ -77,8 +77,8 @@ static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
                 orders_mark(l, u, n);
 }
 
-// The units, or labels, or whom they conflict with have changed, which may matter on each node; or only a session has, or
-// what a node refuses: then its host is marked.
+// The units, or labels, or whom they conflict with have changed, which may matter on each node; or only a session has,
+// or what a node refuses: then its host is marked.
 void orders_globals(Leader *l) {
         if (l->globals_changed)
                 map_foreach (slot, &l->hosts)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The table of unit-life.h: a row for each state, a column for each event. An event that cannot happen to a unit in such
-// a state would be a mistake of ours: whoever applies the table asserts that it never meets LIFE_NEVER.
+// The table of unit-life.h: a row for each state, a column for each event. An event that cannot happen to a unit in
+// such a state would be a mistake of ours: whoever applies the table asserts that it never meets LIFE_NEVER.
 #include "unit-life.h"
 
 #include <stdint.h>

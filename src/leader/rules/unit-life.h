@@ -14,8 +14,8 @@
 //      PENDING     it has no node: until its turn comes
 //
 // What is decided in a batch is known by its record when the batch is in the log (the events UNWANTED to UNPLACED), and
-// otherwise not at all: what was FLYING is MOVING afterwards and looked at once more, whatever became of the batch, since
-// something may have happened to its new node meanwhile.
+// otherwise not at all: what was FLYING is MOVING afterwards and looked at once more, whatever became of the batch,
+// since something may have happened to its new node meanwhile.
 //
 // Lists are queues of such states, and follow from them (unit-event.c of view/). Marks beside (touched, asked, an order
 // that is due) say that something is to be looked at, never where a unit lives.

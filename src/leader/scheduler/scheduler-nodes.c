@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to place
-// something; all of them if the log says something else of any.
+// Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to
+// place something; all of them if the log says something else of any.
 #include <errno.h>
 
 #include "host-marks.h"

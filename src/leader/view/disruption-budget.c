@@ -2,7 +2,8 @@
 //
 // Units that stand in for each other: the instances of one template. How many of them are down is counted when
 // one was touched, before anything is decided in a turn (followers.c), so that whoever wants to take one down (a
-// drain, a rollout) knows at once whether there is room for it. What is down for another reason, such as a lost node or a failure, takes up room too.
+// drain, a rollout) knows at once whether there is room for it. What is down for another reason, such as a lost node or
+// a failure, takes up room too.
 //
 // "Down" is everything that is not seen to run as its record says, so also what a new leader has not heard
 // of yet, and what was ordered a moment ago.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is sent to a host, whoever sends it. That it has no link is no error: it attaches anew, and is told everything then.
+// What is sent to a host, whoever sends it. That it has no link is no error: it attaches anew, and is told everything
+// then.
 #include "host-link.h"
 
 #include <errno.h>

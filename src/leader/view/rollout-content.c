@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which content a node is to have of a unit. A unit has what its record says; a global unit that is being rolled out has
-// one record for all nodes, and its rollout's record lists the nodes that had their turn.
+// Which content a node is to have of a unit. A unit has what its record says; a global unit that is being rolled out
+// has one record for all nodes, and its rollout's record lists the nodes that had their turn.
 //
 // Read off the log's state when somebody asks; nothing is kept. A content that the log does not have is that of before.
 #include "rollout-content.h"

@@ -3,7 +3,8 @@
 // A voter that does not answer where the log says is looked for elsewhere:
 //
 //   dial failed or takes long, or news of where it may be -> probe one place after the other (TLS with its
-//   pinned key, nothing else) -> found: the link dials there anew, until the log names another address or nobody answers there
+//   pinned key, nothing else) -> found: the link dials there anew, until the log names another address or nobody
+//   answers there
 //
 // A round of probes follows each such dial and runs beside the next one, so it has no pace of its own and
 // delays nothing. Whoever answers elsewhere with another key is not the one.

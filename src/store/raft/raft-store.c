@@ -7,8 +7,8 @@
 // applies everything.
 //
 // Closing: store_close() -> drain (nothing is called back from inside the call; workers that compute a digest
-// or stand before the disk are waited for) -> raft_close(), which answers all requests -> on_raft_closed() -> our handles ->
-// closed().
+// or stand before the disk are waited for) -> raft_close(), which answers all requests -> on_raft_closed() -> our
+// handles -> closed().
 //
 // Roles: libraft has no callback for them, so a uv_prepare handle compares before the loop goes to sleep.
 // Whatever changes libraft's state does so in the loop, and libraft's own tick (once per heartbeat) wakes it

@@ -5,8 +5,8 @@
 //   the same units are refused, and for the same reason
 //   a unit that the plan names, asked for or not, is afterwards on the node that it names, or on none
 //   all others are where they were
-//   asking stores nothing, and asked again it says the same (if nobody else has to go: of two that may be preempted it is the
-//   newer one on its node, and who was only planned to go comes back as the newest)
+//   asking stores nothing, and asked again it says the same (if nobody else has to go: of two that may be preempted it
+//   is the newer one on its node, and who was only planned to go comes back as the newest)
 //
 // Of a start that moves one unit after the other, each because of the last one, in more than CHAIN_MAX entries of the
 // log, only the first is certain: how far each of them has come when the next is looked at decides where it goes.

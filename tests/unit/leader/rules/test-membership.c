@@ -5,7 +5,8 @@
 
 // Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
 // '*' = the leader,
-// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read the log. Numbers follow the letters: a = 1.
+// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read the log.
+// Numbers follow the letters: a = 1.
 typedef struct Scene {
         MembershipHost hosts[16];
         MembershipMember members[16];

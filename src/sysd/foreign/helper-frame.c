@@ -68,7 +68,7 @@ static bool is_seen_in_directories(Argosy__LoadState load) {
 
 // ---- parts: the wire format of protobuf, as far as it takes to count
 
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, FIELD_RESULTS = 2, FIELD_LOADS = 185 };
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5, FIELD_RESULTS = 3, FIELD_LOADS = 185 };
 
 typedef struct Field {
         uint64_t number;

@@ -227,6 +227,25 @@ static bool is_reply_of(size_t n, const uint8_t key[static 2]) {
         return is_reply(data, 3 * n);
 }
 
+static void what_went_wrong_is_heard(void **state) {
+        Argosy__HelperReply sent = ARGOSY__HELPER_REPLY__INIT, *heard;
+        Argosy__HelperResult result = ARGOSY__HELPER_RESULT__INIT, *results[] = {&result};
+        uint8_t bytes[128];
+
+        sent.error = -EACCES;
+        sent.why = (char *) "cannot become the user: not permitted";
+        result.foreign = (char *) "/etc/systemd/system/web.service";
+        sent.results = results;
+        sent.n_results = 1;
+        assert_true(argosy__helper_reply__get_packed_size(&sent) <= sizeof(bytes));
+        heard = helper_reply_parse(bytes, argosy__helper_reply__pack(&sent, bytes));
+        assert_non_null(heard);
+        assert_int_equal(heard->error, -EACCES);
+        assert_string_equal(heard->why, sent.why);
+        assert_string_equal(heard->results[0]->foreign, result.foreign);
+        argosy__helper_reply__free_unpacked(heard, NULL);
+}
+
 // Each takes memory, also if it is empty: together many times what the frame has.
 static void a_reply_of_very_many_parts_is_none(void **state) {
         static const uint8_t line[] = {0x9a, 0x0c}, unknown[] = {0xf2, 0x0c}, load[] = {0xc8, 0x0b};
@@ -236,12 +255,12 @@ static void a_reply_of_very_many_parts_is_none(void **state) {
         assert_false(is_reply_of(85000, line));
         assert_false(is_reply_of(85000, unknown));
         assert_false(is_reply_of(85000, load));
-        for (size_t i = 0; i < HELPER_REPLY_MAX; i += 2) // field 2, of no bytes
-                results[i] = 0x12;
+        for (size_t i = 0; i < HELPER_REPLY_MAX; i += 2) // field 3, of no bytes
+                results[i] = 0x1a;
         assert_true(is_reply(results, 2 * 512));
         assert_false(is_reply(results, HELPER_REPLY_MAX));
         // One result of 85,000 fields that nobody knows.
-        memcpy(results, (uint8_t[]){0x12, 0x80, 0x80, 0x0f}, 4);
+        memcpy(results, (uint8_t[]){0x1a, 0x80, 0x80, 0x0f}, 4);
         for (size_t i = 4; i + 3 <= 4 + 0xf * 0x4000; i += 3)
                 memcpy(results + i, (uint8_t[]){unknown[0], unknown[1], 0}, 3);
         assert_false(is_reply(results, 4 + 0xf * 0x4000));
@@ -260,6 +279,7 @@ int main(int argc, char **argv) {
                 T(the_last_words_of_one_that_ends_are_heard),
                 T(only_a_connection_to_the_manager_s_owner_is_taken),
                 T(a_request_that_no_frame_takes_is_refused),
+                T(what_went_wrong_is_heard),
                 cmocka_unit_test(a_reply_of_very_many_parts_is_none),
         };
 

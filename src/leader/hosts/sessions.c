@@ -407,7 +407,7 @@ static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *rep
         unit_exclude(l, u, s->node->number,
                      *report->error ? report->error : "the name belongs to somebody else there");
         if (u->node == s->node)
-                unit_event(l, u, LIFE_LOOK);
+                unit_event(l, u, LIFE_LOOK_ANYWAY);
         if (u->life == LIFE_EVERYWHERE)
                 host_mark_globals(l, s->node->host);
 }

@@ -136,6 +136,11 @@ static void count(Leader *l, Unit *u, bool counted, bool down) {
         changed(l, g);
 }
 
+// What its host has not told yet, since its link broke or the leader is a new one, may well run.
+static bool is_known_to_be_down(const Unit *u) {
+        return u->down && u->node && u->node->host->attached;
+}
+
 void disruption_budget_refresh(Leader *l, Unit *u) {
         const UnitEntry *e;
         bool counted, up = false;
@@ -152,6 +157,8 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
                 up |= s->up && s->node == u->node;
         }
         count(l, u, counted, counted && !up);
+        if (u->life == LIFE_HELD && is_known_to_be_down(u)) // it takes nothing of the budget to leave
+                unit_event(l, u, LIFE_LOOK_ANYWAY);
         if (u->budget->rollout) {
                 u->budget->rollout->due = true;
                 leader_mark(l);
@@ -229,11 +236,6 @@ void disruption_budget_take(Leader *l, Unit *u) {
                 return;
         g->n_taken = disruption_budget_taken(l, g) + 1;
         g->batch = l->n_batches;
-}
-
-// What its host has not told yet, since its link broke or the leader is a new one, may well run.
-static bool is_known_to_be_down(const Unit *u) {
-        return u->down && u->node && u->node->host->attached;
 }
 
 bool disruption_budget_allows(Leader *l, Unit *u, const UnitEntry *e) {

@@ -496,6 +496,26 @@ static void a_new_leader_keeps_a_drain_to_the_budget(void **state) {
         assert_int_equal(count_running(OLD ONE_DOWN), N_UNITS);
 }
 
+// It counted as down before its host was heard, and does so afterwards: but then it takes nothing more to leave.
+static void what_has_failed_leaves_when_its_host_says_so(void **state) {
+        uint32_t failed;
+
+        start_instances(3, OLD ONE_DOWN);
+        failed = rig_record(&g, "web@2.service")->node;
+        assert_int_equal(failed, rig_host(&g, 2)->node);
+        rig_host_report(&g, rig_host(&g, 2), rig_unit_on(&g, 2, "web@2.service"), ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+                        ARGOSY__OUTCOME__KIND__NONE);
+        rig_settle(&g);
+        rig_depose(&g);
+        rig_host(&g, 2)->deaf = true;
+        rig_elect(&g);
+        (void) rig_set_mode(&g, "n2", ARGOSY__NODE_MODE__MODE_DRAINING, 0, "");
+        assert_int_equal(rig_record(&g, "web@2.service")->node, failed);
+        rig_host(&g, 2)->deaf = false;
+        rig_pass_ms(&g, 1000);
+        assert_int_not_equal(rig_record(&g, "web@2.service")->node, failed);
+}
+
 // They had nowhere to go, and now all of them have.
 static void a_node_that_opens_for_a_drain_takes_them_one_by_one(void **state) {
         unsigned most = 0;
@@ -608,6 +628,7 @@ int main(void) {
                 RIG_TEST(a_global_unit_that_is_destroyed_ends_its_rollout),
                 RIG_TEST(a_drain_keeps_to_the_budget_of_a_template),
                 RIG_TEST(a_new_leader_keeps_a_drain_to_the_budget),
+                RIG_TEST(what_has_failed_leaves_when_its_host_says_so),
                 RIG_TEST(a_node_that_opens_for_a_drain_takes_them_one_by_one),
                 RIG_TEST(a_host_that_is_lost_while_it_is_drained_holds_nothing_back),
                 RIG_TEST(what_failed_uses_up_a_drains_budget_until_its_deadline),

@@ -140,7 +140,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
 
 // Whether it would leave a node that is emptied, but too many of its budget are down. Then it waits for
 // them.
-static bool waiters_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
+static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
 
         if (!disruption_budget_keeps(l, u, e))
@@ -157,10 +157,12 @@ int decide_moves(Decision *d) {
                 Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                if (move_is_due(d, u, e) && !waiters_for_its_budget(d, u, e))
+                if (move_is_due(d, u, e) && !waits_for_its_budget(d, u, e))
                         r = move_unit(d, u, e);
-                if (r >= 0 && u->life == LIFE_MOVING)
+                if (r >= 0 && u->life == LIFE_MOVING) {
                         unit_event(l, u, LIFE_STAYS);
+                        unit_touch(l, u); // a wait that was judged meanwhile took it for one on its way
+                }
         }
         return r;
 }
@@ -198,7 +200,7 @@ static int ask_about(Decision *d, Unit *u) {
 
         l->n_asked++;
         if (move_is_due(d, u, e))
-                return waiters_for_its_budget(d, u, e) ? 0 : offer(d, u, e);
+                return waits_for_its_budget(d, u, e) ? 0 : offer(d, u, e);
         unit_event(l, u, LIFE_STAYS);
         unit_touch(l, u);
         return 0;

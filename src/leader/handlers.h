@@ -6,8 +6,8 @@
 //
 //      LEADER READS     answer, answer_each   at once, also by a voter that does not lead
 //      LEADER WAITS     begin                 puts the ticket where whoever answers it later finds it
-//      NODES  READS     begin                 no row here: all have node_calls_start(), and a row in
-//      queries/node-calls.c LEADER CHANGES   plan, decide          when the next log entry is decided
+//      NODES  READS     begin                 no row here: node_calls_start(), and a row in queries/node-calls.c
+//      LEADER CHANGES   plan, decide          when the next log entry is decided
 
 #include "leader-core.h"
 

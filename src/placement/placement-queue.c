@@ -347,9 +347,11 @@ static void queue_drop(Placement *p, uint32_t queue) {
 }
 
 void wait_again(Placement *p, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
         uint64_t passed_from;
 
-        if (p->units[unit].queue == PLACEMENT_NONE)
+        // One of several shares its queue with its kind, and stays in its place there if it is still one of them.
+        if (u->queue == PLACEMENT_NONE || (p->queues[u->queue].n > 1 && !is_special(u)))
                 return;
         passed_from = p->queues[p->units[unit].queue].passed_from;
         wait_take(p, unit);

@@ -165,6 +165,7 @@ typedef struct Agent {
         uint32_t welcome_parts;            // taken over of the answer to the last Attach, so far
         bool attach_wanted, attach_sent, attached;
         uint64_t attach_sent_us, attach_retry_us;
+        unsigned n_unanswered; // Attaches that this leader has not answered, in a row
         uint32_t lease_ms, beat_ms;
         uint64_t beat_seq, beat_sent_us[AGENT_BEATS_KEPT];
         LeaseFile *lease;       // what guards look at; NULL: not opened

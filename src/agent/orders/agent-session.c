@@ -26,6 +26,7 @@
 enum {
         ATTACH_RETRY_US =
                 2 * 1000 * 1000, // unanswered Attach; the leader answers after one barrier of the log
+        ATTACH_DOUBLINGS = 4,    // an answer may take longer than that, and each Attach makes the one before void
         BEAT_DEFAULT_MS = 1000,  // until a Welcome says better
 };
 
@@ -42,6 +43,10 @@ static void set_attached(Agent *a, bool attached) {
 }
 
 // ---- Attach
+
+static uint64_t attach_patience_us(const Agent *a) {
+        return (uint64_t) ATTACH_RETRY_US << MIN_OF(a->n_unanswered, (unsigned) ATTACH_DOUBLINGS);
+}
 
 static int send_attach(Agent *a, Argosy__UnitReport **held, size_t n_held) {
         Argosy__ToVoter message = ARGOSY__TO_VOTER__INIT;
@@ -110,13 +115,14 @@ void agent_attach(Agent *a) {
         a->attach_seq++;
         a->welcome_parts = 0;
         a->attach_sent_us = clock_boot_us();
-        a->attach_retry_us = a->attach_sent_us + ATTACH_RETRY_US;
+        a->attach_retry_us = a->attach_sent_us + attach_patience_us(a);
         r = agent_reports_held(a, &held, &n_held);
         if (r < 0)
                 return; // out of memory: tried again at attach_retry_us
         r = send_attach_that_fits(a, held, n_held);
         agent_reports_free(held, n_held);
         a->attach_sent = r >= 0;
+        a->n_unanswered += r >= 0;
         if (r >= 0)
                 agent_foreach_node (node, a)
                         node->reason_news = false;
@@ -167,6 +173,7 @@ void agent_session_welcome(Agent *a, const Argosy__ToHost__Welcome *w) {
         release_cut_off(a);
         tell_guards(a);
         a->attach_sent = false;
+        a->n_unanswered = 0;
         a->welcome_parts = 0;
         set_attached(a, true);
 }
@@ -191,7 +198,7 @@ static void send_beat(Agent *a, uint64_t now_us) {
 void agent_session_on_part(Agent *a) {
         uint64_t now_us = clock_boot_us();
 
-        a->attach_retry_us = now_us + ATTACH_RETRY_US;
+        a->attach_retry_us = now_us + attach_patience_us(a);
         send_beat(a, now_us);
 }
 
@@ -209,7 +216,7 @@ static void on_beat_timer(uv_timer_t *timer) {
         }
         if (a->attached || a->welcome_parts > 0)
                 send_beat(a, now_us);
-        if (!a->attached && a->attach_sent && now_us >= a->attach_retry_us)
+        if (a->attach_sent && now_us >= a->attach_retry_us)
                 a->attach_wanted = true;
         if (a->attach_wanted)
                 drain_mark(&a->drain);
@@ -235,12 +242,13 @@ int agent_session_init(Agent *a) {
 }
 
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_level) {
-        if (a->closing || (leader == a->leader && term == a->leader_term))
-                return;
+        if (a->closing)
+                return; // also the same leader: the link to it is another one, and it knows of no session
         a->leader = leader;
         a->leader_term = term;
         a->leader_level = MIN_OF(leader_level, FEATURE_LEVEL);
         a->attach_sent = false;
+        a->n_unanswered = 0;
         a->attach_wanted = leader != 0;
         a->attach_retry_us = 0;
         a->welcome_parts = 0;

@@ -32,6 +32,7 @@ typedef struct DrainView {
         size_t left;   // units that are still there
         size_t stuck;  // of these: no other node takes them
         bool emptying; // all of its nodes
+        bool unheard;  // what its nodes hold is not known to this leader yet
         bool ends;     // at a deadline that is to come, or was not acted on yet
 } DrainView;
 
@@ -41,7 +42,7 @@ static bool is_meant(const Node *n, uint32_t node) {
 }
 
 static DrainView look(const Leader *l, const Host *h, uint32_t node) {
-        DrainView v = {.emptying = true};
+        DrainView v = {.emptying = true, .unheard = !h->heard && !host_is_lost(h)};
 
         list_foreach (i, &h->nodes) {
                 const Node *n = CONTAINER_OF(i, Node, of_host);
@@ -122,7 +123,7 @@ static void tell(Leader *l, Ticket *t) {
         v = look(l, h, node);
         if (!v.emptying)
                 ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
-        else if (v.left == 0)
+        else if (v.left == 0 && !v.unheard)
                 ticket_settle(t, progress_response(0));
         else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
                  !l->retry_pending && l->n_hosts.unheard == 0)

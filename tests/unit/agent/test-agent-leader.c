@@ -101,6 +101,42 @@ static void the_lease_runs_out_and_comes_back(void **state) {
         loop_until(w.attached);
 }
 
+// The leader answers the newest Attach only, after a barrier, and the answer waits for the fence: on a slow disk that
+// may take longer than the first is waited for.
+static void an_answer_is_waited_for_longer_each_time(void **state) {
+        uint64_t waited = 0;
+
+        meet_leader(NULL, 0); // a beat of 20 ms from now on
+        agent_on_leader(w.agent, 1, ++w.term, FEATURE_NEWEST);
+        for (unsigned i = 2; i < 6; i++) {
+                uint64_t waits;
+
+                loop_until(w.n_attaches == i);
+                waits = w.agent->attach_retry_us - w.agent->attach_sent_us;
+                assert_true(waits >= 2 * waited);
+                waited = waits;
+                w.agent->attach_retry_us = 0;
+        }
+}
+
+static void an_attach_of_one_that_is_attached_is_repeated_too(void **state) {
+        meet_leader(NULL, 0);
+        w.agent->attach_retry_us = 0;
+        agent_set_labels(w.agent, NULL, 0);
+        loop_until(w.n_attaches == 2);
+        assert_true(w.attached);
+        w.agent->attach_retry_us = 0;
+        loop_until(w.n_attaches == 3);
+}
+
+// The mesh says so when the link to it is another one (mesh.h): also that of our own leader.
+static void the_same_leader_anew_is_attached_to_anew(void **state) {
+        meet_leader(NULL, 0);
+        agent_on_leader(w.agent, 1, w.term, FEATURE_NEWEST);
+        assert_false(w.attached);
+        loop_until(w.n_attaches == 2);
+}
+
 static void ack_beat(uint64_t seq) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
         Argosy__ToHost__BeatAck ack = ARGOSY__TO_HOST__BEAT_ACK__INIT;
@@ -417,6 +453,9 @@ int main(void) {
                 WORLD_TEST(an_order_to_stay_answers_no_change),
                 WORLD_TEST(what_is_to_stay_as_it_is_does),
                 WORLD_TEST(the_lease_runs_out_and_comes_back),
+                WORLD_TEST(an_answer_is_waited_for_longer_each_time),
+                WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
+                WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
                 WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),

@@ -171,6 +171,31 @@ static void a_drain_is_not_given_up_before_all_were_heard(void **state) {
         assert_int_equal(at("b.service"), rig_host(&g, 3)->node);
 }
 
+// Its records name others, but it may still run what has left it.
+static void a_drain_does_not_end_before_its_host_was_heard(void **state) {
+        Argosy__Request__DrainWait drain = ARGOSY__REQUEST__DRAIN_WAIT__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        RigAnswer *wait;
+
+        start("a.service", "");
+        start("b.service", "");
+        assert_int_equal(at("b.service"), rig_host(&g, 2)->node);
+        rig_host_off(&g, 2);
+        (void) rig_set_host_mode(&g, 2, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_int_equal(at("b.service"), rig_host(&g, 3)->node);
+        rig_depose(&g);
+        rig_elect(&g);
+        drain.node = "n2";
+        request.what_case = ARGOSY__REQUEST__WHAT_DRAIN_WAIT;
+        request.drain_wait = &drain;
+        wait = rig_ask_and_settle(&g, &request);
+        assert_false(wait->final);
+        rig_host_on(&g, 2, false);
+        assert_true(wait->final);
+        assert_int_equal(rig_last(wait)->status, 0);
+        assert_int_equal(rig_count_running(&g, "b.service"), 1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(who_waits_gets_no_host_that_was_not_heard, setup, teardown),
@@ -181,6 +206,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(nobody_is_displaced_before_all_were_heard, setup, teardown),
                 cmocka_unit_test_setup_teardown(one_that_is_lost_has_no_room, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_drain_is_not_given_up_before_all_were_heard, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_drain_does_not_end_before_its_host_was_heard, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,8 +320,6 @@ int decide_change(Decision *d, Ticket *t) {
         _cleanup_response_ Argosy__Response *response = NULL;
         int r;
 
-        if (t->request->change->dry_run)
-                return decide_dry_run(d, t);
         r = decide_parts(d, t);
         if (r != CHANGE_WHOLE)
                 return r;

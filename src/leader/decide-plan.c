@@ -14,7 +14,8 @@
 // decides when something happens, not what. What nodes would say when they are told is not known to a
 // leader.
 //
-// Failures: -ENOMEM, -EBUSY: this batch has decided something already.
+// Failures: what change_plan() fails with, and -ENOMEM.
+#include <assert.h>
 #include <errno.h>
 
 #include "activators.h"
@@ -324,8 +325,7 @@ int decide_dry_run(Decision *d, Ticket *t) {
         Plan p = {.alone = {.leader = d->leader}};
         int r;
 
-        if (d->batch.n_ops > 0) // that counts when the log has it
-                return -EBUSY;
+        assert(d->batch.n_ops == 0); // that would count only when the log has it
         d->scheduler = scheduler_free(d->scheduler); // two at once would not know of each other
         p.alone.scheduler = scheduler_new_dry_run(d->leader);
         r = describe(d, t, &p, &response);

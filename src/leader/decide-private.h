@@ -51,7 +51,7 @@ void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
 const ChangeOps *decide_change_ops(void);
 
 // decide-plan.c
-// A Change that is only asked about: answered, or -EBUSY: in the next batch; -ENOMEM.
+// A Change that is only asked about, before anything is in the batch. 0: answered; or a negative errno.
 int decide_dry_run(Decision *d, Ticket *t);
 
 // decide-parts.c

@@ -5,7 +5,7 @@
 //
 // In this order: units whose node is lost or refuses them, those that failed, outcomes, what hosts say about
 // themselves, voters, units without a node if something has changed for them, requests as they came, and
-// tombstones that are not needed any more.
+// tombstones that are not needed any more. Who only asks what a change would do is answered before all that.
 // Whatever touches a record that the entry touches already waits.
 #include <errno.h>
 
@@ -124,6 +124,17 @@ static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
                                       "give the same command again",
                                       strerror(-error));
         return unplaceable_response(t, error);
+}
+
+// They put nothing into the batch: others do not wait for them, nor they for whatever goes into every batch.
+static void answer_dry_runs(Decision *d) {
+        list_foreach_safe (i, &d->leader->dry_runs) {
+                Ticket *t = CONTAINER_OF(i, Ticket, queue);
+                int r = decide_dry_run(d, t);
+
+                if (r < 0)
+                        ticket_settle(t, failed_to_plan(t, r));
+        }
 }
 
 static int decide_requests(Decision *d, ListNode *taken) {
@@ -422,6 +433,7 @@ void decide(Leader *l) {
 
         if (l->batch_flying || !cluster_state_cluster(l->state))
                 return;
+        answer_dry_runs(&d);
         if (!paused)
                 r = decide_ours(&d);
         if (r >= 0 && !paused) // before requests: they were there first

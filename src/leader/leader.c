@@ -120,10 +120,14 @@ static Argosy__Response *refuse(const Leader *l, const Handler *h, const Argosy_
         return h->refuse ? h->refuse(request) : NULL;
 }
 
+static bool change_is_dry_run(const Argosy__Request *request) {
+        return request->what_case == ARGOSY__REQUEST__WHAT_CHANGE && request->change->dry_run;
+}
+
 static int ticket_start(Leader *l, Ticket *t, const Handler *h) {
         if (h->begin)
                 return h->begin(l, t);
-        list_append(&l->queue, &t->queue);
+        list_append(change_is_dry_run(t->request) ? &l->dry_runs : &l->queue, &t->queue);
         leader_mark(l);
         return 0;
 }
@@ -369,6 +373,7 @@ int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata,
         uv_timer_init(config->loop, &l->timer); // cannot fail
         l->timer.data = l;
         list_init(&l->tickets);
+        list_init(&l->dry_runs);
         list_init(&l->queue);
         list_init(&l->flying);
         list_init(&l->outbox);

@@ -119,6 +119,7 @@ struct Leader {
         ListNode lost_hosts; // Host.lost
 
         Map tickets_by_id, calls_by_id;
+        ListNode dry_runs; // Ticket.queue: Changes that are only asked about
         ListNode tickets, queue, flying, outbox, waiters, waiters_due, calls, drains, manager_waiters;
         size_t n_tickets, n_wait_items;
         uint64_t last_ticket, last_call;

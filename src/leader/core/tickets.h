@@ -15,7 +15,7 @@ struct Ticket {
         void *userdata;
         Argosy__Request *request; // owned
         ListNode all;             // in Leader.tickets
-        ListNode queue;           // in Leader.queue, or .flying while its batch is on the way
+        ListNode queue;           // in Leader.queue or .dry_runs, or .flying while its batch is on the way
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
         ListNode outbox; // in Leader.outbox while there is something to be said at the end of the turn

@@ -20,13 +20,11 @@ static int teardown(void **state) {
         return 0;
 }
 
-static const Argosy__Response__UnitResult *plan(const char *name, const char *content, bool replace) {
+static RigAnswer *ask_plan(const char *name, const char *content, bool replace) {
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
-        unsigned batches = g.batches;
         uint8_t id[16] = {7};
-        RigAnswer *a;
 
         change.id = (ProtobufCBinaryData){sizeof(id), id};
         change.verb = START;
@@ -42,7 +40,13 @@ static const Argosy__Response__UnitResult *plan(const char *name, const char *co
         }
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
-        a = rig_ask(&g, &request);
+        return rig_ask(&g, &request);
+}
+
+static const Argosy__Response__UnitResult *plan(const char *name, const char *content, bool replace) {
+        unsigned batches = g.batches;
+        RigAnswer *a = ask_plan(name, content, replace);
+
         rig_settle(&g);
         assert_true(a->final);
         assert_int_equal(g.batches, batches); // nothing was stored
@@ -100,6 +104,47 @@ static void a_finished_oneshot_would_run_again(void **state) {
         assert_plan("job.service", NULL, false, "has finished and would run again on n1");
 }
 
+// ---- beside others
+
+enum { JOBS = 30 };
+
+static void name_job(char name[32], unsigned i) {
+        snprintf(name, 32, "job%u.service", i);
+}
+
+// In each turn one more of them ends, so that there is something for every batch.
+static void end_a_job(Rig *r) {
+        static unsigned n;
+        char name[32];
+
+        name_job(name, n++ % JOBS);
+        for (uint32_t h = 1; h <= 3; h++)
+                if (rig_unit_on(r, h, name))
+                        rig_host_report(r, rig_host(r, h), rig_unit_on(r, h, name),
+                                        ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
+}
+
+static void who_asks_holds_nobody_up_and_is_held_up_by_nobody(void **state) {
+        RigAnswer *asked, *stopped;
+
+        for (unsigned i = 0; i < JOBS; i++) {
+                char name[32];
+
+                name_job(name, i);
+                rig_change(&g, START, name, "[Service]\nType=oneshot\nExecStart=/bin/true\n");
+        }
+        rig_change(&g, START, "web.service", SERVICE);
+        g.on_turn = end_a_job;
+        rig_turns(&g, 5);
+        asked = ask_plan("db.service", SERVICE, false);
+        stopped = rig_change_with(&g, ARGOSY__VERB__VERB_STOP, "web.service", NULL, false, NULL);
+        rig_turns(&g, JOBS / 2);
+        g.on_turn = NULL;
+        assert_true(asked->final);
+        assert_true(stopped->final);
+        assert_int_equal(rig_count_running(&g, "web.service"), 0);
+}
+
 #define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -108,6 +153,7 @@ int main(void) {
                 RIG_TEST(a_unit_that_has_to_move_is_told_to),
                 RIG_TEST(what_cannot_be_has_its_reasons),
                 RIG_TEST(a_finished_oneshot_would_run_again),
+                RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,8 @@
 //
 // Clients that wait for units. A wait is judged when it begins and whenever something about one of its units
 // was seen or changed; what got there since is told once per turn. One for thousands of units begins with
-// BEGUN_PER_TURN of them in each turn; those that have not begun are open, and nobody looks at them.
+// BEGUN_PER_TURN of them in each turn; those that have not begun are open, and nobody looks at them. Of many that were
+// touched JUDGED_PER_TURN are judged in each turn.
 #include <errno.h>
 
 #include "batch-builder.h"
@@ -22,7 +23,10 @@
 #include "wait-condition.h"
 #include "waiters.h"
 
-enum { BEGUN_PER_TURN = 1000 }; // items, of all waits together
+enum {
+        BEGUN_PER_TURN = 1000,  // items, of all waits together
+        JUDGED_PER_TURN = 1000, // units that were touched
+};
 
 typedef struct WaiterItem {
         Waiter *waiter;
@@ -289,15 +293,6 @@ static int judge_item(Leader *l, WaiterItem *item) {
         return 0;
 }
 
-static int judge_waiter(Leader *l, Waiter *w) {
-        int r = 0;
-
-        for (size_t i = 0; r >= 0 && i < w->n_items; i++)
-                if (w->items[i].unit)
-                        r = judge_item(l, &w->items[i]);
-        return r;
-}
-
 int waiter_start(Leader *l, Ticket *t) {
         const Argosy__Request__Wait *m = t->request->wait;
         Waiter *w;
@@ -348,7 +343,7 @@ static void note_failure(Leader *l, Waiter *w) {
 }
 
 static void judge_waited(Leader *l) {
-        while (!list_is_empty(&l->waited)) {
+        for (unsigned n = 0; n < JUDGED_PER_TURN && !list_is_empty(&l->waited); n++) {
                 Unit *u = CONTAINER_OF(l->waited.next, Unit, waited);
 
                 list_unlink(&u->waited);
@@ -359,6 +354,8 @@ static void judge_waited(Leader *l) {
                                 note_failure(l, item->waiter);
                 }
         }
+        if (!list_is_empty(&l->waited))
+                leader_mark(l);
 }
 
 void waiters_on_unit(Leader *l, Unit *u) {
@@ -366,12 +363,13 @@ void waiters_on_unit(Leader *l, Unit *u) {
                 list_append(&l->waited, &u->waited);
 }
 
-static void judge_all(Leader *l) {
+static void mark_all(Leader *l) {
         list_foreach (i, &l->waiters) {
                 Waiter *w = CONTAINER_OF(i, Waiter, all);
 
-                if (judge_waiter(l, w) < 0)
-                        note_failure(l, w);
+                for (size_t k = 0; k < w->n_begun; k++)
+                        if (w->items[k].unit)
+                                waiters_on_unit(l, w->items[k].unit);
         }
         l->waiters_all = false;
 }
@@ -381,7 +379,7 @@ void waiters_drain(Leader *l) {
         ListNode later = LIST_INIT(later);
 
         if (l->waiters_all)
-                judge_all(l);
+                mark_all(l);
         begin_some(l);
         judge_waited(l);
         while (!list_is_empty(&l->waiters_due)) {

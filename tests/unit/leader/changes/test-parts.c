@@ -14,6 +14,7 @@ enum {
         UNITS = 1500,
         PART_MAX = 256,    // as in decide-parts.c
         JUDGED_MAX = 1000, // as in waiters.c
+        NOT_SOON = 1000000, // revisions
 };
 
 static Rig g;
@@ -232,19 +233,17 @@ static void the_log_of_an_older_version_has_it_in_one_entry(void **state) {
         assert_true(most_changed > PART_MAX);
 }
 
-static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {
+// For all of them, as they are `later` revisions from now.
+static RigAnswer *wait_for_all(uint64_t later) {
         Argosy__Request__Wait__Item items[UNITS], *item_pointers[UNITS];
         Argosy__Request__Wait wait = ARGOSY__REQUEST__WAIT__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
-        size_t n = 0;
         RigAnswer *a;
 
-        submit(SERVICE);
-        assert_answered(change(START, UNITS, 1), UNITS);
         for (size_t i = 0; i < UNITS; i++) {
                 argosy__request__wait__item__init(&items[i]);
                 items[i].name = names[i];
-                items[i].revision = rig_record(&g, names[i])->revision;
+                items[i].revision = rig_record(&g, names[i])->revision + later;
                 item_pointers[i] = &items[i];
         }
         wait.verb = START;
@@ -255,12 +254,39 @@ static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {
         watch();
         a = rig_ask(&g, &request);
         rig_settle(&g);
+        return a;
+}
+
+static void a_wait_for_many_begins_with_some_in_each_turn(void **state) {
+        size_t n = 0;
+        RigAnswer *a;
+
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        a = wait_for_all(0);
         assert_true(a->final);
         for (size_t i = 0; i < a->n; i++)
                 n += a->responses[i]->progress->n_done;
         assert_int_equal(n, UNITS);
         assert_int_equal(a->responses[0]->progress->remaining, UNITS - JUDGED_MAX);
         assert_int_equal(most_judged, JUDGED_MAX);
+}
+
+// What is known of a host bears on each of them.
+static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
+        uint64_t before;
+        RigAnswer *a;
+
+        submit(SERVICE);
+        assert_answered(change(START, UNITS, 1), UNITS);
+        a = wait_for_all(NOT_SOON);
+        before = g.leader->n_waiters_judged;
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 3 * RIG_LEASE_MS);
+        rig_host_on(&g, 2, false);
+        assert_false(a->final);
+        assert_true(g.leader->n_waiters_judged >= before + UNITS);
+        assert_true(most_judged <= JUDGED_MAX);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -276,6 +302,7 @@ int main(void) {
                 TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
                 TEST(the_log_of_an_older_version_has_it_in_one_entry),
                 TEST(a_wait_for_many_begins_with_some_in_each_turn),
+                TEST(a_wait_for_many_is_judged_again_some_in_each_turn),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,7 @@ static int add_due(Plan *p, const char *name, DryRunReason reason, const char *b
 
         if (r >= 0)
                 p->due[p->n_due++] = (PlanDue){name, reason, by};
+        p->alone.leader->n_plan_dues++;
         return r;
 }
 
@@ -186,26 +187,85 @@ static int drive_all(Plan *p) {
         return r;
 }
 
-// Whom this unit replaces on its node, noted there or by its record.
-static int find_replaced(Plan *p, const DryRunUnit *by) {
+// Who replaces others among those that came to one node in this turn.
+typedef struct Replacers {
+        const DryRunUnit *first, *second; // whoever is replaced: by the first of them that is not itself
+        DryRunUnit *there;                // those that are noted on the node
+} Replacers;
+
+static Replacers *replacers_on(const Map *by_node, uint32_t node) {
+        return node ? map_find(by_node, &node, sizeof(node)) : NULL;
+}
+
+// `list` has room for one of each unit that was put.
+static int find_replacers(Plan *p, Replacers *list, Map *by_node) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n_put; i++) {
+                const DryRunUnit *u = p->put[i];
+                Replacers *there = replacers_on(by_node, u->node);
+                int r;
+
+                if (!u->node || !scheduler_replaces(p->alone.leader, u->record->name))
+                        continue;
+                if (there) {
+                        there->second = there->second || there->first == u ? there->second : u;
+                        continue;
+                }
+                list[n] = (Replacers){.first = u};
+                r = map_add(by_node, &list[n].first->node, sizeof(list[n].first->node), &list[n]);
+                if (r < 0)
+                        return r;
+                n++;
+        }
+        for (size_t i = n ? p->n : 0; i > 0; i--) {
+                DryRunUnit *u = p->units[i - 1];
+                Replacers *there = replacers_on(by_node, u->node);
+
+                if (!there)
+                        continue;
+                u->next_there = there->there;
+                there->there = u;
+        }
+        return 0;
+}
+
+// Who is replaced on the node of this unit, by whoever came there in this turn: noted there, or by its record. All of
+// them with the first who replaces others, so that each is looked at once.
+static int find_replaced(Plan *p, const DryRunUnit *by, const Replacers *there) {
         Leader *l = p->alone.leader;
         const Node *n = node_find(l, by->node);
-        const char *name = by->record->name;
         int r = 0;
 
-        if (!n || !scheduler_replaces(l, name))
+        if (!n || !there || there->first != by)
                 return 0;
         list_foreach (i, &n->placed) {
                 const Unit *u = CONTAINER_OF(i, Unit, placed);
 
-                if (scheduler_is_replaced(l, u) && !map_find_str(&p->by_name, u->name))
-                        r = add_due(p, u->name, DRY_RUN_REPLACED, name);
+                if (scheduler_is_replaced(l, u->name) && !map_find_str(&p->by_name, u->name))
+                        r = add_due(p, u->name, DRY_RUN_REPLACED, by->record->name);
                 if (r < 0)
                         return r;
         }
-        for (size_t i = 0; i < p->n && r >= 0; i++)
-                if (p->units[i]->node == by->node && p->units[i] != by)
-                        r = add_due(p, p->units[i]->record->name, DRY_RUN_REPLACED, name);
+        for (const DryRunUnit *u = there->there; u && r >= 0; u = u->next_there) {
+                const DryRunUnit *other = u == there->first ? there->second : there->first;
+
+                if (other && scheduler_is_replaced(l, u->record->name))
+                        r = add_due(p, u->record->name, DRY_RUN_REPLACED, other->record->name);
+        }
+        return r;
+}
+
+static int find_all_replaced_and_followers(Plan *p) {
+        _cleanup_free_ Replacers *list = reallocarray(NULL, p->n_put ?: 1, sizeof(*list));
+        Map by_node = {};
+        int r = list ? find_replacers(p, list, &by_node) : -ENOMEM;
+
+        for (size_t i = 0; i < p->n_put && r >= 0; i++) {
+                r = find_replaced(p, p->put[i], replacers_on(&by_node, p->put[i]->node));
+                r = r < 0 ? r : add_followers(p, p->put[i]->record->name);
+        }
+        map_done(&by_node);
         return r;
 }
 
@@ -216,7 +276,7 @@ static bool waits(const DryRunUnit *u) {
 // The turn is over: the log has what it put.
 static int end_turn(Plan *p) {
         size_t n = p->n_put;
-        int r = 0;
+        int r;
 
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i])) {
@@ -226,10 +286,7 @@ static int end_turn(Plan *p) {
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i]))
                         scheduler_want(p->alone.scheduler, p->put[i]->record->name, true);
-        for (size_t i = 0; i < n && r >= 0; i++) {
-                r = find_replaced(p, p->put[i]);
-                r = r < 0 ? r : add_followers(p, p->put[i]->record->name);
-        }
+        r = find_all_replaced_and_followers(p);
         p->n_put = 0;
         batch_builder_done(&p->turn);
         return r;

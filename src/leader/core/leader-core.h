@@ -20,6 +20,7 @@ enum {
         FORWARDS_PER_HOST_MAX = 1024, // of these, from one host
         WAIT_ITEMS_MAX = 200000,      // units that are waited for, all clients together
         CHANGE_UNITS_MAX = 20000,     // units named in one request
+        PLAN_UNITS_MAX = 2000,        // likewise, if it only asks: that is one turn of the loop
         UNITS_PER_NODE_MAX = 50000,   // units that one node may claim to hold
         REASON_MAX = 512,             // bytes of why a manager cannot be used, or a unit not started
         WORD_MAX = 64,                // of what systemd or a version is called; the rest is cut off
@@ -133,6 +134,7 @@ struct Leader {
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
         uint64_t rebalance_due_us;  // the same of the rebalance
         uint64_t n_batches;         // that were begun
+        uint64_t n_plan_dues;       // units that dry runs looked at because of others
         uint64_t drain_due_us;      // boot time of the next drain's deadline; 0: none
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
 

@@ -195,21 +195,28 @@ bool scheduler_must_go(const Leader *l, const Unit *u) {
         return u->place && placement_unit_must_go(l->places->placement, u->place - 1);
 }
 
-bool scheduler_is_replaced(const Leader *l, const Unit *u) {
-        return u->place && placement_unit_replaced(l->places->placement, u->place - 1);
+// With a record or a guest; PLACEMENT_NONE: not there.
+static uint32_t number_of(const Leader *l, const char *name) {
+        const Unit *u = unit_find(l, name);
+        const Guest *g = u && u->place ? NULL : map_find_str(&l->places->guests, name);
+
+        return u && u->place ? u->place - 1 : g ? g->unit : PLACEMENT_NONE;
+}
+
+bool scheduler_is_replaced(const Leader *l, const char *name) {
+        uint32_t unit = number_of(l, name);
+
+        return unit != PLACEMENT_NONE && placement_unit_replaced(l->places->placement, unit);
 }
 
 bool scheduler_replaces(const Leader *l, const char *name) {
-        const Guest *g = map_find_str(&l->places->guests, name);
-        const Unit *u = unit_find(l, name);
+        uint32_t unit = number_of(l, name);
 
-        if (u && u->place)
-                return placement_unit_replaces(l->places->placement, u->place - 1);
-        return g && placement_unit_replaces(l->places->placement, g->unit);
+        return unit != PLACEMENT_NONE && placement_unit_replaces(l->places->placement, unit);
 }
 
 static void drive_out(Leader *l, Unit *u) {
-        if (scheduler_is_replaced(l, u))
+        if (u->place && placement_unit_replaced(l->places->placement, u->place - 1))
                 unit_event(l, u, LIFE_LOOK);
 }
 
@@ -226,9 +233,7 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e) {
 }
 
 size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]) {
-        const Guest *g = map_find_str(&l->places->guests, name);
-        const Unit *target = unit_find(l, name);
-        uint32_t number = target && target->place ? target->place - 1 : g ? g->unit : PLACEMENT_NONE, unit;
+        uint32_t number = number_of(l, name), unit;
         size_t n = 0;
 
         for (uint32_t i = 0; number != PLACEMENT_NONE && n < PLACEMENT_FOLLOWS_MAX &&

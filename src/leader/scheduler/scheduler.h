@@ -37,7 +37,7 @@ bool scheduler_may_conflict(const Leader *l, const Unit *u);
 // It is not where those are that it is to be with, or conflicts with somebody there.
 bool scheduler_must_go(const Leader *l, const Unit *u);
 // Somebody is there who replaces it.
-bool scheduler_is_replaced(const Leader *l, const Unit *u);
+bool scheduler_is_replaced(const Leader *l, const char *name);
 // The unit has a node: puts it, or those that it replaces there, into Leader.moving.
 void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
 // Those who are to be with it, as far as they are in the tables: how many.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a dry run says is what the real one does, and it does nothing.
+#include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
 
@@ -104,6 +105,65 @@ static void a_finished_oneshot_would_run_again(void **state) {
         assert_plan("job.service", NULL, false, "has finished and would run again on n1");
 }
 
+// ---- many units
+
+enum { MANY = 1000, PLAN_MAX = 2000, OLD = 3 };
+
+// OLD instances of old@.service, and then of new@.service, which replaces those.
+static RigAnswer *plan_many(size_t n) {
+        static char names[PLAN_MAX + 1][32], *pointers[PLAN_MAX + 1];
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile old = ARGOSY__NAMED_FILE__INIT, new = ARGOSY__NAMED_FILE__INIT, *files[] = {&old, &new};
+        static const char old_content[] = SERVICE, new_content[] = SERVICE "[X-Argosy]\nReplaces=old@*\n";
+        uint8_t id[16] = {8};
+        RigAnswer *a;
+
+        assert_in_range(n, 1, PLAN_MAX + 1);
+        for (size_t i = 0; i < n; i++) {
+                snprintf(names[i], sizeof(names[i]), "%s@%zu.service", i < OLD ? "old" : "new", i);
+                pointers[i] = names[i];
+        }
+        old.name = old.path = (char *) "old@.service";
+        old.content = (ProtobufCBinaryData){strlen(old_content), (uint8_t *) old_content};
+        new.name = new.path = (char *) "new@.service";
+        new.content = (ProtobufCBinaryData){strlen(new_content), (uint8_t *) new_content};
+        change.id = (ProtobufCBinaryData){sizeof(id), id};
+        change.verb = START;
+        change.names = pointers;
+        change.n_names = n;
+        change.dry_run = true;
+        change.files = files;
+        change.n_files = 2;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask(&g, &request);
+        rig_settle(&g);
+        assert_true(a->final);
+        return a;
+}
+
+// Of those that are planned on a node only those are looked at who are replaced there.
+static void each_of_many_is_looked_at_for_itself(void **state) {
+        const Argosy__Response__Change *c;
+
+        rig_stop(&g);
+        rig_start(&g, 2);
+        c = plan_many(MANY)->responses[0]->change;
+        assert_int_equal(c->n_units, MANY);
+        assert_string_equal(c->units[0]->message, "would wait for a node: new@4.service replaces it there");
+        assert_string_equal(c->units[MANY - 1]->node, "n2");
+        assert_in_range(g.leader->n_plan_dues, OLD, 4 * OLD);
+}
+
+static void more_than_one_turn_can_plan_are_refused(void **state) {
+        const Argosy__Response *r = plan_many(PLAN_MAX + 1)->responses[0];
+
+        assert_int_equal(r->status, E2BIG);
+        assert_string_equal(r->message, "the plan names 2001 units, more than 2000: plan fewer at once");
+        assert_int_equal(plan_many(PLAN_MAX)->responses[0]->status, 0);
+}
+
 // ---- beside others
 
 enum { JOBS = 30 };
@@ -153,6 +213,8 @@ int main(void) {
                 RIG_TEST(a_unit_that_has_to_move_is_told_to),
                 RIG_TEST(what_cannot_be_has_its_reasons),
                 RIG_TEST(a_finished_oneshot_would_run_again),
+                RIG_TEST(each_of_many_is_looked_at_for_itself),
+                RIG_TEST(more_than_one_turn_can_plan_are_refused),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };
 

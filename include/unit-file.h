@@ -125,6 +125,8 @@ DEFINE_CLEANUP(UnitFile *, unit_file_free)
 // specifiers; -ENOMEM.
 int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
                      char **ret_why) _warn_unused_;
+// Whether units with this file may differ in Role= or Priority=, since these have specifiers.
+bool unit_file_rank_varies(const UnitFile *f);
 // The unit that systemd starts on behalf of the unit `name` with this file: the one that a timer, a path or
 // a socket names, or else the service of the same name; the mount of an automount. A new string in *ret,
 // NULL there if the unit activates nothing that has a name (other types, Accept=yes, what is no unit name).

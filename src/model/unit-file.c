@@ -570,6 +570,13 @@ UnitFile *unit_file_free(UnitFile *f) {
         return NULL;
 }
 
+bool unit_file_rank_varies(const UnitFile *f) {
+        for (size_t i = 0; i < f->n_raw; i++)
+                if ((f->raw[i].kind == RAW_ROLE || f->raw[i].kind == RAW_PRIORITY) && strchr(f->raw[i].word, '%'))
+                        return true;
+        return false;
+}
+
 int unit_file_expand(const UnitFile *f, const char *path, const char *name, UnitOptions **ret,
                      char **ret_why) {
         UnitOptions *o = f->common;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Looks at the names of a request and at what is in their files. Thousands of instances share one content, which is
-// looked at once for as long as the next name has the same. What is seen may be another by the time a part is
-// planned: that is then a change that came in the middle of the request, as one between two requests would.
+// looked at once for as long as the next name has the same, unless their role or priority depends on the name. What is
+// seen may be another by the time a part is planned: that is then a change that came in the middle of the request, as
+// one between two requests would.
 #include "request-ties.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ typedef struct Look {
         RequestTies *ties;
         const ClusterState *state;
         const SpecEntry *spec;
+        bool varies; // by name, in what is compared
         char *template;
         const SpecEntry *template_spec;
 } Look;
@@ -76,6 +78,7 @@ static int look_at_file(RequestTies *t, const Argosy__NamedFile *f) {
                 t->tied = true;
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
+        t->tied |= unit_file_rank_varies(file); // those of a template may be of any role and priority
         r = look_at_content(t, file, f->name);
         unit_file_free(file);
         return r;
@@ -91,6 +94,21 @@ static int look_at_files(RequestTies *t, const Argosy__Request__Change *change) 
         for (size_t i = 0; r >= 0 && !t->tied && i < change->n_files; i++)
                 r = look_at_file(t, change->files[i]);
         return r;
+}
+
+// Whether the client found a file for the name: its own, or that of its template. 1, 0 or -ENOMEM.
+static int was_sent(const Argosy__Request__Change *change, const char *name) {
+        _cleanup_free_ char *template = NULL;
+
+        if (change->n_files > 0 && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+        }
+        for (size_t i = 0; i < change->n_files; i++)
+                if (streq(change->files[i]->name, name) || (template && streq(change->files[i]->name, template)))
+                        return 1;
+        return 0;
 }
 
 // The template's content, of an instance that is new. NULL: the cluster has none.
@@ -138,13 +156,18 @@ static int look_at_unit(Look *l, const Argosy__Request__Change *change, const ch
                 r = spec_of_template(l, name, &spec);
         if (r < 0)
                 return r;
-        if (!spec) // a sent file was looked at; without one it may be what the siblings have
-                l->ties->tied |= request_needs_file(change->verb) && change->n_files == 0;
-        if (!spec || spec == l->spec)
-                return 0;
-        l->spec = spec;
+        if (!spec && request_needs_file(change->verb)) { // a sent file was looked at, else it may be as its siblings
+                r = was_sent(change, name);
+                l->ties->tied |= r == 0;
+        }
+        if (r < 0 || !spec || (spec == l->spec && !l->varies))
+                return MIN_OF(r, 0);
         r = spec_entry_file((SpecEntry *) spec, &file);
-        return r < 0 ? r : look_at_content(l->ties, file, name);
+        if (r < 0)
+                return r;
+        l->spec = spec;
+        l->varies = unit_file_rank_varies(file);
+        return look_at_content(l->ties, file, name);
 }
 
 int request_ties_look(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change, size_t most,

@@ -53,18 +53,31 @@ static void watch(void) {
         g.on_turn = on_turn;
 }
 
-static RigAnswer *ask(Argosy__Verb verb, size_t n, uint64_t id) {
+// With a file that the client found for some of them; `content` NULL: it found none.
+static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char *file_name, const char *content,
+                           uint64_t id) {
+        Argosy__NamedFile file = ARGOSY__NAMED_FILE__INIT, *files = &file;
         Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
         Argosy__Request request = ARGOSY__REQUEST__INIT;
         uint64_t words[2] = {id, 99};
 
         change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
         change.verb = verb;
-        change.names = pointers;
+        change.names = which;
         change.n_names = n;
+        if (content) {
+                file.name = file.path = (char *) file_name;
+                file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
+                change.files = &files;
+                change.n_files = 1;
+        }
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = &change;
         return rig_ask(&g, &request);
+}
+
+static RigAnswer *ask(Argosy__Verb verb, size_t n, uint64_t id) {
+        return ask_with(verb, pointers, n, NULL, NULL, id);
 }
 
 static RigAnswer *change(Argosy__Verb verb, size_t n, uint64_t id) {
@@ -135,6 +148,7 @@ static void what_has_to_do_with_each_other_is_one_entry(void **state) {
                 SERVICE "[X-Argosy]\nMachineOf=db@%i.service\n",
                 SERVICE "[X-Argosy]\nReplaces=old@%i.service\n",
                 SERVICE "[Install]\nAlso=db.service\n",
+                SERVICE "[X-Argosy]\nPriority=0%i\n",
                 NULL,
         };
 
@@ -224,6 +238,40 @@ static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
                 assert_int_equal(unit(i)->restarts, 1);
 }
 
+// What the siblings have says whether new instances are tied, also if files of others were sent.
+static void instances_like_their_siblings_are_one_entry(void **state) {
+        enum { EACH = 300 };
+        static char many[2 * EACH][32];
+        char *which[2 * EACH], *sibling = (char *) "db@1000.service";
+
+        assert_int_equal(rig_change(&g, START, "x.service", SERVICE)->status, 0);
+        (void) ask_with(START, &sibling, 1, "db@.service", SERVICE "[X-Argosy]\nWants=x.service\n", 1);
+        rig_settle(&g);
+        assert_null(rig_record(&g, "db@.service"));
+        for (size_t i = 0; i < 2 * EACH; i++) {
+                snprintf(many[i], sizeof(many[i]), "%s@%zu.service", i < EACH ? "web" : "db", i % EACH + 1);
+                which[i] = many[i];
+        }
+        watch();
+        (void) ask_with(START, which, 2 * EACH, "web@.service", SERVICE, 2);
+        rig_settle(&g);
+        assert_true(rig_record(&g, "web@1.service") && rig_record(&g, "db@300.service"));
+        assert_true(most_changed > PART_MAX);
+        most_changed = 0;
+        (void) ask_with(START, pointers, UNITS, "load@.service", SERVICE, 3);
+        rig_settle(&g);
+        assert_true(rig_record(&g, names[UNITS - 1]));
+        assert_int_equal(most_changed, PART_MAX); // a file that was sent is for those of its template
+}
+
+static void a_sent_file_whose_instances_differ_in_priority_is_one_entry(void **state) {
+        watch();
+        (void) ask_with(START, pointers, 2 * PART_MAX + 1, "load@.service", SERVICE "[X-Argosy]\nPriority=0%i\n", 1);
+        rig_settle(&g);
+        assert_true(rig_record(&g, names[2 * PART_MAX]));
+        assert_true(most_changed > 2 * PART_MAX);
+}
+
 static void the_log_of_an_older_version_has_it_in_one_entry(void **state) {
         rig_stop(&g);
         rig_start_at(&g, 3, 1);
@@ -300,6 +348,8 @@ int main(void) {
                 TEST(a_name_that_is_there_twice_is_restarted_once),
                 TEST(who_asks_again_has_nothing_done_twice),
                 TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
+                TEST(instances_like_their_siblings_are_one_entry),
+                TEST(a_sent_file_whose_instances_differ_in_priority_is_one_entry),
                 TEST(the_log_of_an_older_version_has_it_in_one_entry),
                 TEST(a_wait_for_many_begins_with_some_in_each_turn),
                 TEST(a_wait_for_many_is_judged_again_some_in_each_turn),

@@ -304,9 +304,9 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
                         return -EBUSY;
                 ticket_settle(t, response_error(E2BIG,
                                                 "the request makes %zu bytes of log, more than the %d that "
-                                                "one entry may have: "
+                                                "one entry may have: %s; "
                                                 "name fewer units at once",
-                                                bytes, STORE_BATCH_MAX));
+                                                bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){})));
                 return 0;
         }
         *ret = TAKE_PTR(response);

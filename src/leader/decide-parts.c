@@ -12,7 +12,7 @@
 // remembers it. The last one has the request's. So a client that repeats the request, since a leader has died in the
 // middle, has applied what was missing and nothing twice. What was begun in parts is gone on with in parts.
 //
-// Whoever fails in the middle is told how many units the log has by then (Ticket.n_kept).
+// Whoever fails in the middle is told how many units were changed by then (Ticket.n_kept).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +36,7 @@ struct ChangeParts {
         RequestTies ties;
         bool judged;              // whether it goes in parts
         size_t first, n;          // names of the part under way
+        size_t n_stored;          // of these, once it is in the batch
         Argosy__Response *part;   // what becomes of these
         Argosy__Response *answer; // to all before
 };
@@ -63,12 +64,17 @@ static void part_id(const Argosy__Request__Change *change, size_t first, uint8_t
         memcpy(ret, hash.bytes, ID_SIZE);
 }
 
+// A part that had nothing to store has left no id, so any of them counts.
 static bool was_begun(const Leader *l, const Argosy__Request__Change *change) {
         uint8_t id[ID_SIZE];
         uint64_t revision;
 
-        part_id(change, 0, id);
-        return cluster_state_was_applied(l->state, id, &revision);
+        for (size_t first = 0; first + PART_UNITS < change->n_names; first += PART_UNITS) {
+                part_id(change, first, id);
+                if (cluster_state_was_applied(l->state, id, &revision))
+                        return true;
+        }
+        return false;
 }
 
 // 0: in parts; CHANGE_WHOLE; REQUEST_TIES_MORE; -ENOMEM.
@@ -113,17 +119,27 @@ static bool part_done(Leader *l, Ticket *t) {
         p->part->change->n_units = 0;
         message_free(TAKE_PTR(p->part));
         p->first += p->n;
-        t->n_kept = p->first;
         return p->first == t->request->change->n_names;
 }
 
 static void on_part_committed(Leader *l, Ticket *t) {
         t->committed = NULL;
+        t->made = true;
+        t->n_kept += t->parts->n_stored;
         if (part_done(l, t))
                 t->response = TAKE_PTR(t->parts->answer);
 }
 
+static size_t count_stored(const Decision *d, BatchBuilderMark mark, const Argosy__Response__Change *part) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < part->n_units; i++)
+                n += batch_builder_has_unit_since(&d->batch, part->units[i]->name, mark);
+        return n;
+}
+
 static int decide_part(Decision *d, Ticket *t) {
+        BatchBuilderMark mark = batch_builder_mark(&d->batch);
         Argosy__Request__Change part = *t->request->change;
         ChangeParts *p = t->parts;
         uint8_t id[ID_SIZE];
@@ -143,6 +159,7 @@ static int decide_part(Decision *d, Ticket *t) {
         if (r < 0 || !p->part)
                 return r;
         if (r == 1) {
+                p->n_stored = count_stored(d, mark, p->part->change);
                 t->again = !last;
                 t->committed = on_part_committed;
                 return 1;

@@ -19,6 +19,10 @@ typedef struct Decision {
 
 void decision_need_scheduler(Decision *d);
 
+// What became of a request that fails now, for the end of the sentence that says why: in `text` or constant.
+typedef char DecideExtent[96];
+const char *decide_extent(const Ticket *t, DecideExtent text);
+
 // decide-moves.c. 0 or -ENOMEM.
 int decide_moves(Decision *d);    // those that are moving: another node, if they still have to go
 int decide_pending(Decision *d);  // units that are pending, if there may be room for somebody

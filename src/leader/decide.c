@@ -94,25 +94,23 @@ static int decide_hosts(Decision *d) {
 
 // ------------------------------------------------------------------------------------------------ requests
 
-typedef char Extent[96];
-
-// What became of a request that fails now.
-static const char *extent(const Ticket *t, Extent text) {
+const char *decide_extent(const Ticket *t, DecideExtent text) {
         if (t->n_kept == 0)
                 return "nothing was changed";
-        snprintf(text, sizeof(Extent), "%zu units were changed before, the others were not", t->n_kept);
+        snprintf(text, sizeof(DecideExtent), "%zu unit%s changed before, the others were not", t->n_kept,
+                 t->n_kept == 1 ? " was" : "s were");
         return text;
 }
 
 static Argosy__Response *unplaceable_response(const Ticket *t, int error) {
-        Extent text;
+        DecideExtent text;
 
         if (error == -ENOSPC)
                 return response_error(
                         ENOSPC, "there are as many kinds of resources, patterns of conflicts and lists "
                                 "of managers in this cluster as it can count: %s",
-                        extent(t, text));
-        return response_error(-error, "%s: %s", extent(t, text), strerror(-error));
+                        decide_extent(t, text));
+        return response_error(-error, "%s: %s", decide_extent(t, text), strerror(-error));
 }
 
 static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
@@ -182,7 +180,7 @@ static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
         size_t n;
         const HostEntry *hosts = cluster_state_hosts(l->state, &n);
         char names[256] = "";
-        Extent text;
+        DecideExtent text;
 
         for (size_t i = 0; i < n; i++)
                 if (hosts[i].record->role == ARGOSY__HOST_ROLE__ROLE_VOTER) {
@@ -194,7 +192,7 @@ static Argosy__Response *no_space_response(const Leader *l, const Ticket *t) {
         return response_error(ENOSPC,
                               "the disk under %s is full on most of the voters (%s): %s",
                               l->config.user ? "the state directories" : "/var/lib/argosy", names,
-                              extent(t, text));
+                              decide_extent(t, text));
 }
 
 static Argosy__Response *failed_response(const Leader *l, const Ticket *t, StoreOutcome outcome) {
@@ -329,12 +327,14 @@ static bool drop_what_flies(Leader *l, size_t bytes) {
                         s->outcome = NULL;
                         dropped = true;
                 }
-        while (!list_is_empty(&l->flying))
-                ticket_settle(CONTAINER_OF(l->flying.next, Ticket, queue),
-                              response_error(E2BIG,
-                                             "the request makes %zu bytes of log, more than the %d that one "
-                                             "entry may have: nothing was changed",
-                                             bytes, STORE_BATCH_MAX));
+        while (!list_is_empty(&l->flying)) {
+                Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
+
+                ticket_settle(t, response_error(E2BIG,
+                                                "the request makes %zu bytes of log, more than the %d that one "
+                                                "entry may have: %s",
+                                                bytes, STORE_BATCH_MAX, decide_extent(t, (DecideExtent){})));
+        }
         return dropped;
 }
 
@@ -371,10 +371,12 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
                 return;
         }
         log_warning("The log does not take an entry: %s.", strerror(-error));
-        while (!list_is_empty(&l->flying))
-                ticket_settle(
-                        CONTAINER_OF(l->flying.next, Ticket, queue),
-                        response_error(EBUSY, "the log does not take the change now: %s", strerror(-error)));
+        while (!list_is_empty(&l->flying)) {
+                Ticket *t = CONTAINER_OF(l->flying.next, Ticket, queue);
+
+                ticket_settle(t, response_error(EBUSY, "the log does not take the change now: %s; %s",
+                                                strerror(-error), decide_extent(t, (DecideExtent){})));
+        }
         l->pause_us = leader_now(l) + USEC_PER_SEC;
         look_again(l);
 }

@@ -25,7 +25,7 @@ struct Ticket {
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
         Waiter *waiter;
         ChangeParts *parts; // of a Change that goes into the log in parts; NULL: it does not
-        size_t n_kept;      // units of these, that the log has
+        size_t n_kept;      // units that these have changed in the log
         ListNode calls;   // Call.by_ticket
         ListNode marks;   // of lines of journals, that were not taken yet
         uint64_t last_mark;

@@ -238,6 +238,31 @@ static void what_was_begun_in_parts_is_gone_on_with_in_parts(void **state) {
                 assert_int_equal(unit(i)->restarts, 1);
 }
 
+// The first part has nothing to store, so it leaves no id.
+static void what_was_begun_is_known_by_any_of_its_parts(void **state) {
+        enum { SOME = 600 };
+
+        submit(SERVICE);
+        (void) ask_with(START, pointers + PART_MAX, SOME - PART_MAX, NULL, NULL, 1);
+        rig_settle(&g);
+        g.slow = true;
+        (void) ask(RESTART, SOME, 2);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                rig_release(&g);
+        }
+        rig_depose(&g);
+        g.slow = false;
+        rig_release(&g);
+        rig_elect(&g);
+        rig_settle(&g);
+        assert_int_equal(rig_change(&g, START, "needs.service", SERVICE "[X-Argosy]\nAfter=load@300.service\n")->status,
+                         0);
+        assert_true(change(RESTART, SOME, 2)->final);
+        for (size_t i = PART_MAX; i < SOME; i++)
+                assert_int_equal(unit(i)->restarts, 1);
+}
+
 // What the siblings have says whether new instances are tied, also if files of others were sent.
 static void instances_like_their_siblings_are_one_entry(void **state) {
         enum { EACH = 300 };
@@ -270,6 +295,28 @@ static void a_sent_file_whose_instances_differ_in_priority_is_one_entry(void **s
         rig_settle(&g);
         assert_true(rig_record(&g, names[2 * PART_MAX]));
         assert_true(most_changed > 2 * PART_MAX);
+}
+
+// Some names of the first part are unknown, and the log takes no second one.
+static void who_fails_in_the_middle_hears_how_many_were_changed(void **state) {
+        enum { SOME = 600, UNKNOWN = 10 };
+        RigAnswer *a;
+
+        submit(SERVICE);
+        (void) ask_with(START, pointers + UNKNOWN, SOME - UNKNOWN, NULL, NULL, 1);
+        rig_settle(&g);
+        g.slow = true;
+        a = ask(RESTART, SOME, 2);
+        for (unsigned committed = g.batches; g.batches < committed + 1;) {
+                rig_turns(&g, 1);
+                g.batch_max = 1;
+                rig_release(&g);
+        }
+        g.slow = false;
+        rig_settle(&g);
+        assert_true(a->final);
+        assert_int_equal(a->responses[0]->status, E2BIG);
+        assert_non_null(strstr(a->responses[0]->message, ": 246 units were changed before, the others were not"));
 }
 
 static void the_log_of_an_older_version_has_it_in_one_entry(void **state) {
@@ -348,8 +395,10 @@ int main(void) {
                 TEST(a_name_that_is_there_twice_is_restarted_once),
                 TEST(who_asks_again_has_nothing_done_twice),
                 TEST(what_was_begun_in_parts_is_gone_on_with_in_parts),
+                TEST(what_was_begun_is_known_by_any_of_its_parts),
                 TEST(instances_like_their_siblings_are_one_entry),
                 TEST(a_sent_file_whose_instances_differ_in_priority_is_one_entry),
+                TEST(who_fails_in_the_middle_hears_how_many_were_changed),
                 TEST(the_log_of_an_older_version_has_it_in_one_entry),
                 TEST(a_wait_for_many_begins_with_some_in_each_turn),
                 TEST(a_wait_for_many_is_judged_again_some_in_each_turn),

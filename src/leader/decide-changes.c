@@ -196,13 +196,15 @@ static void on_change_committed(Leader *l, Ticket *t) {
 }
 
 // An explicit order to start is a reason to ask again the nodes that refused the name.
+bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u) {
+        return (change->verb == ARGOSY__VERB__VERB_START || change->verb == ARGOSY__VERB__VERB_LOAD) && u && !u->node;
+}
+
 static void forget_refusals(Leader *l, const Argosy__Request__Change *change) {
-        if (change->verb != ARGOSY__VERB__VERB_START && change->verb != ARGOSY__VERB__VERB_LOAD)
-                return;
         for (size_t i = 0; i < change->n_names; i++) {
                 Unit *u = unit_find(l, change->names[i]);
 
-                if (u && !u->node) {
+                if (decide_forgets_refusals(change, u)) {
                         unit_forget_exclusions(l, u, 0);
                         retry_controller_forget(l, u);
                 }

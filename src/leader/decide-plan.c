@@ -40,8 +40,17 @@ typedef struct PlanDue {
         const char *by;
 } PlanDue;
 
+// What the change would forget of a unit, which has it again when all is planned.
+typedef struct Forgotten {
+        Unit *unit;
+        Exclusion *exclusions;
+        Retry *retry;
+} Forgotten;
+
 typedef struct Plan {
         Decision alone;
+        Forgotten *forgotten;
+        size_t n_forgotten, forgotten_allocated;
         DryRunUnit **units; // as they were noted
         size_t n, allocated;
         PlanDue *due; // in the order in which a turn looks at them
@@ -53,7 +62,21 @@ typedef struct Plan {
         bool waiting; // somebody waits for whom there may be something since the last round
 } Plan;
 
+// Before the Scheduler is freed: then everything is to be as it was.
+static void remember(Plan *p) {
+        for (size_t i = 0; i < p->n_forgotten; i++) {
+                const Forgotten *f = &p->forgotten[i];
+
+                f->unit->exclusions = f->exclusions;
+                f->unit->retry = f->retry;
+                for (const Exclusion *x = f->exclusions; x; x = x->next)
+                        scheduler_on_exclusion(p->alone.leader, f->unit, x->node, true);
+        }
+        free(p->forgotten);
+}
+
 static void plan_done(Plan *p) {
+        remember(p);
         for (size_t i = 0; i < p->n; i++)
                 free(p->units[i]);
         free(p->units);
@@ -78,6 +101,22 @@ static int grow(void *list, size_t n, size_t *allocated, size_t size) {
                 return -ENOMEM;
         *(void **) list = longer;
         *allocated = more;
+        return 0;
+}
+
+static int forget(Plan *p, const Argosy__Request__Change *change) {
+        Leader *l = p->alone.leader;
+
+        for (size_t i = 0; i < change->n_names; i++) {
+                Unit *u = unit_find(l, change->names[i]);
+
+                if (!decide_forgets_refusals(change, u) || (!u->exclusions && !u->retry))
+                        continue;
+                if (grow(&p->forgotten, p->n_forgotten, &p->forgotten_allocated, sizeof(*p->forgotten)) < 0)
+                        return -ENOMEM;
+                p->forgotten[p->n_forgotten++] = (Forgotten){u, TAKE_PTR(u->exclusions), TAKE_PTR(u->retry)};
+                scheduler_on_exclusion(l, u, 0, false);
+        }
         return 0;
 }
 
@@ -362,8 +401,10 @@ static const char *name_of_node(uint32_t node, void *userdata) {
 static int describe(Decision *d, Ticket *t, Plan *p, Argosy__Response **ret) {
         Leader *l = d->leader;
         void *batch = NULL;
-        int r = decision_plan_change(&p->alone, t->request->change, ret);
+        int r = forget(p, t->request->change);
 
+        if (r >= 0)
+                r = decision_plan_change(&p->alone, t->request->change, ret);
         if (r >= 0)
                 r = message_unpack(&argosy__log_batch__descriptor, p->alone.batch.packed.data,
                                    p->alone.batch.packed.len, &batch);

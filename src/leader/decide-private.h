@@ -53,6 +53,8 @@ int decide_units(Decision *d, Ticket *t, const Argosy__Request__Change *change, 
 // When the log has them: what is known of them only then.
 void decide_complete(Leader *l, Ticket *t, Argosy__Response *response);
 const ChangeOps *decide_change_ops(void);
+// Whether the nodes that refused this unit, and where it failed, are asked again. `u` may be NULL.
+bool decide_forgets_refusals(const Argosy__Request__Change *change, const Unit *u);
 
 // decide-plan.c
 // A Change that is only asked about, before anything is in the batch. 0: answered; or a negative errno.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a dry run says is what the real one does, and it does nothing.
+#include "leader-asks.h"
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "test.h"
@@ -103,6 +104,20 @@ static void a_finished_oneshot_would_run_again(void **state) {
                         ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE, ARGOSY__OUTCOME__KIND__DONE);
         rig_settle(&g);
         assert_plan("job.service", NULL, false, "has finished and would run again on n1");
+}
+
+static void who_refused_it_is_asked_again_as_by_a_start(void **state) {
+        rig_host(&g, 1)->refuses = true;
+        rig_change(&g, START, "pinned.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_host(&g, 1)->refuses = false;
+        assert_int_equal(rig_record(&g, "pinned.service")->node, 0);
+        assert_plan("pinned.service", NULL, false, "would start on n1");
+        assert_plan("pinned.service", NULL, false, "would start on n1");
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
+        (void) rig_set_mode(&g, "n1", ARGOSY__NODE_MODE__MODE_OPEN, 0, ""); // who waits is looked at again
+        assert_int_equal(rig_record(&g, "pinned.service")->node, 0); // who only asked has changed nothing
+        assert_string_equal(rig_change(&g, START, "pinned.service", NULL)->node, "n1");
+        assert_int_equal(rig_count_running(&g, "pinned.service"), 1);
 }
 
 // ---- many units
@@ -213,6 +228,7 @@ int main(void) {
                 RIG_TEST(a_unit_that_has_to_move_is_told_to),
                 RIG_TEST(what_cannot_be_has_its_reasons),
                 RIG_TEST(a_finished_oneshot_would_run_again),
+                RIG_TEST(who_refused_it_is_asked_again_as_by_a_start),
                 RIG_TEST(each_of_many_is_looked_at_for_itself),
                 RIG_TEST(more_than_one_turn_can_plan_are_refused),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),

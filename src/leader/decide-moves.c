@@ -138,8 +138,7 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         }
 }
 
-// Whether it would leave a node that is emptied, but too many of its budget are down. Then it waits for
-// them.
+// Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
 static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
 

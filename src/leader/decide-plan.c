@@ -219,10 +219,11 @@ static int drive(Plan *p, const PlanDue *due) {
 static int drive_all(Plan *p) {
         int r = 0;
 
-        while (r >= 0 && p->n_driven < p->n_due)
-                r = drive(p, &(PlanDue){p->due[p->n_driven].name, p->due[p->n_driven].reason,
-                                        p->due[p->n_driven].by}),
-                p->n_driven++;
+        while (r >= 0 && p->n_driven < p->n_due) {
+                PlanDue due = p->due[p->n_driven++]; // the list may grow
+
+                r = drive(p, &due);
+        }
         return r;
 }
 
@@ -355,7 +356,6 @@ static int look_ahead(Plan *p) {
         bool more = true;
         int r = 0;
 
-        decision_need_scheduler(&p->alone);
         p->waiting = p->alone.leader->n_pending > 0;
         for (unsigned turns = 0; r >= 0 && more && turns < TURNS_MAX; turns++) {
                 r = end_turn(p);

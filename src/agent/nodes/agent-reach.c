@@ -31,6 +31,7 @@
 #include "manager-name.h"
 #include "process-birth.h"
 #include "str.h"
+#include "unit-state.h"
 
 enum {
         MACHINE_FILE_MAX = 16 * 1024, // bytes of systemd-machined's record
@@ -129,8 +130,7 @@ static const char *is_missing(AgentNode *node) {
         if (node->gate_unit.name && node->agent->system->synced)
                 gate = &node->gate_unit.runtime;
         if (!machine)
-                return gate && (gate->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-                                gate->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                return gate && active_state_is_down(gate->active)
                                ? "the user's manager is not running (nobody is logged in, and it does not "
                                  "linger)"
                                : NULL;

@@ -243,7 +243,8 @@ int agent_session_init(Agent *a) {
 
 void agent_on_leader(Agent *a, uint32_t leader, uint64_t term, uint32_t leader_level) {
         if (a->closing)
-                return; // also the same leader: the link to it is another one, and it knows of no session
+                return;
+        // Also when it is the same one: the link to it is another, and it knows of no session.
         a->leader = leader;
         a->leader_term = term;
         a->leader_level = MIN_OF(leader_level, FEATURE_LEVEL);

@@ -25,6 +25,7 @@
 #include "clock.h"
 #include "str.h"
 #include "unit-name.h"
+#include "unit-state.h"
 
 typedef struct FileItem {
         ListNode link;
@@ -158,9 +159,7 @@ static void run_batch(uv_work_t *work) {
 
 static void on_written(AgentUnit *u, FileItem *it) {
         const UnitRuntime *rt = &u->watch.runtime;
-        bool down = rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-                    rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-
+        bool down = active_state_is_down(rt->active);
         AgentUnitWork *work = u->work;
 
         agent_spec_unref(u->node->agent, TAKE_PTR(work->before));

@@ -48,8 +48,7 @@ static void record_start(AgentUnit *u, PlanStep step) {
         const UnitRuntime *rt = agent_unit_runtime(u);
         AgentHeld *h = &u->held;
 
-        if (rt && (step == PLAN_RESTART || rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-                   rt->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED))
+        if (rt && (step == PLAN_RESTART || active_state_is_down(rt->active)))
                 memcpy(h->invocation_id, rt->invocation_id, sizeof(rt->invocation_id));
         else if (rt) // joins a start that is under way: that one counts
                 memset(h->invocation_id, 0, sizeof(h->invocation_id));

@@ -258,16 +258,6 @@ int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record) {
         return append_op(b, &op);
 }
 
-int batch_builder_remove_token(BatchBuilder *b, const char *id) {
-        Argosy__LogOp__TokenRemove remove = ARGOSY__LOG_OP__TOKEN_REMOVE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        remove.id = (char *) id;
-        op.op_case = ARGOSY__LOG_OP__OP_TOKEN_REMOVE;
-        op.token_remove = &remove;
-        return append_op(b, &op);
-}
-
 int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome *outcome) {
         Argosy__LogOp__OutcomePut put = ARGOSY__LOG_OP__OUTCOME_PUT__INIT;
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;

@@ -82,7 +82,6 @@ int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *conten
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record);
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host);
 int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record);
-int batch_builder_remove_token(BatchBuilder *b, const char *id);
 int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome *outcome);
 int batch_builder_put_rollout(BatchBuilder *b, Argosy__RolloutRecord *record);
 int batch_builder_put_role(BatchBuilder *b, Argosy__RoleRecord *record);

@@ -20,6 +20,7 @@
 #include "scheduler.h"
 #include "tables.h"
 #include "unit-event.h"
+#include "unit-state.h"
 
 enum {
         PREEMPTED_MAX = 16, // units that are ending because they were preempted, and those of one round
@@ -62,11 +63,8 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
 // Preempted from there and not ended yet, as far as anybody knows.
 static bool is_ending(const UnitOnNode *s) {
-        bool down = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE ||
-                    s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
-
         return s->unit->node != s->node && s->node->host->attached && (s->reported || s->ordered) &&
-               !(s->reported && s->leaving && down);
+               !(s->reported && s->leaving && active_state_is_down(s->active));
 }
 
 const Unit *pending_awaited(const UnitOnNode *s) {
@@ -138,11 +136,11 @@ static size_t preemptions_left(const Leader *l) {
 // What is decided about already is left alone.
 static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        const BatchBuilder *b = userdata; // NULL: nothing is
+        const BatchBuilder *b = userdata;
         const DisruptionBudget *g = u->budget;
         size_t of_budget = 0;
 
-        if (!e || (b && batch_builder_has_unit(b, u->name)) || u->life != LIFE_RESIDENT ||
+        if (!e || batch_builder_has_unit(b, u->name) || u->life != LIFE_RESIDENT ||
             has_activation_affinity(l, u))
                 return false;
         if (!g || !u->counted || u->down)

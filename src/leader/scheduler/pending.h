@@ -10,8 +10,7 @@
 // One round over the units that are on no node and those that were offered (scheduler_offer()): whose turn
 // it is goes next, and what it may preempt goes. 0 or -ENOMEM.
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
-// What such a round would do now. `b`: units that it touches are not preempted; NULL: nothing is decided
-// yet.
+// What such a round would do now. `b`: units that it touches are not preempted.
 void pending_round(Leader *l, BatchBuilder *b, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void pending_ask(Leader *l, Unit *u);

@@ -251,11 +251,6 @@ bool disruption_budget_keeps(Leader *l, Unit *u, const UnitEntry *e) {
                !disruption_budget_allows(l, u, e);
 }
 
-void disruption_budget_ask_again(Leader *l, Unit *u) {
-        if (u->budget)
-                changed(l, u->budget);
-}
-
 bool disruption_budget_holds_back(const Unit *u) {
         return u->life == LIFE_HELD;
 }

@@ -20,7 +20,6 @@ size_t disruption_budget_max(const DisruptionBudget *g, const UnitEntry *e);
 bool disruption_budget_allows(Leader *l, Unit *u, const UnitEntry *e);
 // Whether the unit is to leave a node that is emptied, and cannot yet for its budget's sake.
 bool disruption_budget_keeps(Leader *l, Unit *u, const UnitEntry *e);
-void disruption_budget_ask_again(Leader *l, Unit *u); // whoever waits for its budget
 void disruption_budget_take(Leader *l, Unit *u);
 size_t disruption_budget_taken(const Leader *l, const DisruptionBudget *g);
 // Whether it would leave its node, and waits for others of its budget.

@@ -110,8 +110,8 @@ size_t stream_queued(const Stream *s);
 // of the connection is not noticed, unless writing fails.
 void stream_pause(Stream *s, bool pause);
 // Closes. With `flush`, first writes what is queued and waits until the peer has closed its side too, so
-// that nothing of it is lost: at most STREAM_FLUSH_MS. The first call's error counts; a second call without
-// flush cuts a flush short.
+// that nothing of it is lost: at most STREAM_FLUSH_MS. What the kernel takes at once is written before it
+// returns. The first call's error counts; a second call without flush cuts a flush short.
 void stream_close(Stream *s, int error, bool flush);
 
 // ---- Listener: accepts for ever. Errors of one connection never end it; too many handshakes at a time wait

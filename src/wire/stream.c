@@ -103,8 +103,11 @@ void stream_close(Stream *s, int error, bool flush) {
         s->state = STREAM_FLUSHING;
         if (s->paused && !s->eof)
                 start_reading(s);
+        // The loop may have stood still, for a disk perhaps, and may do so again: its clock is set, and what
+        // the kernel takes goes before the timer can be due.
+        uv_update_time(s->stream.loop);
         uv_timer_start(&s->timer, on_flush_timeout, STREAM_FLUSH_MS, 0);
-        drain_mark(&s->drain);
+        stream_flush(s);
 }
 
 void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) {

@@ -370,6 +370,17 @@ static void a_flushing_close_ends_though_the_peer_does_not_read(void **state) {
         assert_int_equal(acceptor.error, -EPIPE);
 }
 
+// The disk of a host that joins may hold its loop for seconds right before, or after, it closes.
+static void a_flushing_close_loses_nothing_to_a_loop_that_stood_still(void **state) {
+        connect_both();
+        send_beat(acceptor.stream, 1);
+        uv_sleep(STREAM_FLUSH_MS + 100);
+        stream_close(acceptor.stream, 0, true);
+        uv_sleep(STREAM_FLUSH_MS + 100);
+        loop_until(dialler.n_closed && acceptor.n_closed);
+        assert_int_equal(dialler.n_frames, 1);
+}
+
 static void closing_inside_a_frame_stops_the_frames(void **state) {
         connect_both();
         acceptor.close_on_frame = true;
@@ -502,6 +513,7 @@ int main(void) {
                 LOOP_TEST(a_pause_keeps_what_came),
                 LOOP_TEST(a_flushing_close_loses_nothing),
                 LOOP_TEST(a_flushing_close_ends_though_the_peer_does_not_read),
+                LOOP_TEST(a_flushing_close_loses_nothing_to_a_loop_that_stood_still),
                 LOOP_TEST(closing_inside_a_frame_stops_the_frames),
                 LOOP_TEST(closing_when_opened_or_accepted),
                 LOOP_TEST(closing_while_dialling),

@@ -48,6 +48,7 @@ typedef struct SpecEntry {
 
 typedef struct HostEntry {
         Argosy__HostRecord *record;
+        bool dirty; // private
 } HostEntry;
 
 typedef struct UnitEntry {
@@ -212,6 +213,9 @@ bool cluster_state_was_applied(const ClusterState *s, const uint8_t id[16], uint
 // `existed` false.
 UnitEntry *cluster_state_next_dirty(ClusterState *s);
 void cluster_state_dirty_done(ClusterState *s, UnitEntry *u);
+// Likewise hosts, by number: those whose record has changed, or what the pools may say of them, and those that were
+// removed. 0: no more.
+uint32_t cluster_state_next_dirty_host(ClusterState *s);
 // For those who do not lead.
 void cluster_state_drop_dirty(ClusterState *s);
 // The revision of the last change of hosts, tokens or the cluster record: whoever follows them keeps the

@@ -248,6 +248,7 @@ static void drop_tombstones_of(ClusterState *s, const Argosy__HostRecord *before
 static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         const Argosy__HostRecord *before = cluster_state_find_host(s, host->host);
         Argosy__HostRecord *record;
+        int r;
 
         if (!host_fits(s, host, before))
                 return 0;
@@ -261,11 +262,13 @@ static int put_host(ClusterState *s, const Argosy__HostRecord *host) {
         hosts_changed(s);
         if (before) {
                 drop_tombstones_of(s, before, record);
-                return state_replace_host(s, record);
+                r = state_replace_host(s, record);
+        } else {
+                record->host = ++s->last_host;
+                state_drop_former(s, record->host_id.data, record->host_id.len);
+                r = state_append_host(s, record);
         }
-        record->host = ++s->last_host;
-        state_drop_former(s, record->host_id.data, record->host_id.len);
-        return state_append_host(s, record);
+        return r < 0 ? r : state_mark_host(s, record->host);
 }
 
 static int remember_host(ClusterState *s, const Argosy__HostRecord *host) {
@@ -293,6 +296,8 @@ static int remove_host(ClusterState *s, uint32_t host) {
         if (!record)
                 return 0;
         r = remember_host(s, record);
+        if (r >= 0)
+                r = state_mark_host(s, host);
         if (r < 0)
                 return r;
         drop_tombstones_of(s, record, NULL);
@@ -396,14 +401,18 @@ static int put_role(ClusterState *s, const Argosy__RoleRecord *role) {
         return r == -ENOMEM ? r : 0;
 }
 
+// Which hosts are in a pool is said by them, too.
+static int pools_changed(ClusterState *s) {
+        hosts_changed(s);
+        return state_mark_all_hosts(s);
+}
+
 static int put_pool(ClusterState *s, const Argosy__PoolRecord *pool) {
         Argosy__PoolRecord *record = message_copy(pool);
         int r = record ? state_put_pool(s, record) : -ENOMEM;
 
-        if (r == 0) {
-                hosts_changed(s);
-                return 0;
-        }
+        if (r == 0)
+                return pools_changed(s);
         message_free(record);
         return r == -ENOMEM ? r : 0;
 }
@@ -442,9 +451,7 @@ static int apply_op(ClusterState *s, const Argosy__LogOp *op, uint64_t now_us) {
         case ARGOSY__LOG_OP__OP_POOL:
                 return put_pool(s, op->pool);
         case ARGOSY__LOG_OP__OP_POOL_REMOVE:
-                if (state_remove_pool(s, op->pool_remove->name))
-                        hosts_changed(s);
-                return 0;
+                return state_remove_pool(s, op->pool_remove->name) ? pools_changed(s) : 0;
         case ARGOSY__LOG_OP__OP_TOMBSTONE:
                 return put_tombstones(s, op->tombstone);
         case ARGOSY__LOG_OP__OP_TOMBSTONE_CLEAR:

@@ -91,7 +91,7 @@ int state_append_host(ClusterState *s, Argosy__HostRecord *record) {
                 return -ENOMEM;
         }
         s->hosts = hosts;
-        hosts[s->n_hosts++].record = record;
+        hosts[s->n_hosts++] = (HostEntry){.record = record};
         return link_host(s, record);
 }
 
@@ -112,6 +112,50 @@ void state_remove_host(ClusterState *s, uint32_t host) {
         message_free(h->record);
         memmove(h, h + 1, behind * sizeof *h);
         s->n_hosts--;
+}
+
+static int mark_host(ClusterState *s, HostEntry *h) {
+        if (h->dirty)
+                return 0;
+        if (s->n_dirty_hosts == s->dirty_hosts_allocated) {
+                size_t more = 2 * s->dirty_hosts_allocated + 8;
+                uint32_t *longer = realloc(s->dirty_hosts, more * sizeof *longer);
+
+                if (!longer)
+                        return -ENOMEM;
+                s->dirty_hosts = longer;
+                s->dirty_hosts_allocated = more;
+        }
+        s->dirty_hosts[s->n_dirty_hosts++] = h->record->host;
+        h->dirty = true;
+        return 0;
+}
+
+int state_mark_host(ClusterState *s, uint32_t host) {
+        return mark_host(s, find_host_entry(s, host));
+}
+
+int state_mark_all_hosts(ClusterState *s) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < s->n_hosts; i++)
+                r = mark_host(s, &s->hosts[i]);
+        return r;
+}
+
+uint32_t cluster_state_next_dirty_host(ClusterState *s) {
+        HostEntry *h;
+        uint32_t host;
+
+        if (s->n_dirty_hosts_taken == s->n_dirty_hosts) {
+                s->n_dirty_hosts_taken = s->n_dirty_hosts = 0;
+                return 0;
+        }
+        host = s->dirty_hosts[s->n_dirty_hosts_taken++];
+        h = find_host_entry(s, host);
+        if (h) // it was not removed
+                h->dirty = false;
+        return host;
 }
 
 static bool id_begins_with(const Argosy__HostRecord *h, const char *word, size_t len) {

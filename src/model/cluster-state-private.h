@@ -69,6 +69,8 @@ struct ClusterState {
         Map applied_by_id;
 
         ListNode dirty;
+        uint32_t *dirty_hosts; // numbers, each once, in the order in which they became so
+        size_t n_dirty_hosts, n_dirty_hosts_taken, dirty_hosts_allocated;
 
         uint32_t build_level;             // FEATURE_LEVEL, unless a test says otherwise
         char unreadable[UNREADABLE_SIZE]; // cluster_state_unreadable()
@@ -105,6 +107,9 @@ UnitEntry *unit_entry_free(UnitEntry *u);
 int state_append_host(ClusterState *s, Argosy__HostRecord *record);
 int state_replace_host(ClusterState *s, Argosy__HostRecord *record);
 void state_remove_host(ClusterState *s, uint32_t host);
+// For cluster_state_next_dirty_host(); the host is there.
+int state_mark_host(ClusterState *s, uint32_t host);
+int state_mark_all_hosts(ClusterState *s);
 
 // Takes `former` on success. The oldest goes if there are CLUSTER_FORMER_HOSTS_MAX.
 int state_add_former(ClusterState *s, Argosy__FormerHost *former);

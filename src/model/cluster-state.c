@@ -265,6 +265,8 @@ void cluster_state_drop_dirty(ClusterState *s) {
 
         while (cluster_state_next_tombstone(s))
                 continue;
+        while (cluster_state_next_dirty_host(s))
+                continue;
         while ((u = cluster_state_next_dirty(s)))
                 cluster_state_dirty_done(s, u);
 }
@@ -444,6 +446,7 @@ void state_done(ClusterState *s) {
                 message_free(s->tokens[i]);
         message_free(s->cluster);
         free(s->hosts);
+        free(s->dirty_hosts);
         free(s->tokens);
         for (size_t i = 0; i < s->n_former; i++)
                 message_free(s->former[i]);

@@ -228,6 +228,42 @@ static void who_follows_hosts_compares_revisions(void **state) {
         assert_int_equal(cluster_state_hosts_revision(s), 1);
 }
 
+static void each_changed_host_is_handed_out_once(void **state) {
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        batch_host(&b, 0, "one", 1);
+        batch_host(&b, 0, "two", 1);
+        batch_host(&b, 0, "three", 1);
+        apply(s, &b);
+        for (uint32_t host = 1; host <= 3; host++)
+                assert_int_equal(cluster_state_next_dirty_host(s), host);
+        assert_int_equal(cluster_state_next_dirty_host(s), 0);
+
+        batch_host(&b, 3, "three", 0);
+        batch_host(&b, 1, "one", 0);
+        batch_host(&b, 3, "renamed", 0);
+        batch_host_remove(&b, 1);
+        batch_host(&b, 0, "four", 1);
+        batch_host_remove(&b, 4); // came and went
+        batch_host(&b, 9, "nobody", 0);
+        apply(s, &b);
+        assert_int_equal(cluster_state_next_dirty_host(s), 3);
+        assert_int_equal(cluster_state_next_dirty_host(s), 1);
+        assert_null(cluster_state_find_host(s, 1));
+        assert_int_equal(cluster_state_next_dirty_host(s), 4);
+        assert_int_equal(cluster_state_next_dirty_host(s), 0);
+
+        batch_cluster(&b, 2);
+        batch_token(&b, "t0", 1);
+        apply(s, &b);
+        assert_int_equal(cluster_state_next_dirty_host(s), 0);
+        batch_host(&b, 2, "two", 0);
+        apply(s, &b);
+        cluster_state_drop_dirty(s);
+        assert_int_equal(cluster_state_next_dirty_host(s), 0);
+}
+
 static void expired_tokens_make_room(void **state) {
         ClusterState *s = *state;
         char id[16];
@@ -263,6 +299,7 @@ int main(void) {
                 TEST(only_so_many_former_hosts_are_remembered),
                 TEST(hosts_are_found_by_what_people_type),
                 TEST(who_follows_hosts_compares_revisions),
+                TEST(each_changed_host_is_handed_out_once),
                 TEST(expired_tokens_make_room),
         };
 

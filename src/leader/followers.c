@@ -171,7 +171,10 @@ static void follow_hosts(Leader *l) {
         registry_sync_hosts(l);
         while (!list_is_empty(&l->nodes_gone))
                 drop_node(l, CONTAINER_OF(l->nodes_gone.next, Node, gone));
-        sessions_on_level(l);
+        if (l->level != cluster_state_feature_level(l->state)) {
+                l->level = cluster_state_feature_level(l->state);
+                sessions_on_level(l);
+        }
         l->drain_due_us = nodes_next_deadline(l);
         l->features_due = true;
 }
@@ -227,7 +230,7 @@ static int build(Leader *l) {
         size_t n;
         int r;
 
-        registry_sync_hosts(l);
+        registry_build_hosts(l);
         scheduler_open(l);
         r = cluster_state_units(l->state, &units, &n);
         for (size_t i = 0; r >= 0 && i < n; i++)
@@ -238,7 +241,8 @@ static int build(Leader *l) {
 void followers_build(Leader *l) {
         cluster_state_drop_dirty(l->state); // all of it is looked at
         l->hosts_revision = cluster_state_hosts_revision(l->state);
-        l->features_due = true;
+        l->level = cluster_state_feature_level(l->state);
+        l->features_due = l->voters_due = true;
         if (build(l) < 0)
                 oom_end();
         l->drain_due_us = nodes_next_deadline(l);

@@ -12,6 +12,7 @@
 #include "followers.h"
 #include "forwards.h"
 #include "handlers.h"
+#include "host-marks.h"
 #include "lease.h"
 #include "manager-waiters.h"
 #include "members.h"
@@ -214,8 +215,10 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
                 h->running_id = hello->raft_id;
                 h->linked = l->features_due = true;
                 h->unwelcome = false; // it may be another version now
-                if (l->leading)
+                if (l->leading) {
+                        host_mark_voters(l, h);
                         leader_mark(l);
+                }
                 return;
         }
         h->linked = false;

@@ -48,6 +48,14 @@ typedef struct HostCounts {
         size_t suspect;  // of these
 } HostCounts;
 
+// What the plan for the voters was made of last, besides hosts.
+typedef struct VotersSeen {
+        MembershipMember members[STORE_MEMBERS_MAX]; // the log's configuration; who answers does not count
+        size_t n_members;
+        unsigned wanted;
+        uint32_t level; // of the log's features
+} VotersSeen;
+
 struct Leader {
         LeaderConfig config;
         LeaderOps ops;
@@ -68,6 +76,7 @@ struct Leader {
         bool leading;
         uint64_t term, index;
         uint64_t hosts_revision; // of the hosts as the tables have them
+        uint32_t level;          // of the log's features, likewise
 
         Map hosts;   // by number
         Map nodes;   // by number
@@ -86,10 +95,12 @@ struct Leader {
         ListNode refusals_due;   // Unit.refusals_due: which nodes refuse it is news for the Placement
         ListNode unused;         // Unit.unused: nobody may have a use for it any more
         ListNode nodes_touched;  // Node.touched: whether anybody knows what its units do has changed
+        ListNode nodes_new;      // Node.new: the Placement does not know it yet
         ListNode nodes_gone;     // Node.gone: the log knows it no more
         ListNode sessions_ended; // Host.session_ended
         ListNode sessions_begun; // Host.session_begun: it was welcomed
         ListNode places_due;     // Host.place_due: the Placement is to hear of it
+        ListNode voters_touched; // Host.voters_touched: whether it could vote may have changed
         // What is to be done about hosts, by those who pull it.
         ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
                                                               // entry; of the one on its way
@@ -135,10 +146,14 @@ struct Leader {
         uint64_t rebalance_due_us;  // the same of the rebalance
         uint64_t n_batches;         // that were begun
         uint64_t n_plan_dues;       // units that dry runs looked at because of others
-        uint64_t drain_due_us;      // boot time of the next drain's deadline; 0: none
+        ListNode drain_deadlines;   // Node.deadline
+        uint64_t drain_due_us;      // boot time of the next of them; 0: none
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time
 
         bool features_due;        // whether the log's feature level may rise is to be judged again
+        bool voters_due;          // there may be a next step: all hosts are looked at
+        bool voters_short;        // there were fewer than there should be: who could become one matters
+        VotersSeen voters_seen;
         bool voters_busy;         // the log owes us the end of a membership operation
         uint32_t voters_opening;  // host that is opening a log on our order; 0: none
         uint32_t voters_open_id;  // raft id that it is to open

@@ -3,6 +3,11 @@
 // Carries out membership.c's steps, one at a time. Nothing about a step is remembered beyond what keeps two
 // from overlapping: after each, and after each failure a little later, the plan is made anew from the log's
 // records and the log's configuration.
+//
+// While there is nothing to do, hosts are not looked at. Whether there is a step follows from the records, from what
+// hosts say and from the log's configuration, and not from who answers (membership.h); so it is asked again when a
+// record says something else of who votes (Leader.voters_due), when a host has changed that votes or could be made to
+// (Leader.voters_touched), or when the configuration is not what it was (Leader.voters_seen).
 #include <errno.h>
 #include <stdio.h>
 
@@ -72,26 +77,30 @@ static void view_done(View *v) {
         free(v->hosts);
 }
 
-static int view_make(Leader *l, View *ret) {
-        const HostEntry *entries;
-        size_t n;
+// All but the hosts.
+static View view_of_log(const Leader *l) {
+        View v = {.view = {.wanted = cluster_state_cluster(l->state)->voters_wanted, .self = l->config.self}};
 
-        *ret = (View){.view = {.wanted = cluster_state_cluster(l->state)->voters_wanted,
-                               .self = l->config.self}};
-        entries = cluster_state_hosts(l->state, &n);
-        ret->hosts = calloc(n + 1, sizeof(*ret->hosts));
-        if (!ret->hosts)
+        l->ops.stats(&v.stats, l->userdata);
+        v.view.n_members = MIN_OF(v.stats.n_members, (size_t) STORE_MEMBERS_MAX);
+        for (size_t i = 0; i < v.view.n_members; i++)
+                v.members[i] =
+                        (MembershipMember){v.stats.members[i].raft_id, v.stats.members[i].voter, false};
+        return v;
+}
+
+static int view_add_hosts(const Leader *l, View *v) {
+        size_t n;
+        const HostEntry *entries = cluster_state_hosts(l->state, &n);
+
+        v->hosts = calloc(n + 1, sizeof(*v->hosts));
+        if (!v->hosts)
                 return -ENOMEM;
-        l->ops.stats(&ret->stats, l->userdata);
         for (size_t i = 0; i < n; i++)
-                ret->hosts[i] = view_of_host(l, entries[i].record);
-        for (size_t i = 0; i < ret->stats.n_members && i < STORE_MEMBERS_MAX; i++)
-                ret->members[i] =
-                        (MembershipMember){ret->stats.members[i].raft_id, ret->stats.members[i].voter, false};
-        ret->view.hosts = ret->hosts;
-        ret->view.n_hosts = n;
-        ret->view.members = ret->members;
-        ret->view.n_members = MIN_OF(ret->stats.n_members, (size_t) STORE_MEMBERS_MAX);
+                v->hosts[i] = view_of_host(l, entries[i].record);
+        v->view.hosts = v->hosts;
+        v->view.n_hosts = n;
+        v->view.members = v->members; // it stays where it is from now on
         return 0;
 }
 
@@ -181,11 +190,11 @@ static int judge_view(const View *v, Wish wish, MembershipVerdict *ret) {
 }
 
 static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char *ret, size_t size) {
-        _cleanup_(view_done) View v = {};
+        _cleanup_(view_done) View v = view_of_log(l);
         MembershipVerdict verdict;
         int r;
 
-        r = view_make(l, &v);
+        r = view_add_hosts(l, &v);
         if (r < 0)
                 return r;
         view_set_live(l, &v, since_us, false);
@@ -451,6 +460,46 @@ uint32_t voters_successor(const Leader *l) {
         return best ? best->raft_id : 0;
 }
 
+// A spare that comes or goes matters while voters are wanting.
+static bool concerns_voters(const Leader *l, const Host *h) {
+        const Argosy__HostRecord *r = cluster_state_find_host(l->state, h->number);
+
+        return r && (l->voters_short || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);
+}
+
+static bool is_as_seen(const Leader *l, const View *v) {
+        const VotersSeen *seen = &l->voters_seen;
+
+        if (seen->n_members != v->view.n_members || seen->wanted != v->view.wanted ||
+            seen->level != cluster_state_feature_level(l->state))
+                return false;
+        for (size_t i = 0; i < seen->n_members; i++)
+                if (seen->members[i].raft_id != v->members[i].raft_id ||
+                    seen->members[i].voter != v->members[i].voter)
+                        return false;
+        return true;
+}
+
+static bool is_due(Leader *l, const View *v) {
+        bool due = l->voters_due || !is_as_seen(l, v);
+
+        while (!list_is_empty(&l->voters_touched)) {
+                Host *h = CONTAINER_OF(l->voters_touched.next, Host, voters_touched);
+
+                list_unlink(&h->voters_touched);
+                due |= concerns_voters(l, h);
+        }
+        return due;
+}
+
+static void note_seen(Leader *l, const View *v) {
+        l->voters_short = membership_is_short(&v->view);
+        l->voters_seen = (VotersSeen){.n_members = v->view.n_members,
+                                      .wanted = v->view.wanted,
+                                      .level = cluster_state_feature_level(l->state)};
+        memcpy(l->voters_seen.members, v->members, sizeof(v->members));
+}
+
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
 // way, which may change the plan.
 void voters_step(Leader *l, BatchBuilder *b) {
@@ -458,11 +507,17 @@ void voters_step(Leader *l, BatchBuilder *b) {
         MembershipStep s;
 
         if (l->voters_busy || l->batch_flying || !cluster_state_cluster(l->state) ||
-            l->voters_pause_us > leader_now(l) || view_make(l, &v) < 0 || v.view.n_members == 0)
+            l->voters_pause_us > leader_now(l))
+                return;
+        v = view_of_log(l);
+        l->voters_due = is_due(l, &v);
+        if (!l->voters_due || v.view.n_members == 0 || view_add_hosts(l, &v) < 0)
                 return;
         l->voters_opening = 0;
         view_set_live(l, &v, leader_now(l), true);
         s = membership_plan(&v.view);
+        note_seen(l, &v);
+        l->voters_due = s.action != MEMBERSHIP_NOTHING;
         if (s.action == MEMBERSHIP_NOTHING)
                 l->voters_notice[0] = '\0';
         if (s.action == MEMBERSHIP_NOTHING || !may_take(l, &v, &s))
@@ -481,6 +536,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
         if (l->voters_opening != h->number || opened->raft_id != l->voters_open_id)
                 return; // an answer to an order that nobody waits for any more
         l->voters_opening = 0;
+        l->voters_due = true;
         if (*opened->error) {
                 log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
                          (int) str_cut(opened->error, REASON_MAX), opened->error);

@@ -48,6 +48,10 @@ unsigned membership_goal(const MembershipView *v) {
         return can >= 5 ? 5 : can >= 3 ? 3 : 1;
 }
 
+bool membership_is_short(const MembershipView *v) {
+        return count(v, stays_voter) < membership_goal(v);
+}
+
 static MembershipStep step(MembershipAction action, const MembershipHost *h) {
         return (MembershipStep){.action = action, .host = h->host, .raft_id = h->raft_id};
 }

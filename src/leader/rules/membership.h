@@ -78,6 +78,10 @@ typedef struct MembershipStep {
 
 // How many voters this cluster should have now.
 unsigned membership_goal(const MembershipView *v);
+// Fewer are, and are to stay, than there should be.
+bool membership_is_short(const MembershipView *v);
+// The next step. Which one it is may follow from who answers; that there is one does not, nor, unless voters are short,
+// from spares that come and go: voters.c relies on that.
 MembershipStep membership_plan(const MembershipView *v);
 
 // Whether the log can go on after this step, or after the DROP that a DEMOTE or a TRANSFER leads to.

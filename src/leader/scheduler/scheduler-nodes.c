@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Nodes and hosts in the Placement. Those that have changed (host_touch()) are told to it when somebody is about to
-// place something; all of them if the log says something else of any.
+// place something, and their labels if the log says something else of them; the labels of all if there is more that is
+// looked for in them.
 #include <errno.h>
 
 #include "host-marks.h"
@@ -73,34 +74,55 @@ static int by_number(const void *a, const void *b) {
         return (x->number > y->number) - (x->number < y->number);
 }
 
-// In the order of their numbers, which decides between equals.
-void scheduler_add_new_nodes(Leader *l) {
-        _cleanup_free_ Node **new = oom_checked(calloc(l->nodes.count + 1, sizeof *new));
+static void label_host(Leader *l, Host *h) {
+        const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);
+
+        h->labels_due = false;
+        if (!host)
+                return;
+        list_foreach (i, &h->nodes) {
+                Node *n = CONTAINER_OF(i, Node, of_host);
+
+                if (n->place)
+                        scheduler_label_node(l->places->placement, &l->places->patterns, l->state,
+                                             n->place - 1, host, n->manager, &n->place_labels);
+        }
+        h->offers_changed = true; // some labels say what it offers
+        host_mark_place(l, h);
+}
+
+static size_t count(const ListNode *list) {
         size_t n = 0;
 
-        map_foreach (slot, &l->nodes)
-                if (!((Node *) slot->value)->place)
-                        new[n++] = slot->value;
+        list_foreach (i, list)
+                n++;
+        return n;
+}
+
+// In the order of their numbers, which decides between equals.
+void scheduler_add_new_nodes(Leader *l) {
+        _cleanup_free_ Node **new = NULL;
+        size_t n = 0;
+
+        if (list_is_empty(&l->nodes_new))
+                return;
+        new = oom_checked(calloc(count(&l->nodes_new), sizeof *new));
+        while (!list_is_empty(&l->nodes_new)) {
+                new[n] = CONTAINER_OF(l->nodes_new.next, Node, new);
+                list_unlink(&new[n++]->new);
+        }
         qsort(new, n, sizeof *new, by_number);
         for (size_t i = 0; i < n; i++)
                 add_node(l, new[i]);
-        if (n > 0)
-                l->places->hosts_revision = 0; // they need labels
+        for (size_t i = 0; i < n; i++)
+                if (new[i]->host->labels_due)
+                        label_host(l, new[i]->host);
 }
 
-void scheduler_label_nodes(Leader *l) {
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
-                const Argosy__HostRecord *host = cluster_state_find_host(l->state, n->host->number);
-
-                if (!host || !n->place)
-                        continue;
-                scheduler_label_node(l->places->placement, &l->places->patterns, l->state, n->place - 1,
-                                     host, n->manager, &n->place_labels);
-                n->host->offers_changed = true; // some labels say what it offers
-                host_mark_place(l, n->host);
-        }
-        l->places->hosts_revision = cluster_state_hosts_revision(l->state);
+static void label_all_hosts(Leader *l) {
+        map_foreach (slot, &l->hosts)
+                label_host(l, slot->value);
+        l->places->labels_due = false;
 }
 
 // What it says about cores and memory, and the labels offers/NAME=N about the rest.
@@ -144,13 +166,14 @@ static void sync_host(Leader *l, Host *h) {
 void scheduler_sync_nodes(Leader *l, uint32_t without_host) {
         Host *out = without_host ? host_find(l, without_host) : NULL;
 
-        if (l->places->hosts_revision != cluster_state_hosts_revision(l->state)) {
-                scheduler_add_new_nodes(l);
-                scheduler_label_nodes(l);
-        }
+        scheduler_add_new_nodes(l);
+        if (l->places->labels_due)
+                label_all_hosts(l);
         while (!list_is_empty(&l->places_due)) {
                 Host *h = CONTAINER_OF(l->places_due.next, Host, place_due);
 
+                if (h->labels_due)
+                        label_host(l, h);
                 list_unlink(&h->place_due);
                 sync_host(l, h);
         }
@@ -195,5 +218,5 @@ void scheduler_tell_hosts_again(Leader *l) {
                 if (host && h->place)
                         sync_offers(l, h, host);
         }
-        scheduler_label_nodes(l);
+        label_all_hosts(l);
 }

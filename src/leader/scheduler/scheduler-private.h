@@ -20,7 +20,7 @@ struct SchedulerTables {
         Map roles;               // SchedulerRole by name; always with ROLE_DEFAULT
         uint64_t roles_revision; // of the records as they are here
         uint32_t role, anything; // ROLE_DEFAULT's number; the class of units that nothing is known of
-        uint64_t hosts_revision; // that the labels are of
+        bool labels_due; // of all nodes: there are new resources to be looked for
         Node **nodes;            // by number in the Placement
         size_t n_nodes;
         Map guests; // Guest by name: units without a record, while a Scheduler lives
@@ -43,8 +43,7 @@ struct Scheduler {
 // scheduler-nodes.c
 // What there is as it is now; the host of that number (0: none) as if it took nobody.
 void scheduler_sync_nodes(Leader *l, uint32_t without_host);
-void scheduler_add_new_nodes(Leader *l);    // only those; they have no labels yet
-void scheduler_label_nodes(Leader *l);      // all of them
+void scheduler_add_new_nodes(Leader *l);    // with their labels
 void scheduler_tell_hosts_again(Leader *l); // there are new resources or labels to be looked for
 
 // scheduler-units.c. The unit of this name there, made if need be: with a record or named by somebody's

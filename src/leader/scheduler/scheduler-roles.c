@@ -22,7 +22,7 @@ static int resource_of(SchedulerTables *t, const char *name) {
         int r = placement_resource(t->placement, name, &new);
 
         if (new)
-                t->hosts_revision = 0;
+                t->labels_due = true;
         return r;
 }
 

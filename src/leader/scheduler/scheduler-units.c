@@ -117,10 +117,8 @@ static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
         bool placed = r && r->target != ARGOSY__TARGET__TARGET_INACTIVE && !r->global;
         const Node *n = placed && r->node ? node_find(l, r->node) : NULL;
 
-        if (n && !n->place) {
+        if (n && !n->place)
                 scheduler_add_new_nodes(l);
-                scheduler_label_nodes(l);
-        }
         if (placed)
                 placement_unit_put(p, u->place - 1, n ? n->place - 1 : PLACEMENT_NONE);
         placement_unit_want(p, u->place - 1, placed);

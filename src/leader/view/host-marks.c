@@ -4,8 +4,8 @@
 // no others.
 //
 // Whoever changes the lease, the session, the mode or a manager of a host says so with host_touch(): the counts of
-// Leader.n_hosts are right at once, and the Placement hears of it before it is asked next
-// (scheduler-nodes.c). What a host is to be sent, or says of itself, puts it into a list of Leader, whose
+// Leader.n_hosts are right at once, the Placement hears of it before it is asked next (scheduler-nodes.c), and
+// whoever plans the voters before he plans again (voters.c). What a host is to be sent, or says of itself, puts it into a list of Leader, whose
 // follower takes it out. Each mark belongs to one host, costs the same with three hosts as with a thousand,
 // and goes with the host.
 #include "host-marks.h"
@@ -67,6 +67,11 @@ void host_touch(Leader *l, Host *h) {
         else
                 mark(&l->lost_hosts, &h->lost);
         host_mark_place(l, h);
+        host_mark_voters(l, h);
+}
+
+void host_mark_voters(Leader *l, Host *h) {
+        mark(&l->voters_touched, &h->voters_touched);
 }
 
 void host_mark_place(Leader *l, Host *h) {
@@ -101,6 +106,7 @@ void host_forget_marks(Host *h) {
         list_unlink(&h->orders_due);
         list_unlink(&h->globals_due);
         list_unlink(&h->place_due);
+        list_unlink(&h->voters_touched);
         list_unlink(&h->lost);
         list_unlink(&h->tombstones_due);
         list_unlink(&h->session_ended);

@@ -9,6 +9,7 @@
 // knows.
 void host_touch(Leader *l, Host *h);
 void host_mark_place(Leader *l, Host *h);   // only the Placement is to hear of it
+void host_mark_voters(Leader *l, Host *h);  // only whether it could vote may have changed
 void host_mark_orders(Leader *l, Host *h);  // there may be something to send
 void host_mark_globals(Leader *l, Host *h); // which global units its nodes run is to be judged again
 // What the log is to say of the host; takes the message over. NULL: as it is.

@@ -80,6 +80,10 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
         n->mode = record->mode;
         n->deadline_us = record->mode_deadline_us;
         n->deadline_done = changed ? node_deadline_is_over(l, n) : n->deadline_done;
+        if (!node_is_emptying(n) || !n->deadline_us || n->deadline_done)
+                list_unlink(&n->deadline);
+        else if (!list_is_linked(&n->deadline))
+                list_append(&l->drain_deadlines, &n->deadline);
         if (changed)
                 list_foreach (i, &n->units_on_node)
                         unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_node));
@@ -112,23 +116,23 @@ void node_set_reason(Leader *l, Node *n, const char *reason) {
 uint64_t nodes_next_deadline(const Leader *l) {
         uint64_t next = 0, wall = leader_wall(l);
 
-        map_foreach (slot, &l->nodes) {
-                const Node *n = slot->value;
+        list_foreach (i, &l->drain_deadlines) {
+                const Node *n = CONTAINER_OF(i, Node, deadline);
 
-                if (node_is_emptying(n) && n->deadline_us && !n->deadline_done &&
-                    (!next || n->deadline_us < next))
+                if (!next || n->deadline_us < next)
                         next = n->deadline_us;
         }
         return next ? leader_now(l) + (next > wall ? next - wall : 0) : 0;
 }
 
 void nodes_on_time(Leader *l) {
-        map_foreach (slot, &l->nodes) {
-                Node *n = slot->value;
+        list_foreach_safe (i, &l->drain_deadlines) {
+                Node *n = CONTAINER_OF(i, Node, deadline);
 
-                if (!node_is_emptying(n) || n->deadline_done || !node_deadline_is_over(l, n))
+                if (!node_deadline_is_over(l, n))
                         continue;
                 n->deadline_done = true;
+                list_unlink(&n->deadline);
                 empty(l, n);
         }
 }

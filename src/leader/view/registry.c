@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of what exists and what is seen of it; see tables.h for who lives how long. Nothing is
-// decided here.
+// The tables of what exists: hosts and nodes as the log has them, units, and which nodes refuse them; see tables.h for
+// who lives how long. What is seen of a unit on a node is in unit-on-node.c. Nothing is decided here.
+//
+// An entry of the log names the hosts that it is about, and only these are looked at; a new leader looks at all. Tables
+// that had missed something would lie from then on, so want of memory ends the process (oom.h).
 #include <errno.h>
 
 #include "clock.h"
@@ -97,7 +100,9 @@ void node_free(Leader *l, Node *n) {
                 unit_touch(l, u);
         }
         list_unlink(&n->touched);
+        list_unlink(&n->new);
         list_unlink(&n->gone);
+        list_unlink(&n->deadline);
         map_take(&l->nodes, &n->number, sizeof(n->number));
         list_unlink(&n->of_host);
         free(n->reason);
@@ -129,6 +134,7 @@ static Node *node_new(Leader *l, Host *h, uint32_t number, const char *manager) 
                 return NULL;
         }
         list_append(&h->nodes, &n->of_host);
+        list_append(&l->nodes_new, &n->new);
         h->nodes_due |= h->welcomed;
         if (h->nodes_due)
                 host_mark_orders(l, h);
@@ -157,53 +163,88 @@ static bool record_has_node(const Argosy__HostRecord *host, uint32_t node) {
         return false;
 }
 
-// Hosts and nodes as the log has them now. A new host gets a full lease. Nodes that are gone are freed by whoever tells
-// those who point to them.
-void registry_sync_hosts(Leader *l) {
-        size_t n;
-        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+// What of a record decides who votes.
+static void note_vote(Leader *l, Host *h, const Argosy__HostRecord *record) {
+        bool voter = record->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
 
-        for (size_t i = 0; i < n; i++) {
-                const Argosy__HostRecord *record = hosts[i].record;
-                Host *h = host_get(l, record->host);
+        if (!h->recorded || h->raft_id_known != record->raft_id || h->voter_known != voter ||
+            h->no_promote_known != record->no_promote)
+                l->voters_due = true;
+        if (h->raft_id_known != record->raft_id)
+                h->opened_id = 0;
+        h->raft_id_known = record->raft_id;
+        h->voter_known = voter;
+        h->no_promote_known = record->no_promote;
+}
 
-                if (!h)
+static void sync_record(Leader *l, Host *h, const Argosy__HostRecord *record) {
+        note_vote(l, h, record);
+        if (!h->recorded) {
+                h->recorded = true;
+                if (h->number != l->config.self)
+                        lease_beat(&l->leases, &h->lease, leader_now(l));
+        }
+        for (size_t k = 0; k < record->n_nodes; k++)
+                (void) oom_check(node_sync(l, h, record, record->nodes[k]));
+        h->labels_due = true;
+        host_mark_globals(l, h);
+        host_touch(l, h);
+}
+
+// Nodes that are gone are freed by whoever tells those who point to them. Global units have one less to be on, also if
+// nobody has seen them there.
+static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *record) {
+        list_foreach (i, &h->nodes) {
+                Node *n = CONTAINER_OF(i, Node, of_host);
+
+                if (record_has_node(record, n->number) || list_is_linked(&n->gone))
                         continue;
-                if (!h->recorded) {
-                        h->recorded = true;
-                        if (h->number != l->config.self)
-                                lease_beat(&l->leases, &h->lease, leader_now(l));
-                }
-                if (h->raft_id_known != record->raft_id) {
-                        h->raft_id_known = record->raft_id;
-                        h->opened_id = 0;
-                }
-                for (size_t k = 0; k < record->n_nodes; k++)
-                        (void) node_sync(l, h, record, record->nodes[k]);
-                host_touch(l, h);
+                list_append(&l->nodes_gone, &n->gone);
+                list_foreach (k, &l->globals)
+                        unit_touch(l, CONTAINER_OF(k, Unit, queue));
         }
-        map_foreach (slot, &l->nodes) {
-                Node *node = slot->value;
+}
 
-                if (!record_has_node(cluster_state_find_host(l->state, node->host->number), node->number) &&
-                    !list_is_linked(&node->gone))
-                        list_append(&l->nodes_gone, &node->gone);
-        }
-        map_foreach (slot, &l->hosts) {
-                Host *h = slot->value;
+// `record` NULL: the log has it no more.
+static void sync_host(Leader *l, uint32_t number, const Argosy__HostRecord *record) {
+        Host *h = record ? oom_checked(host_get(l, number)) : host_find(l, number);
 
-                if (h->recorded && !cluster_state_find_host(l->state, h->number)) {
-                        h->recorded = false;
-                        lease_end(&h->lease);
-                        host_set_pending_record(l, h, NULL);
-                        host_touch(l, h);
-                        host_drop_if_unused(l, h);
-                }
-        }
-        l->globals_changed = true;
+        if (!h) // it came and went
+                return;
+        if (record)
+                sync_record(l, h, record);
+        mark_nodes_gone(l, h, record);
+        if (record || !h->recorded)
+                return;
+        h->recorded = false;
+        l->voters_due = true;
+        lease_end(&h->lease);
+        host_set_pending_record(l, h, NULL);
+        host_touch(l, h);
+        host_drop_if_unused(l, h);
+}
+
+static void look_again(Leader *l) {
         l->mass_loss_due = true;
         l->retry_pending = l->previous_nodes_due = true;
         l->waiters_all = true;
+}
+
+void registry_build_hosts(Leader *l) {
+        size_t n;
+        const HostEntry *hosts = cluster_state_hosts(l->state, &n);
+
+        for (size_t i = 0; i < n; i++)
+                sync_host(l, hosts[i].record->host, hosts[i].record);
+        look_again(l);
+}
+
+void registry_sync_hosts(Leader *l) {
+        uint32_t number;
+
+        while ((number = cluster_state_next_dirty_host(l->state)))
+                sync_host(l, number, cluster_state_find_host(l->state, number));
+        look_again(l);
 }
 
 Unit *unit_find(const Leader *l, const char *name) {
@@ -524,6 +565,7 @@ void registry_clear(Leader *l) {
         l->n_hosts = (HostCounts){};
         list_init(&l->lost_hosts);
         list_init(&l->places_due);
+        list_init(&l->voters_touched);
         list_init(&l->pending_records_due);
         list_init(&l->pending_records_flying);
         list_init(&l->barriers_due);
@@ -544,6 +586,7 @@ void registry_clear(Leader *l) {
         list_init(&l->refusals_due);
         list_init(&l->unused);
         list_init(&l->nodes_touched);
+        list_init(&l->nodes_new);
         list_init(&l->nodes_gone);
         list_init(&l->sessions_ended);
         list_init(&l->sessions_begun);
@@ -552,6 +595,7 @@ void registry_clear(Leader *l) {
         list_init(&l->excluded);
         list_init(&l->awaiting);
         list_init(&l->tombstones_due);
+        list_init(&l->drain_deadlines);
         list_init(&l->parting);
         list_init(&l->retries);
         list_init(&l->retries_held);

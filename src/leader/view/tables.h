@@ -54,6 +54,7 @@ struct Host {
         ListNode beat_waiting;  // in Leader.beats_waiting, while there is one
         uint32_t running_id;    // raft server that it runs, as it said
         uint32_t raft_id_known; // by its record when last looked at
+        bool voter_known, no_promote_known; // likewise
         uint32_t opened_id;     // raft server that it opened on our order, not in its record yet
         char *version;
         uint32_t feature_level; // that it understands, as it said last; FEATURE_BASE: also if never heard
@@ -74,8 +75,9 @@ struct Host {
         bool nodes_due;   // to be told the numbers of its nodes
         uint32_t cpu_milli, memory_mib; // what it offers, as it said last
         uint32_t voters_configured;     // Voters= there, as it said last; 0: not set
-        bool offers_changed;            // since the Placement was told
+        bool offers_changed, labels_due; // since the Placement was told; by its record or the pools
         ListNode place_due;             // in Leader.places_due
+        ListNode voters_touched;        // in Leader.voters_touched
         ListNode globals_due;           // in Leader.globals_due
         uint32_t place;                 // its number in the Placement + 1; 0: not there yet
         ListNode tombstones_due; // in Leader.tombstones_due: some of its tombstones may be cleared
@@ -103,11 +105,12 @@ struct Node {
         Argosy__NodeMode mode;
         uint64_t deadline_us;  // wall clock, of its drain; 0: none
         bool deadline_done;    // it is over, and what had not left was put into Leader.moving for it
+        ListNode deadline;     // in Leader.drain_deadlines, as long as there is one that is not over
         char *closed;          // why it takes no new units, by its mode; NULL: it is open
         uint32_t place;        // its number in the Placement + 1; 0: not there yet
         uint64_t place_labels; // hash of what it was told there
         const Tombstone *open; // the first of its tombstones that is not over; NULL: not looked for
-        ListNode touched, gone; // in Leader.nodes_touched, .nodes_gone
+        ListNode touched, new, gone; // in Leader.nodes_touched, .nodes_new, .nodes_gone
 };
 
 // Why one node may not have the unit although its options admit it. Forgotten with the host's session.

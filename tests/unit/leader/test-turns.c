@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or nodes. What is
-// counted are the entries of these two tables that anybody comes by.
+// What a turn looks at: with many hosts, one that is about a few of them walks over no table of hosts or nodes, and over
+// no list of their records. What is counted are the entries of these tables that anybody comes by, and the lists.
 #include "leader-private.h"
 #include "leader-rig.h"
 #include "macro.h"
@@ -14,18 +14,26 @@ enum { HOSTS = 1000 };
 #define STOP ARGOSY__VERB__VERB_STOP
 #define DESTROY ARGOSY__VERB__VERB_DESTROY
 #define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define ZONED SERVICE "[X-Argosy]\nMachineMetadata=zone=a\n"
 
 static Rig g;
-static unsigned n_looked_at;
+static unsigned n_looked_at, n_lists;
 
 MapSlot *__real_map_next(const Map *m, size_t *iter);
 MapSlot *__wrap_map_next(const Map *m, size_t *iter);
+const HostEntry *__real_cluster_state_hosts(const ClusterState *s, size_t *ret_n);
+const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n);
 
 MapSlot *__wrap_map_next(const Map *m, size_t *iter) {
         MapSlot *slot = __real_map_next(m, iter);
 
         n_looked_at += slot && g.leader && !g.looks && (m == &g.leader->hosts || m == &g.leader->nodes);
         return slot;
+}
+
+const HostEntry *__wrap_cluster_state_hosts(const ClusterState *s, size_t *ret_n) {
+        n_lists += !g.looks;
+        return __real_cluster_state_hosts(s, ret_n);
 }
 
 static int setup(void **state) {
@@ -57,41 +65,44 @@ static const char *some_unit(void) {
 // ---- stories
 
 static void who_starts_and_stops_a_unit_looks_at_its_host(void **state) {
-        n_looked_at = 0;
+        n_looked_at = n_lists = 0;
         assert_int_equal(rig_change(&g, START, "web.service", SERVICE)->status, 0);
         assert_int_equal(rig_count_running(&g, "web.service"), 1);
         assert_int_equal(rig_change(&g, STOP, "web.service", NULL)->status, 0);
         assert_int_equal(rig_change(&g, DESTROY, "web.service", NULL)->status, 0);
         assert_null(rig_unit_on(&g, 1, "web.service"));
         assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_lists, 0);
 }
 
 static void a_report_concerns_the_host_that_makes_it(void **state) {
         uint32_t host = host_of(some_unit());
         RigUnit *u = rig_unit_on(&g, host, some_unit());
 
-        n_looked_at = 0;
+        n_looked_at = n_lists = 0;
         rig_host_report(&g, rig_host(&g, host), u, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED, 0);
         rig_settle(&g);
         rig_pass_ms(&g, RIG_BEAT_MS); // all beat
         assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_lists, 0);
 }
 
 static void a_host_that_attaches_anew_is_welcomed_alone(void **state) {
         unsigned welcomes = rig_host(&g, 7)->welcomes;
 
-        n_looked_at = 0;
+        n_looked_at = n_lists = 0;
         rig_host(&g, 7)->attached = false;
         rig_settle(&g);
         assert_int_equal(rig_host(&g, 7)->welcomes, welcomes + 1);
         assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_lists, 0);
 }
 
 static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state) {
         const char *name = some_unit();
         uint32_t host = host_of(name);
 
-        n_looked_at = 0;
+        n_looked_at = n_lists = 0;
         rig_host_off(&g, host);
         rig_pass_ms(&g, 2 * RIG_LEASE_MS);
         assert_int_not_equal(host_of(name), host);
@@ -99,6 +110,39 @@ static void a_host_that_is_lost_and_comes_back_concerns_nobody_else(void **state
         rig_settle(&g);
         assert_int_equal(rig_count_running(&g, name), 1);
         assert_int_equal(n_looked_at, 0);
+}
+
+static bool votes(uint32_t host) {
+        return cluster_state_find_host(g.state, host)->role == ARGOSY__HOST_ROLE__ROLE_VOTER;
+}
+
+// Who is to vote is asked when a voter changes, or while voters are wanting.
+static void the_voters_are_planned_when_a_voter_changes(void **state) {
+        assert_true(votes(2) && votes(3) && !votes(7));
+        n_looked_at = n_lists = 0;
+        rig_host_off(&g, 7);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        rig_host_on(&g, 7, false);
+        rig_settle(&g);
+        assert_int_equal(n_lists, 0);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(n_lists > 0 && n_lists < 10);
+
+        n_lists = 0;
+        rig_pass_ms(&g, RIG_LEASE_MS); // it stays a voter, and nothing is to be done about that
+        assert_int_equal(n_lists, 0);
+        assert_true(votes(3));
+}
+
+static void who_says_something_else_of_itself_concerns_nobody_else(void **state) {
+        n_looked_at = n_lists = 0;
+        rig_host_set_labels(&g, 7, "zone", "a");
+        rig_settle(&g);
+        assert_int_equal(rig_change(&g, START, "zoned.service", ZONED)->status, 0);
+        assert_int_equal(host_of("zoned.service"), 7);
+        assert_int_equal(n_looked_at, 0);
+        assert_int_equal(n_lists, 0);
 }
 
 // Global units are judged where something has changed: everywhere if they have, and on one host if only that has.
@@ -131,6 +175,8 @@ int main(void) {
                 TEST(a_report_concerns_the_host_that_makes_it),
                 TEST(a_host_that_attaches_anew_is_welcomed_alone),
                 TEST(a_host_that_is_lost_and_comes_back_concerns_nobody_else),
+                TEST(the_voters_are_planned_when_a_voter_changes),
+                TEST(who_says_something_else_of_itself_concerns_nobody_else),
                 TEST(a_session_judges_global_units_on_its_host),
         };
 

@@ -365,6 +365,19 @@ static void how_many_vote_is_a_wish_in_the_log(void **state) {
 }
 
 // What a session may be told depends on the peer's build; one that says nothing has the first level.
+static void a_spare_that_comes_back_is_the_voter_that_was_missing(void **state) {
+        (void) cluster_voters(1);
+        rig_pass_ms(&g, 4 * RIG_BEAT_MS);
+        rig_host_off(&g, 3);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        (void) cluster_voters(3);
+        rig_pass_ms(&g, 4 * RIG_BEAT_MS);
+        assert_int_equal(g.n_members, 1); // two would survive less
+        rig_host_on(&g, 3, false);
+        rig_pass_ms(&g, 4 * RIG_BEAT_MS);
+        assert_int_equal(g.n_members, 3);
+}
+
 static void a_session_knows_the_level_of_its_host(void **state) {
         assert_int_equal(host_find(g.leader, 2)->feature_level, FEATURE_LEVEL);
         rig_host_off(&g, 2);
@@ -587,6 +600,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_leader_that_is_to_go_hands_over_first, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_spare_replaces_a_voter_that_is_demoted, setup, teardown),
                 cmocka_unit_test_setup_teardown(how_many_vote_is_a_wish_in_the_log, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_spare_that_comes_back_is_the_voter_that_was_missing, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(
                         fewer_voters_are_not_wanted_where_no_majority_would_answer_on_the_way, setup, teardown),
                 cmocka_unit_test_setup_teardown(of_fewer_voters_the_silent_one_goes_first, setup, teardown),

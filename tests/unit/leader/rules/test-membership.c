@@ -488,6 +488,50 @@ static void no_step_is_taken_into_a_configuration_without_a_majority(void **stat
         assert_true(n_waiting > 50);
 }
 
+static void shake_spares(Scene *s) {
+        for (size_t i = 0; i < s->view.n_hosts; i++) {
+                MembershipHost *h = &s->hosts[i];
+
+                if (h->voter || h->raft_id)
+                        continue;
+                h->here = roll(2);
+                h->running_id = roll(2) * 90;
+                h->opened_id = roll(2) * 91;
+                h->too_old = roll(3) == 0;
+        }
+}
+
+// So whoever looked when nothing was to do need not look again for that.
+static void whether_there_is_a_step_follows_neither_from_answers_nor_from_spares(void **state) {
+        unsigned n_nothing = 0, n_short = 0;
+
+        for (seed = 1; seed < 100000; seed += 7) {
+                uint32_t first = seed, voters = 1 + roll(5), spares = roll(5);
+                Scene *s = combination(voters, 0, spares, roll(voters), 1 + 2 * roll(3));
+                bool nothing;
+
+                for (uint32_t i = 0; i < voters + spares; i++) {
+                        s->hosts[i].no_promote = roll(6) == 0;
+                        s->hosts[i].voter ^= roll(12) == 0;
+                        s->hosts[i].here = roll(3) > 0;
+                        s->hosts[i].running_id *= roll(6) > 0;
+                }
+                shake_spares(s);
+                nothing = membership_plan(&s->view).action == MEMBERSHIP_NOTHING;
+                for (size_t i = 0; i < s->view.n_members; i++)
+                        s->members[i].live = roll(2);
+                assert_int_equal(membership_plan(&s->view).action == MEMBERSHIP_NOTHING, nothing);
+                n_nothing += nothing;
+                n_short += membership_is_short(&s->view);
+                if (!membership_is_short(&s->view)) {
+                        shake_spares(s);
+                        assert_int_equal(membership_plan(&s->view).action == MEMBERSHIP_NOTHING, nothing);
+                }
+                seed = first;
+        }
+        assert_true(n_nothing > 100 && n_short > 100);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(two_hosts_keep_one_voter),
@@ -511,6 +555,7 @@ int main(void) {
                 cmocka_unit_test(the_step_before_the_last_majority_is_not_taken),
                 cmocka_unit_test(whoever_leaves_of_up_to_five_voters_a_majority_answers),
                 cmocka_unit_test(no_step_is_taken_into_a_configuration_without_a_majority),
+                cmocka_unit_test(whether_there_is_a_step_follows_neither_from_answers_nor_from_spares),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

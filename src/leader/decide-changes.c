@@ -9,6 +9,7 @@
 #include "decide-private.h"
 #include "dependencies.h"
 #include "disruption-budget.h"
+#include "host-marks.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
 #include "ordering.h"

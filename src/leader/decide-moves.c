@@ -8,6 +8,7 @@
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "disruption-budget.h"
+#include "host-marks.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -18,6 +19,7 @@
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-file.h"
+#include "unit-marks.h"
 #include "unit-record.h"
 
 bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e) {

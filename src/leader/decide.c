@@ -37,6 +37,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-event.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 #include "voters.h"
 

@@ -50,6 +50,7 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-event.h"
+#include "unit-marks.h"
 #include "unit-record.h"
 #include "voters.h"
 #include "waiters.h"

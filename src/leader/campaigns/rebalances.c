@@ -19,6 +19,7 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "disruption-budget.h"
+#include "host-marks.h"
 #include "log.h"
 #include "message.h"
 #include "rebalances.h"
@@ -31,6 +32,7 @@
 #include "tickets.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 
 enum {

@@ -29,6 +29,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-marks.h"
 #include "unit-name.h"
 
 enum {

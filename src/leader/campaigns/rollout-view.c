@@ -7,7 +7,6 @@
 
 #include "batch-builder.h"
 #include "clock.h"
-#include "disruption-budget.h"
 #include "registry.h"
 #include "rollout-content.h"
 #include "rollout-private.h"
@@ -15,6 +14,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"

@@ -16,7 +16,6 @@
 #include "log.h"
 #include "mass-loss-policy.h"
 #include "nodes.h"
-#include "registry.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-record.h"

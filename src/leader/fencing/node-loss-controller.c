@@ -18,6 +18,7 @@
 #include "activation-affinity.h"
 #include "clock.h"
 #include "deadline-heap.h"
+#include "host-marks.h"
 #include "node-loss-controller.h"
 #include "node-loss-policy.h"
 #include "nodes.h"
@@ -27,6 +28,7 @@
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-file.h"
+#include "unit-marks.h"
 #include "unit-record.h"
 
 static uint64_t moves_at_by_itself(const Leader *l, const Unit *u, const UnitEntry *e) {

@@ -20,20 +20,17 @@
 #include "deadline-heap.h"
 #include "feature-level.h"
 #include "fencing-policy.h"
+#include "host-marks.h"
 #include "node-loss-policy.h"
-#include "nodes.h"
 #include "oom.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "tables.h"
 #include "turn.h"
+#include "unit-marks.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
-#include "unit-state.h"
 #include "unit-wanted.h"
-
-bool unit_on_node_is_down(const UnitOnNode *s) {
-        return active_state_is_down(s->active);
-}
 
 // `s`: the unit's site there, if any.
 static PreviousNode look(const Node *n, const UnitOnNode *s) {

@@ -20,7 +20,6 @@ bool previous_node_only_host_tells(const Leader *l, const char *name, const Unit
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e);
 // The node that the unit is to end on before it begins on this node, and until when at most; NULL: none.
 const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint64_t *ret_until_us);
-bool unit_on_node_is_down(const UnitOnNode *s);       // as it was seen last
 void previous_node_on_lost(Leader *l, UnitOnNode *s); // its host was lost
 // Time alone ends it on a node that it has left: it is looked at then, or sooner if it ends elsewhere
 // before. 0 or

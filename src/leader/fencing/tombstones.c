@@ -23,6 +23,7 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "feature-level.h"
+#include "host-marks.h"
 #include "previous-nodes.h"
 #include "registry.h"
 #include "response.h"
@@ -31,6 +32,8 @@
 #include "tombstones.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-marks.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
 

@@ -20,6 +20,7 @@
 #include "feature-controller.h"
 #include "host-address.h"
 #include "host-link.h"
+#include "host-marks.h"
 #include "host-record.h"
 #include "identity.h"
 #include "log.h"

@@ -8,6 +8,7 @@
 #include "registry.h"
 #include "str.h"
 #include "tables.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 
 typedef struct Telling {

@@ -26,6 +26,8 @@
 #include "tables.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-marks.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
 

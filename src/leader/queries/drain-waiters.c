@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "host-marks.h"
 #include "node-changes.h"
 #include "nodes.h"
 #include "pending.h"

@@ -7,8 +7,10 @@
 #include <errno.h>
 
 #include "batch-builder.h"
+#include "host-marks.h"
 #include "may-run.h"
 #include "node-loss-controller.h"
+#include "nodes.h"
 #include "ordering.h"
 #include "previous-nodes.h"
 #include "registry.h"
@@ -18,6 +20,8 @@
 #include "tickets.h"
 #include "tombstones.h"
 #include "turn.h"
+#include "unit-marks.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
 #include "wait-condition.h"

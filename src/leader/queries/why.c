@@ -10,6 +10,7 @@
 
 #include "answer.h"
 #include "disruption-budget.h"
+#include "host-marks.h"
 #include "mass-loss-controller.h"
 #include "node-loss-controller.h"
 #include "nodes.h"
@@ -26,6 +27,7 @@
 #include "tables.h"
 #include "tombstones.h"
 #include "unit-name.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-state.h"
 #include "unit-wanted.h"

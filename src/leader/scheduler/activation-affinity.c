@@ -16,6 +16,7 @@
 #include "activation-affinity.h"
 #include "activators.h"
 #include "batch-builder.h"
+#include "host-marks.h"
 #include "nodes.h"
 #include "registry.h"
 #include "scheduler.h"

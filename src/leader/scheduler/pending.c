@@ -20,6 +20,7 @@
 #include "scheduler.h"
 #include "tables.h"
 #include "unit-event.h"
+#include "unit-marks.h"
 #include "unit-state.h"
 
 enum {

@@ -28,10 +28,8 @@
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
-#include "disruption-budget.h"
 #include "oom.h"
 #include "pending.h"
-#include "registry.h"
 #include "retry-bars.h"
 #include "retry-policy.h"
 #include "scheduler.h"
@@ -39,6 +37,7 @@
 #include "tables.h"
 #include "turn.h"
 #include "unit-file.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 
 enum {

@@ -10,67 +10,17 @@
 #include <errno.h>
 
 #include "batch-builder.h"
-#include "clock.h"
 #include "disruption-budget.h"
+#include "host-marks.h"
 #include "nodes.h"
 #include "registry.h"
-#include "rollout-content.h"
-#include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-event.h"
 #include "unit-file.h"
 #include "unit-name.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
-#include "unit-state.h"
-
-// ------------------------------------------------------------------------------------------------ units on nodes
-
-bool unit_on_node_is_unreachable(const UnitOnNode *s) {
-        return !s->node->host->attached || node_is_unreachable(s->node);
-}
-
-bool unit_on_node_is_timed(const UnitOnNode *s) {
-        return s->changed_ms > 0;
-}
-
-uint64_t unit_on_node_known_us(const UnitOnNode *s) {
-        uint64_t told_ms = s->node->host->told_ms;
-
-        return told_ms > s->changed_ms ? (told_ms - s->changed_ms) * USEC_PER_MSEC : 0;
-}
-
-static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return s->reported && !unit_on_node_is_unreachable(s) &&
-               s->revision >= rollout_content(l, e, s->node->number).revision;
-}
-
-bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return has_answered(l, s, e) && active_state_is_up(s->active);
-}
-
-const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
-        const Argosy__Outcome *o;
-
-        if (!has_answered(l, s, e))
-                return NULL;
-        if (s->error && *s->error)
-                return s->error;
-        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
-                return result ? unit_result_phrase(result) : "it failed";
-        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
-            str_has_prefix(s->sub, "auto-restart"))
-                return result ? unit_result_phrase(result) : "it failed; systemd is trying again";
-        if (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
-                return NULL;
-        o = record_final_outcome(e->record, s->node->number);
-        if (!o)
-                return result ? unit_result_phrase(result) : "it ended by itself";
-        if (o->kind != ARGOSY__OUTCOME__KIND__DONE)
-                return outcome_phrase(o);
-        return NULL;
-}
 
 static void look_at_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
         bool up = e && unit_on_node_is_up(l, s, e);

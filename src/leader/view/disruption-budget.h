@@ -24,11 +24,3 @@ void disruption_budget_take(Leader *l, Unit *u);
 size_t disruption_budget_taken(const Leader *l, const DisruptionBudget *g);
 // Whether it would leave its node, and waits for others of its budget.
 bool disruption_budget_holds_back(const Unit *u);
-// What a unit's on a node unit is like: as its record says; seen at all; why it failed (NULL: it did not).
-bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
-bool unit_on_node_is_unreachable(const UnitOnNode *s);
-// Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
-// far as everything is told.
-bool unit_on_node_is_timed(const UnitOnNode *s);
-uint64_t unit_on_node_known_us(const UnitOnNode *s);
-const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);

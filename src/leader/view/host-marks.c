@@ -12,9 +12,12 @@
 
 #include "lease.h"
 #include "message.h"
-#include "registry.h"
 #include "tables.h"
 #include "turn.h"
+
+bool host_is_lost(const Host *h) {
+        return h->lease.state == LEASE_LOST;
+}
 
 bool host_is_expected(const Host *h) {
         if (!h->recorded || h->leaving || h->down)
@@ -85,6 +88,13 @@ void host_mark_orders(Leader *l, Host *h) {
 
 void host_mark_globals(Leader *l, Host *h) {
         mark(&l->globals_due, &h->globals_due);
+        leader_mark(l);
+}
+
+void host_mark_tombstones(Leader *l, Host *h) {
+        if (cluster_state_n_tombstones(l->state) == 0 || list_is_linked(&h->tombstones_due))
+                return;
+        list_append(&l->tombstones_due, &h->tombstones_due);
         leader_mark(l);
 }
 

@@ -12,9 +12,11 @@ void host_mark_place(Leader *l, Host *h);   // only the Placement is to hear of 
 void host_mark_voters(Leader *l, Host *h);  // only whether it could vote may have changed
 void host_mark_orders(Leader *l, Host *h);  // there may be something to send
 void host_mark_globals(Leader *l, Host *h); // which global units its nodes run is to be judged again
+void host_mark_tombstones(Leader *l, Host *h); // it may have let go of something
 // What the log is to say of the host; takes the message over. NULL: as it is.
 void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_record);
 // Nothing is due of it any more, and it is not counted: it goes, or this leader's time is over.
 void host_forget_marks(Host *h);
+bool host_is_lost(const Host *h);
 // Neither off nor about to be, by its owner's word.
 bool host_is_expected(const Host *h);

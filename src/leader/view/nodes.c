@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Nodes as owners want them: open, cordoned, drained, in maintenance; and the numbers that a drain waits for.
+// Nodes as owners want them: open, cordoned, drained, in maintenance.
 //
 // A node's mode is in the log, and everything follows from it, also under the next leader: a node that is
 // not open takes no new units (scheduler-nodes.c), one that is being emptied has its units moving until
@@ -15,14 +15,18 @@
 #include <errno.h>
 
 #include "host-marks.h"
-#include "registry.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-event.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
 
 // ------------------------------------------------------------------------------------------------ modes
+
+bool node_is_unreachable(const Node *n) {
+        return n->reason || host_is_lost(n->host);
+}
 
 bool node_is_emptying(const Node *n) {
         return n->mode >= ARGOSY__NODE_MODE__MODE_DRAINING;
@@ -135,22 +139,4 @@ void nodes_on_time(Leader *l) {
                 list_unlink(&n->deadline);
                 empty(l, n);
         }
-}
-
-// ------------------------------------------------------------------------------------------------ counts
-
-// A site that is to end on its node, as far as that is seen.
-static bool is_leaving(const UnitOnNode *s) {
-        if (!s->reported || host_is_lost(s->node->host))
-                return false;
-        if (s->unit->life == LIFE_EVERYWHERE)
-                return s->remove || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
-        return s->unit->node != s->node;
-}
-
-void unit_on_node_count(UnitOnNode *s) {
-        bool leaving = is_leaving(s);
-
-        s->node->n_leaving = s->node->n_leaving - s->counted + leaving;
-        s->counted = leaving;
 }

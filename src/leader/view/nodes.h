@@ -5,6 +5,8 @@
 
 #include "leader-core.h"
 
+// Nobody knows what its units do: the host is lost or its manager cannot be used.
+bool node_is_unreachable(const Node *n);
 bool node_is_emptying(const Node *n);
 bool node_deadline_is_over(const Leader *l, const Node *n);
 bool unit_has_to_leave(const Unit *u, const UnitEntry *e);
@@ -14,5 +16,4 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record);
 void node_set_reason(Leader *l, Node *n, const char *reason);
 uint64_t nodes_next_deadline(const Leader *l);
 void nodes_on_time(Leader *l);
-void unit_on_node_count(UnitOnNode *s);                // follows what Node.n_leaving is made of
 bool record_has_to_leave(const Argosy__UnitRecord *r); // if its node is emptied

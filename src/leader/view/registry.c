@@ -12,19 +12,17 @@
 #include "feature-level.h"
 #include "host-marks.h"
 #include "lease.h"
-#include "log-format.h"
 #include "manager-name.h"
 #include "nodes.h"
 #include "oom.h"
 #include "registry.h"
-#include "response.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-event.h"
-#include "unit-file.h"
+#include "unit-marks.h"
+#include "unit-on-node.h"
 #include "unit-record.h"
-#include "unit-state.h"
 
 Host *host_find(const Leader *l, uint32_t number) {
         return map_find(&l->hosts, &number, sizeof(number));
@@ -65,21 +63,6 @@ void host_drop_if_unused(Leader *l, Host *h) {
                 return;
         map_take(&l->hosts, &h->number, sizeof(h->number));
         host_free(h);
-}
-
-void host_mark_tombstones(Leader *l, Host *h) {
-        if (cluster_state_n_tombstones(l->state) == 0 || list_is_linked(&h->tombstones_due))
-                return;
-        list_append(&l->tombstones_due, &h->tombstones_due);
-        leader_mark(l);
-}
-
-bool host_is_lost(const Host *h) {
-        return h->lease.state == LEASE_LOST;
-}
-
-bool node_is_unreachable(const Node *n) {
-        return n->reason || host_is_lost(n->host);
 }
 
 Node *node_find(const Leader *l, uint32_t number) {
@@ -346,165 +329,6 @@ void unit_free(Leader *l, Unit *u) {
         map_take_str(&l->units, u->name);
         free(u->name);
         free(u);
-}
-
-bool unit_is_used(const Unit *u) {
-        return u->recorded || u->followed || !list_is_empty(&u->on_nodes) || !list_is_empty(&u->waiters) ||
-               list_is_linked(&u->touched) || list_is_linked(&u->order_due);
-}
-
-void unit_mark_unused(Leader *l, Unit *u) {
-        if (u->recorded || list_is_linked(&u->unused))
-                return;
-        list_append(&l->unused, &u->unused);
-        leader_mark(l);
-}
-
-void unit_touch(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->touched))
-                list_append(&l->touched, &u->touched);
-        leader_mark(l);
-}
-
-void unit_release(Leader *l, Unit *u) {
-        if (!list_is_linked(&u->released))
-                list_append(&l->released, &u->released);
-        leader_mark(l);
-}
-
-UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
-        list_foreach (i, &u->on_nodes) {
-                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
-
-                if (s->node == n)
-                        return s;
-        }
-        return NULL;
-}
-
-UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n) {
-        UnitOnNode *s = unit_on_node_find(u, n);
-
-        if (s)
-                return s;
-        s = calloc(1, sizeof(*s));
-        if (!s)
-                return NULL;
-        s->unit = u;
-        s->node = n;
-        s->up_flip_us = leader_now(l);
-        list_append(&u->on_nodes, &s->by_unit);
-        list_append(&n->units_on_node, &s->by_node);
-        n->n_units_on_node++;
-        return s;
-}
-
-void unit_on_node_drop_spec(UnitOnNode *s) {
-        HostSpec *spec = s->spec;
-
-        s->spec = NULL;
-        if (!spec || --spec->users)
-                return;
-        map_take(&s->node->host->specs, spec->hash.bytes, HASH_SIZE);
-        free(spec);
-}
-
-int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
-        Map *specs = &s->node->host->specs;
-        HostSpec *spec = map_find(specs, hash->bytes, HASH_SIZE);
-
-        *ret_new = false;
-        if (s->spec && s->spec == spec)
-                return 0;
-        if (!spec) {
-                spec = calloc(1, sizeof(*spec));
-                if (!spec)
-                        return -ENOMEM;
-                spec->hash = *hash;
-                if (map_add(specs, spec->hash.bytes, HASH_SIZE, spec) < 0) {
-                        free(spec);
-                        return -ENOMEM;
-                }
-                *ret_new = true;
-        }
-        spec->users++;
-        unit_on_node_drop_spec(s);
-        s->spec = spec;
-        return 0;
-}
-
-void unit_on_node_free(Leader *l, UnitOnNode *s) {
-        Unit *u = s->unit;
-
-        unit_on_node_drop_spec(s);
-        list_unlink(&s->by_unit);
-        list_unlink(&s->by_node);
-        s->node->n_units_on_node--;
-        s->node->n_leaving -= s->counted;
-        host_mark_tombstones(l, s->node->host);
-        list_unlink(&s->order);
-        list_unlink(&s->awaiting);
-        list_unlink(&s->outcome_due);
-        if (s->outcome)
-                message_free(s->outcome);
-        free(s->sub);
-        free(s->result);
-        free(s->error);
-        free(s);
-        unit_touch(l, u);
-        unit_release(l, u);
-        unit_mark_unused(l, u);
-}
-
-static int keep_text(char **field, const char *text, size_t max) {
-        char *copy = NULL;
-
-        if (*text) {
-                copy = str_dup_cut(text, max);
-                if (!copy)
-                        return -ENOMEM;
-        }
-        free(*field);
-        *field = copy;
-        return 0;
-}
-
-int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
-        if (keep_text(&s->sub, report->sub, WORD_MAX) < 0 ||
-            keep_text(&s->result, report->result, WORD_MAX) < 0 ||
-            keep_text(&s->error, report->error, REASON_MAX) < 0)
-                return -ENOMEM;
-        s->reported = true;
-        s->stays = report->stays || report->revision == UNIT_REVISION_STAY;
-        s->revision = s->stays ? 0 : report->revision;
-        s->since_us = report->since_us;
-        s->changed_ms = report->changed_ms;
-        if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
-                s->seen = (Hash){};
-        s->load = report->load;
-        s->active = report->active;
-        s->drift = report->drift;
-        s->went_along = report->went_along;
-        s->file_stale = report->file_stale;
-        s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
-        unit_on_node_count(s);
-        return 0;
-}
-
-bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o) {
-        return cluster_state_feature_level(l->state) >=
-               log_format_level(&argosy__outcome__kind__descriptor, o->kind);
-}
-
-bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
-             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !(s->error && *s->error);
-
-        if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
-                return false;
-        if (s->outcome && s->outcome->start_rev == e->record->start_rev && outcome_fits_log(l, s->outcome))
-                return true;
-        return failed || ended;
 }
 
 static bool is_stranded(const Unit *u, const Argosy__UnitRecord *r) {

@@ -16,16 +16,9 @@ bool unit_has_place(const UnitEntry *e); // the record wants it on one node
 Host *host_find(const Leader *l, uint32_t number);
 Host *host_get(Leader *l, uint32_t number); // makes it; NULL: out of memory
 void host_drop_if_unused(Leader *l, Host *h);
-void host_mark_tombstones(Leader *l, Host *h); // it may have let go of something
 Node *node_find(const Leader *l, uint32_t number);
 Unit *unit_find(const Leader *l, const char *name);
 Unit *unit_get(Leader *l, const char *name);
-// Marks for followers.c: something about the unit was seen or changed; something of it may have ended, for which others
-// wait; nobody may have a use for it any more.
-void unit_touch(Leader *l, Unit *u);
-void unit_release(Leader *l, Unit *u);
-void unit_mark_unused(Leader *l, Unit *u);
-bool unit_is_used(const Unit *u);
 // Whoever else points to it was told before, and it lives nowhere (LIFE_IS_UNWANTED).
 void unit_free(Leader *l, Unit *u);
 void node_free(Leader *l, Node *n);
@@ -33,16 +26,3 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason); // thi
 const char *unit_exclusion(const Unit *u, uint32_t node);       // why it refused the name; NULL: it did not
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node); // 0: all
 void host_forget_exclusions(Leader *l, const Host *h);
-UnitOnNode *unit_on_node_find(const Unit *u, const Node *n);
-UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n);
-void unit_on_node_free(Leader *l, UnitOnNode *s);
-int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
-void unit_on_node_drop_spec(UnitOnNode *s);
-int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);
-// Whether the log may have an outcome of that kind.
-bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
-// A one-shot has ended here, and the log does not say yet how.
-bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
-bool host_is_lost(const Host *h);
-// Nobody knows what its units do: the host is lost or its manager cannot be used.
-bool node_is_unreachable(const Node *n);

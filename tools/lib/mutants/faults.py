@@ -1280,7 +1280,7 @@ FAULTS = [
           "orders_release(l, u);",
           ";",
           "leader/roles: the_one_that_makes_room_ends_before_the_other_one_starts"),
-    Fault("content-never-sent-again", "src/leader/view/registry.c",
+    Fault("content-never-sent-again", "src/leader/view/unit-on-node.c",
           "if (!spec || --spec->users)",
           "if (true)",
           "leader/registry: content_is_new_to_a_host_once"),

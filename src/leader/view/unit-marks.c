@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Marks of units: something is to be looked at, by followers.c in this turn. However often a mark is set, who follows it
+// looks once. A unit that goes takes its marks along (unit_free()).
+#include "unit-marks.h"
+
+#include "tables.h"
+#include "turn.h"
+
+void unit_touch(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->touched))
+                list_append(&l->touched, &u->touched);
+        leader_mark(l);
+}
+
+void unit_release(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->released))
+                list_append(&l->released, &u->released);
+        leader_mark(l);
+}
+
+void unit_mark_unused(Leader *l, Unit *u) {
+        if (u->recorded || list_is_linked(&u->unused))
+                return;
+        list_append(&l->unused, &u->unused);
+        leader_mark(l);
+}
+
+bool unit_is_used(const Unit *u) {
+        return u->recorded || u->followed || !list_is_empty(&u->on_nodes) || !list_is_empty(&u->waiters) ||
+               list_is_linked(&u->touched) || list_is_linked(&u->order_due);
+}

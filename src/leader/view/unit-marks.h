@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Marks of units, for followers.c.
+
+#include "leader-core.h"
+
+void unit_touch(Leader *l, Unit *u);       // something about it was seen or changed
+void unit_release(Leader *l, Unit *u);     // something of it may have ended, for which others wait
+void unit_mark_unused(Leader *l, Unit *u); // nobody may have a use for it any more
+bool unit_is_used(const Unit *u);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// One unit on one node: what was ordered there and what its host says of it. Made by the first order or report and gone
+// when nothing of the unit is there (tables.h says when); both are marks. What a report says is kept as it is, and what
+// is asked of it (is it up, has it ended, does it leave) follows from that, the record and the host.
+//
+// Without memory for a report its words stay those of the one before, and who took it ends the process.
+#include "unit-on-node.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "host-marks.h"
+#include "log-format.h"
+#include "message.h"
+#include "nodes.h"
+#include "rollout-content.h"
+#include "str.h"
+#include "tables.h"
+#include "turn.h"
+#include "unit-marks.h"
+#include "unit-record.h"
+#include "unit-state.h"
+
+UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
+        list_foreach (i, &u->on_nodes) {
+                UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
+
+                if (s->node == n)
+                        return s;
+        }
+        return NULL;
+}
+
+UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n) {
+        UnitOnNode *s = unit_on_node_find(u, n);
+
+        if (s)
+                return s;
+        s = calloc(1, sizeof(*s));
+        if (!s)
+                return NULL;
+        s->unit = u;
+        s->node = n;
+        s->up_flip_us = leader_now(l);
+        list_append(&u->on_nodes, &s->by_unit);
+        list_append(&n->units_on_node, &s->by_node);
+        n->n_units_on_node++;
+        return s;
+}
+
+void unit_on_node_drop_spec(UnitOnNode *s) {
+        HostSpec *spec = s->spec;
+
+        s->spec = NULL;
+        if (!spec || --spec->users)
+                return;
+        map_take(&s->node->host->specs, spec->hash.bytes, HASH_SIZE);
+        free(spec);
+}
+
+int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
+        Map *specs = &s->node->host->specs;
+        HostSpec *spec = map_find(specs, hash->bytes, HASH_SIZE);
+
+        *ret_new = false;
+        if (s->spec && s->spec == spec)
+                return 0;
+        if (!spec) {
+                spec = calloc(1, sizeof(*spec));
+                if (!spec)
+                        return -ENOMEM;
+                spec->hash = *hash;
+                if (map_add(specs, spec->hash.bytes, HASH_SIZE, spec) < 0) {
+                        free(spec);
+                        return -ENOMEM;
+                }
+                *ret_new = true;
+        }
+        spec->users++;
+        unit_on_node_drop_spec(s);
+        s->spec = spec;
+        return 0;
+}
+
+void unit_on_node_free(Leader *l, UnitOnNode *s) {
+        Unit *u = s->unit;
+
+        unit_on_node_drop_spec(s);
+        list_unlink(&s->by_unit);
+        list_unlink(&s->by_node);
+        s->node->n_units_on_node--;
+        s->node->n_leaving -= s->counted;
+        host_mark_tombstones(l, s->node->host);
+        list_unlink(&s->order);
+        list_unlink(&s->awaiting);
+        list_unlink(&s->outcome_due);
+        if (s->outcome)
+                message_free(s->outcome);
+        free(s->sub);
+        free(s->result);
+        free(s->error);
+        free(s);
+        unit_touch(l, u);
+        unit_release(l, u);
+        unit_mark_unused(l, u);
+}
+
+// ------------------------------------------------------------------------------------------------ what is said of it
+
+// A site that is to end on its node, as far as that is seen.
+static bool is_leaving(const UnitOnNode *s) {
+        if (!s->reported || host_is_lost(s->node->host))
+                return false;
+        if (s->unit->life == LIFE_EVERYWHERE)
+                return s->remove || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
+        return s->unit->node != s->node;
+}
+
+void unit_on_node_count(UnitOnNode *s) {
+        bool leaving = is_leaving(s);
+
+        s->node->n_leaving = s->node->n_leaving - s->counted + leaving;
+        s->counted = leaving;
+}
+
+static int keep_text(char **field, const char *text, size_t max) {
+        char *copy = NULL;
+
+        if (*text) {
+                copy = str_dup_cut(text, max);
+                if (!copy)
+                        return -ENOMEM;
+        }
+        free(*field);
+        *field = copy;
+        return 0;
+}
+
+int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
+        if (keep_text(&s->sub, report->sub, WORD_MAX) < 0 ||
+            keep_text(&s->result, report->result, WORD_MAX) < 0 ||
+            keep_text(&s->error, report->error, REASON_MAX) < 0)
+                return -ENOMEM;
+        s->reported = true;
+        s->stays = report->stays || report->revision == UNIT_REVISION_STAY;
+        s->revision = s->stays ? 0 : report->revision;
+        s->since_us = report->since_us;
+        s->changed_ms = report->changed_ms;
+        if (!hash_from_bytes(report->spec.data, report->spec.len, &s->seen))
+                s->seen = (Hash){};
+        s->load = report->load;
+        s->active = report->active;
+        s->drift = report->drift;
+        s->went_along = report->went_along;
+        s->file_stale = report->file_stale;
+        s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
+        unit_on_node_count(s);
+        return 0;
+}
+
+// ------------------------------------------------------------------------------------------------ what it is like
+
+bool unit_on_node_is_unreachable(const UnitOnNode *s) {
+        return !s->node->host->attached || node_is_unreachable(s->node);
+}
+
+bool unit_on_node_is_down(const UnitOnNode *s) {
+        return active_state_is_down(s->active);
+}
+
+bool unit_on_node_is_timed(const UnitOnNode *s) {
+        return s->changed_ms > 0;
+}
+
+uint64_t unit_on_node_known_us(const UnitOnNode *s) {
+        uint64_t told_ms = s->node->host->told_ms;
+
+        return told_ms > s->changed_ms ? (told_ms - s->changed_ms) * USEC_PER_MSEC : 0;
+}
+
+static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return s->reported && !unit_on_node_is_unreachable(s) &&
+               s->revision >= rollout_content(l, e, s->node->number).revision;
+}
+
+bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        return has_answered(l, s, e) && active_state_is_up(s->active);
+}
+
+const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        const char *result = s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
+        const Argosy__Outcome *o;
+
+        if (!has_answered(l, s, e))
+                return NULL;
+        if (s->error && *s->error)
+                return s->error;
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                return result ? unit_result_phrase(result) : "it failed";
+        if (s->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVATING && s->sub &&
+            str_has_prefix(s->sub, "auto-restart"))
+                return result ? unit_result_phrase(result) : "it failed; systemd is trying again";
+        if (s->active != ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE)
+                return NULL;
+        o = record_final_outcome(e->record, s->node->number);
+        if (!o)
+                return result ? unit_result_phrase(result) : "it ended by itself";
+        if (o->kind != ARGOSY__OUTCOME__KIND__DONE)
+                return outcome_phrase(o);
+        return NULL;
+}
+
+bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o) {
+        return cluster_state_feature_level(l->state) >=
+               log_format_level(&argosy__outcome__kind__descriptor, o->kind);
+}
+
+bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        bool failed = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED,
+             ended = s->active == ARGOSY__ACTIVE_STATE__ACTIVE_INACTIVE && !s->drift && !(s->error && *s->error);
+
+        if (!entry_ends_by_itself(e) || record_final_outcome(e->record, s->node->number))
+                return false;
+        if (s->outcome && s->outcome->start_rev == e->record->start_rev && outcome_fits_log(l, s->outcome))
+                return true;
+        return failed || ended;
+}

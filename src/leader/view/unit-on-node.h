@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// One unit on one node.
+
+#include "leader-core.h"
+
+UnitOnNode *unit_on_node_find(const Unit *u, const Node *n);
+UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n);
+void unit_on_node_free(Leader *l, UnitOnNode *s);
+int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
+void unit_on_node_drop_spec(UnitOnNode *s);
+int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);
+void unit_on_node_count(UnitOnNode *s); // follows what Node.n_leaving is made of
+// Whether the log may have an outcome of that kind.
+bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
+// A one-shot has ended here, and the log does not say yet how.
+bool unit_on_node_is_unsettled(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+// What it is like: as its record says; seen at all; down, as it was seen last; why it failed (NULL: it did not).
+bool unit_on_node_is_up(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+bool unit_on_node_is_unreachable(const UnitOnNode *s);
+bool unit_on_node_is_down(const UnitOnNode *s);
+const char *unit_on_node_failure(const Leader *l, const UnitOnNode *s, const UnitEntry *e);
+// Its host says when the unit changed; then: for how long it has been as it is, by that host's clock and as
+// far as everything is told.
+bool unit_on_node_is_timed(const UnitOnNode *s);
+uint64_t unit_on_node_known_us(const UnitOnNode *s);

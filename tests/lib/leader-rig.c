@@ -338,18 +338,59 @@ static void assert_counts(const Rig *g) {
                 }
                 list_foreach (i, &n->units_on_node) {
                         const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_node);
+                        bool reported = unit_on_node_is_reported(s);
 
+                        if (!unit_on_node_is_consistent(s))
+                                fail_msg("%s is in state %d on %s, and what follows from that is not",
+                                         s->unit->name, s->life, n->name);
                         if (host_is_lost(n->host))
                                 continue;
                         if (s->unit->life == LIFE_EVERYWHERE)
-                                leaving += s->reported &&
-                                           (s->remove || n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
+                                leaving += reported && (unit_on_node_is_to_go(s) ||
+                                                        n->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE);
                         else
-                                leaving += s->reported && s->unit->node != n;
+                                leaving += reported && s->unit->node != n;
                 }
                 assert_int_equal(n->n_to_leave, to_leave);
                 assert_int_equal(n->n_stuck, stuck);
                 assert_int_equal(n->n_leaving, leaving);
+        }
+}
+
+// Something that is on its way, or waits, settles it later.
+static bool is_unsettled(const UnitOnNode *s) {
+        return list_is_linked(&s->order) || list_is_linked(&s->awaiting) || s->hold != HOLD_NOT;
+}
+
+static void assert_global_on(const Leader *l, const Unit *u, const Node *n, size_t *wanted) {
+        bool is_wanted = unit_wanted_on(l, u, cluster_state_find_unit(l->state, u->name), n);
+        const UnitOnNode *s = unit_on_node_find(u, n);
+
+        *wanted += is_wanted;
+        if (!n->host->welcomed || (s && is_unsettled(s)))
+                return;
+        if (is_wanted != (s && unit_on_node_is_to_have(s)))
+                fail_msg("%s is in state %d on %s, which is %sto have it", u->name,
+                         s ? s->life : ON_NODE_ABSENT, n->name, is_wanted ? "" : "not ");
+}
+
+// Each node was told to have the global units that are wanted there, and no others.
+static void assert_globals(const Leader *l) {
+        enum { LOOKED_AT_MAX = 256 };
+        size_t n_globals = 0;
+
+        list_foreach (i, &l->globals)
+                n_globals++;
+        if (l->globals_changed || !list_is_empty(&l->globals_due) ||
+            n_globals * l->nodes.count > LOOKED_AT_MAX)
+                return;
+        map_foreach (slot, &l->nodes) {
+                const Node *n = slot->value;
+                size_t wanted = 0;
+
+                list_foreach (i, &l->globals)
+                        assert_global_on(l, CONTAINER_OF(i, Unit, queue), n, &wanted);
+                assert_int_equal(n->n_globals, wanted);
         }
 }
 
@@ -359,8 +400,10 @@ void rig_settle(Rig *g) {
                 quiet = rig_turn(g) ? 0 : quiet + 1;
         }
         g->looks = true;
-        if (g->led)
+        if (g->led) {
                 assert_counts(g);
+                assert_globals(g->leader);
+        }
         g->looks = false;
 }
 

@@ -152,7 +152,7 @@ static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
                 return false;
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return unit_on_node_is_up(l, s, e);
-        return s->reported && s->revision >= e->record->revision && !(s->error && *s->error);
+        return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !(s->error && *s->error);
 }
 
 static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
@@ -256,7 +256,9 @@ static bool is_ours(const Leader *l, const Move *m, const Unit *u, const UnitEnt
 static const char *failure_of(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         if (e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED)
                 return unit_on_node_failure(l, s, e);
-        return s->reported && s->revision >= e->record->revision && s->error && *s->error ? s->error : NULL;
+        return unit_on_node_is_reported(s) && s->revision >= e->record->revision && s->error && *s->error
+                       ? s->error
+                       : NULL;
 }
 
 static void look_at(Leader *l, Rebalance *o, Move *m) {

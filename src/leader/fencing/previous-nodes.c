@@ -41,8 +41,8 @@ static PreviousNode look(const Node *n, const UnitOnNode *s) {
                 .stopped = (h->down && !lingers) || !h->recorded,
                 .lingers = lingers,
                 .heard = h->heard,
-                .held = s && (s->ordered || s->reported),
-                .ended = s && s->reported && s->leaving && unit_on_node_is_down(s),
+                .held = s && unit_on_node_is_known(s),
+                .ended = s && unit_on_node_is_reported(s) && s->leaving && unit_on_node_is_down(s),
                 .lost = host_is_lost(h),
                 .lost_us = lingers ? h->lingers_until_us : h->lost_us,
         };
@@ -119,7 +119,8 @@ const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint6
         const ListNode *tombs;
 
         *ret_until_us = 0;
-        if (!e || s->unit->life == LIFE_EVERYWHERE || (s->reported && !unit_on_node_is_down(s)))
+        if (!e || s->unit->life == LIFE_EVERYWHERE ||
+            (unit_on_node_is_reported(s) && !unit_on_node_is_down(s)))
                 return NULL;
         list_foreach (i, &s->unit->on_nodes)
                 consider(l, s, e, CONTAINER_OF(i, UnitOnNode, by_unit)->node, &in_the_way, ret_until_us);

@@ -130,7 +130,7 @@ void tombstones_on_time(Leader *l) {
 // -------------------------------------------------------------------------------------------- leaving nodes
 
 static bool is_forgotten(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return (s->ordered || s->reported) && !unit_wanted_on(l, s->unit, e, s->node) &&
+        return unit_on_node_is_known(s) && !unit_wanted_on(l, s->unit, e, s->node) &&
                !cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) &&
                previous_node_may_run(l, s->unit->name, e, s->node);
 }
@@ -185,7 +185,7 @@ static bool is_driven_out(const Leader *l, const UnitOnNode *s, const UnitEntry 
         UnitOptions *options;
         bool admits;
 
-        if (!record || (!s->ordered && !s->reported) || !unit_wanted_on(l, s->unit, e, s->node) ||
+        if (!record || !unit_on_node_is_known(s) || !unit_wanted_on(l, s->unit, e, s->node) ||
             cluster_state_find_tombstone(l->state, s->unit->name, s->node->number) ||
             !previous_node_may_run(l, s->unit->name, e, s->node))
                 return false;
@@ -405,7 +405,8 @@ static void add_wanted(Naming *x) {
                 const Node *n = slot->value;
                 const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-                if (unit_wanted_on(x->l, u, x->entry, n) && !(s && s->reported && unit_on_node_is_down(s)))
+                if (unit_wanted_on(x->l, u, x->entry, n) &&
+                    !(s && unit_on_node_is_reported(s) && unit_on_node_is_down(s)))
                         add_name(n, x);
         }
 }

@@ -170,7 +170,7 @@ void sessions_acknowledge(Leader *l) {
 }
 
 static void note_lingering_unless_down(UnitOnNode *s) {
-        s->lingers = !s->reported || !unit_on_node_is_down(s);
+        s->lingers = !unit_on_node_is_reported(s) || !unit_on_node_is_down(s);
 }
 
 // What the host says may still run when it is off. A name counts more than a report of before: also that of a
@@ -437,7 +437,7 @@ static UnitOnNode *unit_on_node_of_report(Leader *l, Host *h, const Argosy__Unit
 static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) {
         oom_check(unit_on_node_report(s, report));
         note_outcome(l, s, report->outcome);
-        if (s->remove)
+        if (unit_on_node_is_to_go(s))
                 unit_release(l, s->unit);
         if (report->refused)
                 note_refusal(l, s, report);
@@ -544,10 +544,9 @@ static void on_gone(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) 
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
         if (unit_wanted_on(l, s->unit, e, s->node)) {
-                s->reported = false;
-                unit_on_node_count(s);
+                unit_on_node_event(s, ON_NODE_MISSING);
                 unit_touch(l, s->unit);
-        } else if (!s->remove || report->revision >= s->ordered_revision)
+        } else if (!unit_on_node_is_to_go(s) || report->revision >= s->ordered_revision)
                 unit_on_node_free(l, s);
 }
 

@@ -79,7 +79,7 @@ static Standing standing_on(const Leader *l, const UnitOnNode *s, const UnitEntr
                 return standing_of_outcome(o);
         if (!s->node->host->attached)
                 return STANDING_UNKNOWN;
-        if (!s->reported)
+        if (!unit_on_node_is_reported(s))
                 return s->hold == HOLD_BLOCKED ? STANDING_BLOCKED : STANDING_COMING;
         if (is_down(s))
                 return standing_when_down(l, s, e);
@@ -104,7 +104,7 @@ static Standing standing_of_global(const Leader *l, const Unit *u, const UnitEnt
                 const UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
                 Standing one;
 
-                if (s->remove || host_is_lost(s->node->host) || s->node->reason)
+                if (unit_on_node_is_to_go(s) || host_is_lost(s->node->host) || s->node->reason)
                         continue;
                 one = standing_on(l, s, e);
                 if (one == STANDING_COMING || one == STANDING_UNKNOWN || one == STANDING_CHANGING ||
@@ -170,20 +170,21 @@ static bool judge_one(const DependencyPeer *peer, void *userdata) {
 
 // The order to start it anew has not gone out.
 static bool is_unreleased(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return !s->ordered || s->remove || s->hold != HOLD_NOT ||
+        return !unit_on_node_is_to_have(s) || s->hold != HOLD_NOT ||
                s->ordered_revision < start_revision(l, e, s);
 }
 
 // It runs, and is to be restarted.
 static bool is_to_restart(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return s->reported && !is_down(s) && s->revision < restart_revision(l, e, s);
+        return unit_on_node_is_reported(s) && !is_down(s) && s->revision < restart_revision(l, e, s);
 }
 
 // A unit that is to be up on this node. A restart that has to wait begins with a stop.
 static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        bool answered = s->reported && s->revision >= start_revision(l, e, s),
+        bool reported = unit_on_node_is_reported(s),
+             answered = reported && s->revision >= start_revision(l, e, s),
              released = !is_unreleased(l, s, e),
-             down = !s->reported || is_down(s) || (is_unseen(s) && !answered); // it may not have begun
+             down = !reported || is_down(s) || (is_unseen(s) && !answered); // it may not have begun
         Judging j = {.leader = l};
 
         if (record_final_outcome(e->record, s->node->number) || (down && answered))
@@ -201,7 +202,7 @@ static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntr
 // Whether this run of a unit is being stopped, as far as that is known, or will be as it is `bound` to what
 // is.
 static bool is_ending(const Leader *l, const UnitOnNode *s, const UnitEntry *e, bool bound) {
-        if (!s->node->host->attached || s->node->reason || !s->reported || is_down(s) ||
+        if (!s->node->host->attached || s->node->reason || !unit_on_node_is_reported(s) || is_down(s) ||
             (s->error && *s->error))
                 return false;
         if (!unit_wanted_on(l, s->unit, e, s->node))
@@ -219,7 +220,8 @@ static bool may_be_to_restart(const Leader *l, const Unit *u, const UnitEntry *e
         const UnitOnNode *s = unit_on_node_find(u, u->node);
         uint64_t restart_rev = rollout_content(l, e, u->node->number).restart_rev;
 
-        return restart_rev > 0 && !(s && s->reported && (is_down(s) || s->revision >= restart_rev));
+        return restart_rev > 0 &&
+               !(s && unit_on_node_is_reported(s) && (is_down(s) || s->revision >= restart_rev));
 }
 
 // A leader that has not heard a host yet does not know what is still to be stopped there.
@@ -247,7 +249,7 @@ bool ordering_ends_first(const DependencyPeer *peer, void *userdata) {
 
 // Whether the stop of what runs on this node waits for those who come after it.
 static bool stop_waits(Leader *l, const UnitOnNode *s) {
-        return s->node->host->attached && s->reported && !is_down(s) &&
+        return s->node->host->attached && unit_on_node_is_reported(s) && !is_down(s) &&
                dependencies_each_on(&l->dependencies, s->unit->name, ordering_ends_first, l);
 }
 
@@ -273,7 +275,8 @@ bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted) {
         }
         // A Welcome names everything that the host is to keep.
         return hold == HOLD_STOP ? s->node->host->welcomed || !e
-                                 : (hold == HOLD_START || hold == HOLD_BLOCKED) && !s->reported;
+                                 : (hold == HOLD_START || hold == HOLD_BLOCKED) &&
+                                           !unit_on_node_is_reported(s);
 }
 
 bool ordering_keeps(const UnitOnNode *s) {

@@ -75,7 +75,7 @@ static void judge_global(Leader *l, Unit *u, const UnitEntry *e, Node *n) {
         n->n_globals += wanted;
         if (s && !wanted)
                 tombstones_part(l, s);
-        if (wanted != (s && s->ordered && !s->remove) && (wanted || s))
+        if (wanted != (s && unit_on_node_is_to_have(s)) && (wanted || s))
                 orders_mark(l, u, n);
 }
 
@@ -183,14 +183,12 @@ static void order_to_remove(Leader *l, UnitOnNode *s, const UnitEntry *e, Argosy
         // The revision of a removal is that of the record which no longer wants it here; without one, the
         // newest that there is.
         o->revision = e ? e->record->revision : cluster_state_revision(l->state);
-        s->remove = true;
-        unit_on_node_count(s);
-        unit_on_node_drop_spec(s);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
 }
 
 // Whether the content is installed there and nothing that is on its way changes that.
 static bool has_it(const UnitOnNode *s, const Hash *hash) {
-        return s->reported && hash_equal(&s->seen, hash) && !s->remove &&
+        return unit_on_node_is_reported(s) && hash_equal(&s->seen, hash) && !unit_on_node_is_to_go(s) &&
                (!s->spec || hash_equal(&s->spec->hash, hash));
 }
 
@@ -214,8 +212,7 @@ static int order_outcome(Bundle *b, const UnitOnNode *s, const Argosy__UnitRecor
 
 // As it is, with what is there: nothing of its record.
 static void order_to_stay(UnitOnNode *s, Argosy__UnitOrder *o) {
-        s->remove = false;
-        unit_on_node_count(s);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
         o->spec = (ProtobufCBinaryData){.data = s->seen.bytes, .len = HASH_SIZE};
         o->target = ARGOSY__TARGET__TARGET_LAUNCHED;
         o->stay = true;
@@ -224,22 +221,21 @@ static void order_to_stay(UnitOnNode *s, Argosy__UnitOrder *o) {
 static int order_to_hold(Leader *l, Bundle *b, UnitOnNode *s, const UnitEntry *e, Argosy__UnitOrder *o) {
         const Argosy__UnitRecord *r = e->record;
         Content c = rollout_content(l, e, s->node->number);
-        bool is_new = false;
+        bool is_new = false, has = has_it(s, &c.spec->hash);
         int k;
 
         if (ordering_keeps(s)) {
                 order_to_stay(s, o);
                 return 0;
         }
-        if (!has_it(s, &c.spec->hash)) {
+        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        if (!has) {
                 k = unit_on_node_need_spec(s, &c.spec->hash, &is_new);
                 if (k < 0)
                         return k;
         }
         if (is_new)
                 bundle_add_spec(b, c.spec);
-        s->remove = false;
-        unit_on_node_count(s);
         o->spec = (ProtobufCBinaryData){.data = (uint8_t *) c.spec->hash.bytes, .len = HASH_SIZE};
         o->from_template = r->from_template;
         o->target = r->target;
@@ -264,7 +260,6 @@ static int bundle_add(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, const Un
                 order_to_remove(l, s, e, o);
         if (r < 0)
                 return r;
-        s->ordered = true;
         s->ordered_revision = o->revision;
         b->order_pointers[b->n_orders++] = o;
         b->bytes += strlen(o->name) + 128;
@@ -283,7 +278,7 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
                 list_append(&l->awaiting, &s->awaiting);
                 return until_us == FENCING_UNTIL_HEARD ? 0 : previous_node_ends_at(l, s->unit, until_us);
         }
-        if (wanted && !s->reported && pending_awaited(s)) { // orders_release(), when these have ended
+        if (wanted && !unit_on_node_is_reported(s) && pending_awaited(s)) { // orders_release() when they have ended
                 list_append(&l->awaiting, &s->awaiting);
                 return 0;
         }
@@ -463,10 +458,8 @@ static void welcome_unwanted(Leader *l, UnitOnNode *s) {
                 return;
         }
         s->hold = HOLD_NOT;
-        s->ordered = s->remove = true;
         s->ordered_revision = 0;
-        unit_on_node_count(s);
-        unit_on_node_drop_spec(s);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
 }
 
 static int welcome_node(Leader *l, Node *n) {

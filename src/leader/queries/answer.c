@@ -52,7 +52,7 @@ static int fill_states(Argosy__Response__UnitRow *row, const char *load, const c
 }
 
 static bool is_seen(const UnitOnNode *s) {
-        return s && s->reported && s->node->host->attached && !node_is_unreachable(s->node);
+        return s && unit_on_node_is_reported(s) && s->node->host->attached && !node_is_unreachable(s->node);
 }
 
 int unit_on_node_fill_row(const UnitOnNode *s, Argosy__Response__UnitRow *row) {

@@ -223,7 +223,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         Argosy__Response *r;
         const char *why;
 
-        if (s && s->hold != HOLD_NOT && !s->reported) // the host does not know of it yet
+        if (s && s->hold != HOLD_NOT && !unit_on_node_is_reported(s)) // the host does not know of it yet
                 return say(t, status_of_held(l, unit, n));
         if (n->host->attached && !node_is_unreachable(n))
                 return call(l, t, unit, n);
@@ -280,7 +280,7 @@ static Argosy__Response *unknown_unit(Leader *l, const char *name) {
 static bool has_it(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
 
-        return unit_wanted_on(l, u, e, n) || (s && s->reported && !node_is_unreachable(n));
+        return unit_wanted_on(l, u, e, n) || (s && unit_on_node_is_reported(s) && !node_is_unreachable(n));
 }
 
 // Destroyed, and its host is not heard.

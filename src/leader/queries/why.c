@@ -72,7 +72,8 @@ static void reason_of_state(const UnitOnNode *s, const Argosy__UnitRecord *r, ch
 
 // What the node was told and has not done yet, as far as it has said. NULL: nothing.
 static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
-        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED, heard = s && s->reported;
+        bool launched = r->target == ARGOSY__TARGET__TARGET_LAUNCHED,
+             heard = s && unit_on_node_is_reported(s);
 
         if (heard && s->revision >= (launched ? r->start_rev : r->revision))
                 return NULL;

@@ -4,7 +4,7 @@
 // Where a unit lives: one state at a time, and what follows after each event. A table, so that it can be read whole.
 //
 //      ABSENT      there is no record of it, or its record wants it nowhere
-//      EVERYWHERE  it is global: it has no node of its own
+//      EVERYWHERE  it is global: it has no node of its own, and lives on each as unit-on-node-life.h says
 //      RESIDENT    it has a node, and nothing is known for which it would have to leave
 //      MOVING      it may have to leave its node: the next batch looks, and finds it another one
 //      FLYING      the batch in flight gives it another node, or takes its node away

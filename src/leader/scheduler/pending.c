@@ -21,6 +21,7 @@
 #include "tables.h"
 #include "unit-event.h"
 #include "unit-marks.h"
+#include "unit-on-node.h"
 #include "unit-state.h"
 
 enum {
@@ -64,8 +65,8 @@ int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
 // Preempted from there and not ended yet, as far as anybody knows.
 static bool is_ending(const UnitOnNode *s) {
-        return s->unit->node != s->node && s->node->host->attached && (s->reported || s->ordered) &&
-               !(s->reported && s->leaving && active_state_is_down(s->active));
+        return s->unit->node != s->node && s->node->host->attached && unit_on_node_is_known(s) &&
+               !(unit_on_node_is_reported(s) && s->leaving && active_state_is_down(s->active));
 }
 
 const Unit *pending_awaited(const UnitOnNode *s) {

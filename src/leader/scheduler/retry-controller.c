@@ -48,9 +48,9 @@ static bool has_failed(const Unit *u, const UnitEntry *e, const UnitOnNode *s) {
         const Argosy__UnitRecord *r = e ? e->record : NULL;
 
         return r && !e->removed && r->target == ARGOSY__TARGET__TARGET_LAUNCHED && !r->global && u->node &&
-               s && s->node == u->node && s->reported && s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED &&
-               s->revision >= r->start_rev && !(s->sub && strstr(s->sub, "auto-restart")) &&
-               !record_final_outcome(r, r->node);
+               s && s->node == u->node && unit_on_node_is_reported(s) &&
+               s->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED && s->revision >= r->start_rev &&
+               !(s->sub && strstr(s->sub, "auto-restart")) && !record_final_outcome(r, r->node);
 }
 
 static Retry *retry_get(Leader *l, Unit *u, const UnitEntry *e) {

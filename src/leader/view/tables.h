@@ -15,6 +15,7 @@
 
 #include "leader-core.h"
 #include "unit-life.h"
+#include "unit-on-node-life.h"
 
 // What ordering.c makes of the order for a unit on a node.
 typedef enum OrderHold {
@@ -180,12 +181,11 @@ struct UnitOnNode {
         Unit *unit;
         Node *node;
         ListNode by_unit, by_node, order;
-        HostSpec *spec;    // counted; NULL: none was sent for it in this session
-        bool ordered;      // an order went out in this session
+        UnitOnNodeLife life; // changed by unit_on_node_event() alone
+        HostSpec *spec;    // counted; NULL: none was sent for it in this session, or it is to let go of it
         ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node
         OrderHold hold;    // what its order waits for besides
-        bool remove;       // and it was to remove
-        uint64_t ordered_revision;
+        uint64_t ordered_revision; // of the last order of this session
         ListNode outcome_due;     // in Leader.outcomes
         Argosy__Outcome *outcome; // owned; to be put into the log
 
@@ -194,7 +194,7 @@ struct UnitOnNode {
         uint64_t up_flip_us; // since when `up` is what it is, by our clock
         uint64_t run_us;     // since_us of the run that is up
 
-        bool reported;
+        // What its host said last.
         bool stays; // it was told last to stay as it is, and has acted on no revision since; `revision` is 0
         uint64_t revision, since_us;
         uint64_t changed_ms; // on its host's clock, as Host.told_ms; 0: not said

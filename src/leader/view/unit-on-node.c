@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // One unit on one node: what was ordered there and what its host says of it. Made by the first order or report and gone
-// when nothing of the unit is there (tables.h says when); both are marks. What a report says is kept as it is, and what
-// is asked of it (is it up, has it ended, does it leave) follows from that, the record and the host.
+// when nothing of the unit is there (tables.h says when). Where it is in between is one state (unit-on-node-life.h),
+// which unit_on_node_event() alone writes. What follows from it is kept there, and nowhere else:
+//
+//      its content     counted for its host as long as it is to have the unit
+//      n_leaving       of its node: what is to end there, and by its host's word has not
+//
+// What a report says is kept as it is, and what is asked of it (is it up, has it ended) follows from that, the record
+// and the host.
 //
 // Without memory for a report its words stay those of the one before, and who took it ends the process.
 #include "unit-on-node.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "clock.h"
@@ -21,6 +28,57 @@
 #include "unit-marks.h"
 #include "unit-record.h"
 #include "unit-state.h"
+
+// ------------------------------------------------------------------------------------------------ its life
+
+bool unit_on_node_is_to_have(const UnitOnNode *s) {
+        return unit_on_node_life_is_to_have(s->life);
+}
+
+bool unit_on_node_is_to_go(const UnitOnNode *s) {
+        return unit_on_node_life_is_to_go(s->life);
+}
+
+bool unit_on_node_is_reported(const UnitOnNode *s) {
+        return unit_on_node_life_is_reported(s->life);
+}
+
+bool unit_on_node_is_known(const UnitOnNode *s) {
+        return unit_on_node_life_is_known(s->life);
+}
+
+// It is to end on its node, as far as that is seen.
+static bool is_leaving(const UnitOnNode *s) {
+        if (!unit_on_node_is_reported(s) || host_is_lost(s->node->host))
+                return false;
+        if (s->unit->life == LIFE_EVERYWHERE)
+                return unit_on_node_is_to_go(s) || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
+        return s->unit->node != s->node;
+}
+
+void unit_on_node_count(UnitOnNode *s) {
+        bool leaving = is_leaving(s);
+
+        s->node->n_leaving = s->node->n_leaving - s->counted + leaving;
+        s->counted = leaving;
+}
+
+void unit_on_node_event(UnitOnNode *s, OnNodeEvent event) {
+        UnitOnNodeLife after = unit_on_node_life_after(s->life, event);
+
+        assert(after != ON_NODE_NEVER);
+        s->life = after;
+        if (!unit_on_node_is_to_have(s))
+                unit_on_node_drop_spec(s);
+        unit_on_node_count(s);
+}
+
+bool unit_on_node_is_consistent(const UnitOnNode *s) {
+        return s->life != ON_NODE_ABSENT && (!s->spec || unit_on_node_is_to_have(s)) &&
+               s->counted == is_leaving(s);
+}
+
+// ------------------------------------------------------------------------------------------------ the table
 
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n) {
         list_foreach (i, &u->on_nodes) {
@@ -46,6 +104,7 @@ UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n) {
         list_append(&u->on_nodes, &s->by_unit);
         list_append(&n->units_on_node, &s->by_node);
         n->n_units_on_node++;
+        unit_on_node_event(s, ON_NODE_NAMED);
         return s;
 }
 
@@ -86,11 +145,10 @@ int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new) {
 void unit_on_node_free(Leader *l, UnitOnNode *s) {
         Unit *u = s->unit;
 
-        unit_on_node_drop_spec(s);
+        unit_on_node_event(s, ON_NODE_GONE);
         list_unlink(&s->by_unit);
         list_unlink(&s->by_node);
         s->node->n_units_on_node--;
-        s->node->n_leaving -= s->counted;
         host_mark_tombstones(l, s->node->host);
         list_unlink(&s->order);
         list_unlink(&s->awaiting);
@@ -107,22 +165,6 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
 }
 
 // ------------------------------------------------------------------------------------------------ what is said of it
-
-// A site that is to end on its node, as far as that is seen.
-static bool is_leaving(const UnitOnNode *s) {
-        if (!s->reported || host_is_lost(s->node->host))
-                return false;
-        if (s->unit->life == LIFE_EVERYWHERE)
-                return s->remove || s->node->mode == ARGOSY__NODE_MODE__MODE_MAINTENANCE;
-        return s->unit->node != s->node;
-}
-
-void unit_on_node_count(UnitOnNode *s) {
-        bool leaving = is_leaving(s);
-
-        s->node->n_leaving = s->node->n_leaving - s->counted + leaving;
-        s->counted = leaving;
-}
 
 static int keep_text(char **field, const char *text, size_t max) {
         char *copy = NULL;
@@ -142,7 +184,6 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
             keep_text(&s->result, report->result, WORD_MAX) < 0 ||
             keep_text(&s->error, report->error, REASON_MAX) < 0)
                 return -ENOMEM;
-        s->reported = true;
         s->stays = report->stays || report->revision == UNIT_REVISION_STAY;
         s->revision = s->stays ? 0 : report->revision;
         s->since_us = report->since_us;
@@ -155,7 +196,7 @@ int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report) {
         s->went_along = report->went_along;
         s->file_stale = report->file_stale;
         s->leaving = report->leaving && !s->node->reason; // whoever cannot ask the manager does not know
-        unit_on_node_count(s);
+        unit_on_node_event(s, ON_NODE_REPORTED);
         return 0;
 }
 
@@ -180,7 +221,7 @@ uint64_t unit_on_node_known_us(const UnitOnNode *s) {
 }
 
 static bool has_answered(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
-        return s->reported && !unit_on_node_is_unreachable(s) &&
+        return unit_on_node_is_reported(s) && !unit_on_node_is_unreachable(s) &&
                s->revision >= rollout_content(l, e, s->node->number).revision;
 }
 

@@ -4,14 +4,24 @@
 // One unit on one node.
 
 #include "leader-core.h"
+#include "unit-on-node-life.h"
 
 UnitOnNode *unit_on_node_find(const Unit *u, const Node *n);
-UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n);
+UnitOnNode *unit_on_node_get(Leader *l, Unit *u, Node *n); // makes it, expected; NULL: out of memory
+// The only way to change UnitOnNode.life. What follows from it is kept by the unit, the node and its host as they are then.
+void unit_on_node_event(UnitOnNode *s, OnNodeEvent event);
+// As unit_on_node_life_*().
+bool unit_on_node_is_to_have(const UnitOnNode *s);
+bool unit_on_node_is_to_go(const UnitOnNode *s);
+bool unit_on_node_is_reported(const UnitOnNode *s);
+bool unit_on_node_is_known(const UnitOnNode *s);
 void unit_on_node_free(Leader *l, UnitOnNode *s);
 int unit_on_node_need_spec(UnitOnNode *s, const Hash *hash, bool *ret_new);
 void unit_on_node_drop_spec(UnitOnNode *s);
 int unit_on_node_report(UnitOnNode *s, const Argosy__UnitReport *report);
-void unit_on_node_count(UnitOnNode *s); // follows what Node.n_leaving is made of
+void unit_on_node_count(UnitOnNode *s); // what besides its life decides about Node.n_leaving has changed
+// What follows from its life is as that says: for tests.
+bool unit_on_node_is_consistent(const UnitOnNode *s);
 // Whether the log may have an outcome of that kind.
 bool outcome_fits_log(const Leader *l, const Argosy__Outcome *o);
 // A one-shot has ended here, and the log does not say yet how.

@@ -21,7 +21,7 @@ static void what_a_host_holds_is_known_as_it_says_it(void **state) {
 
         put("web.service", 2);
         attach_holding(2, web);
-        assert_true(tables_unit_on_node(&t, "web.service", 2)->reported);
+        assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, "web.service", 2)));
         assert_int_equal(tables_unit_on_node(&t, "web.service", 2)->active,
                          ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
         attach(2); // it says everything each time: what it does not name it does not hold
@@ -130,7 +130,7 @@ static void a_unit_that_is_gone_and_not_wanted_there_is_forgotten(void **state) 
         r.gone = true;
         report(2, r); // the newest order is on its way to it
         assert_non_null(tables_unit_on_node(&t, "web.service", 2));
-        assert_false(tables_unit_on_node(&t, "web.service", 2)->reported);
+        assert_false(unit_on_node_is_reported(tables_unit_on_node(&t, "web.service", 2)));
         put("web.service", 3);
         report(2, r);
         assert_null(tables_unit_on_node(&t, "web.service", 2));
@@ -145,7 +145,7 @@ static void gone_by_an_older_order_is_not_gone_by_the_removal(void **state) {
         report(2, tables_report(&t, "web.service", 2));
         put("web.service", 3);
         s = tables_unit_on_node(&t, "web.service", 2);
-        s->remove = true;
+        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
         s->ordered_revision = tables_entry(&t, "web.service")->record->revision;
         r = tables_report(&t, "web.service", 2);
         r.gone = true;

@@ -276,6 +276,41 @@ static void content_is_new_to_a_host_once(void **state) {
         assert_int_equal(tables_host(&t, 2)->specs.count, 1);
 }
 
+static void who_is_to_let_go_needs_no_content(void **state) {
+        UnitOnNode *s = wait_node("a.service", 2);
+        Hash one = hash_of("one", 3);
+        bool new;
+
+        assert_int_equal(s->life, ON_NODE_EXPECTED);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        assert_int_equal(unit_on_node_need_spec(s, &one, &new), 0);
+        unit_on_node_event(s, ON_NODE_REPORTED);
+        assert_int_equal(tables_host(&t, 2)->specs.count, 1);
+        assert_int_equal(tables_node(&t, 2)->n_leaving, 1); // no record wants it there
+        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        assert_int_equal(s->life, ON_NODE_LEAVING);
+        assert_int_equal(tables_host(&t, 2)->specs.count, 0);
+        unit_on_node_free(t.leader, s);
+        assert_int_equal(tables_node(&t, 2)->n_leaving, 0);
+}
+
+static void a_global_unit_that_is_told_to_go_leaves(void **state) {
+        const Node *n = tables_node(&t, 2);
+        UnitOnNode *s;
+
+        put_global("all.service", GLOBAL);
+        s = wait_node("all.service", 2);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE);
+        unit_on_node_event(s, ON_NODE_REPORTED);
+        assert_int_equal(s->life, ON_NODE_RESIDENT);
+        assert_int_equal(n->n_leaving, 0);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
+        assert_int_equal(n->n_leaving, 1);
+        unit_on_node_event(s, ON_NODE_TOLD_TO_HAVE); // its node was opened again
+        assert_int_equal(n->n_leaving, 0);
+        assert_true(unit_on_node_is_consistent(s));
+}
+
 static void a_report_is_kept_within_limits(void **state) {
         Argosy__UnitReport r = ARGOSY__UNIT_REPORT__INIT;
         char sub[WORD_MAX + 10] = {}, error[REASON_MAX + 10] = {};
@@ -292,7 +327,7 @@ static void a_report_is_kept_within_limits(void **state) {
         r.error = error;
         r.drift = r.file_stale = r.went_along = r.leaving = true;
         assert_int_equal(unit_on_node_report(s, &r), 0);
-        assert_true(s->reported && s->drift && s->file_stale && s->went_along && s->leaving);
+        assert_true(unit_on_node_is_reported(s) && s->drift && s->file_stale && s->went_along && s->leaving);
         assert_int_equal(s->revision, 17);
         assert_int_equal(s->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
         assert_true(hash_equal(&s->seen, &spec));
@@ -414,6 +449,8 @@ int main(void) {
                 TEST(a_refusal_is_remembered_for_one_node_or_for_all),
                 TEST(one_site_for_each_unit_and_node),
                 TEST(content_is_new_to_a_host_once),
+                TEST(who_is_to_let_go_needs_no_content),
+                TEST(a_global_unit_that_is_told_to_go_leaves),
                 TEST(a_report_is_kept_within_limits),
                 TEST(a_unit_is_wanted_where_it_is_placed),
                 TEST(a_global_unit_is_wanted_where_nothing_speaks_against_it),

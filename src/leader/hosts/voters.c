@@ -12,18 +12,15 @@
 #include <stdio.h>
 
 #include "batch-builder.h"
-#include "clock.h"
-#include "feature-controller.h"
 #include "host-link.h"
 #include "identity.h"
-#include "lease.h"
 #include "log.h"
 #include "membership.h"
 #include "registry.h"
-#include "response.h"
 #include "str.h"
 #include "tables.h"
 #include "turn.h"
+#include "voters-view.h"
 #include "voters.h"
 
 enum {
@@ -38,142 +35,35 @@ static void retry_later(Leader *l) {
         leader_mark(l);
 }
 
-static const char *name_of(const Leader *l, uint32_t host) {
-        const Argosy__HostRecord *r = cluster_state_find_host(l->state, host);
-
-        return r ? r->name : "a removed host";
-}
-
 static void say(Leader *l, const char *what, uint32_t host) {
-        str_fit(l->voters_notice, sizeof(l->voters_notice), what, name_of(l, host));
-}
-
-// ------------------------------------------------------------------------------------------------ the view
-
-static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r) {
-        const Host *h = host_find(l, r->host);
-        bool here = h && h->attached && h->lease.state == LEASE_ONLINE && !h->leaving;
-
-        return (MembershipHost){
-                .host = r->host,
-                .raft_id = r->raft_id,
-                .running_id = h ? h->running_id : 0,
-                .opened_id = h ? h->opened_id : 0,
-                .voter = r->role == ARGOSY__HOST_ROLE__ROLE_VOTER,
-                .no_promote = r->no_promote,
-                .too_old = feature_controller_host_is_too_old(l, h),
-                .here = here || r->host == l->config.self,
-        };
-}
-
-typedef struct View { // what membership.c looks at, with what it points to
-        MembershipView view;
-        MembershipHost *hosts;
-        MembershipMember members[STORE_MEMBERS_MAX];
-        StoreStats stats;
-} View;
-
-static void view_done(View *v) {
-        free(v->hosts);
-}
-
-// All but the hosts.
-static View view_of_log(const Leader *l) {
-        View v = {.view = {.wanted = cluster_state_cluster(l->state)->voters_wanted, .self = l->config.self}};
-
-        l->ops.stats(&v.stats, l->userdata);
-        v.view.n_members = MIN_OF(v.stats.n_members, (size_t) STORE_MEMBERS_MAX);
-        for (size_t i = 0; i < v.view.n_members; i++)
-                v.members[i] =
-                        (MembershipMember){v.stats.members[i].raft_id, v.stats.members[i].voter, false};
-        return v;
-}
-
-static int view_add_hosts(const Leader *l, View *v) {
-        size_t n;
-        const HostEntry *entries = cluster_state_hosts(l->state, &n);
-
-        v->hosts = calloc(n + 1, sizeof(*v->hosts));
-        if (!v->hosts)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
-                v->hosts[i] = view_of_host(l, entries[i].record);
-        v->view.hosts = v->hosts;
-        v->view.n_hosts = n;
-        v->view.members = v->members; // it stays where it is from now on
-        return 0;
-}
-
-static uint32_t host_of_member(const View *v, uint32_t raft_id) {
-        for (size_t i = 0; i < v->view.n_hosts; i++)
-                if (raft_id && v->hosts[i].raft_id == raft_id)
-                        return v->hosts[i].host;
-        return 0;
-}
-
-static bool is_leaving(const Leader *l, uint32_t host) {
-        const Host *h = host_find(l, host);
-
-        return h && h->leaving && host != l->config.self;
-}
-
-// Only what was heard since then counts: a host that lost its power a moment ago has answered the last
-// heartbeat, too. `hopeful`: whoever may still say so before long counts as well.
-static void view_set_live(const Leader *l, View *v, uint64_t since_us, bool hopeful) {
-        uint64_t now = leader_now(l);
-
-        for (size_t i = 0; i < v->view.n_members; i++) {
-                const StoreMember *m = &v->stats.members[i];
-                bool fresh = m->silent_ms <= (now - MIN_OF(now, since_us)) / USEC_PER_MSEC;
-
-                v->members[i].live = m->answers && !is_leaving(l, host_of_member(v, m->raft_id)) &&
-                                     (hopeful || (fresh && m->caught_up));
-        }
-}
-
-// "n2", "n2 and n5", "n2, n4 and n5".
-static void add_name(char *text, size_t size, const char *name, size_t i, size_t n) {
-        size_t len = strlen(text);
-
-        str_fit(text + len, size - len, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", name);
-}
-
-// The voters that do not answer.
-static void name_silent(const Leader *l, const View *v, char *ret, size_t size) {
-        size_t n = 0, k = 0;
-
-        *ret = '\0';
-        for (size_t i = 0; i < v->view.n_members; i++)
-                n += v->members[i].voter && !v->members[i].live;
-        for (size_t i = 0; i < v->view.n_members; i++)
-                if (v->members[i].voter && !v->members[i].live)
-                        add_name(ret, size, name_of(l, host_of_member(v, v->members[i].raft_id)), k++, n);
+        str_fit(l->voters_notice, sizeof(l->voters_notice), what, voters_name_of(l, host));
 }
 
 // ------------------------------------------------------------------------------------------------ requests
 
-static bool answers(const View *v, uint32_t host) {
+static bool answers(const VotersView *v, uint32_t host) {
         for (size_t i = 0; i < v->view.n_members; i++)
-                if (host_of_member(v, v->members[i].raft_id) == host)
+                if (voters_view_host_of(v, v->members[i].raft_id) == host)
                         return v->stats.members[i].answers;
         return false;
 }
 
 // An order that works, or what to wait for.
-static void say_way_out(const Leader *l, const View *v, const MembershipVerdict *verdict, const char *verb,
-                        char *ret, size_t size) {
+static void say_way_out(const Leader *l, const VotersView *v, const MembershipVerdict *verdict,
+                        const char *verb, char *ret, size_t size) {
         char names[160] = "";
         bool dead = true;
 
         for (size_t i = 0; i < verdict->n_first; i++) {
-                add_name(names, sizeof(names), name_of(l, verdict->first[i]), i, verdict->n_first);
+                voters_add_name(names, sizeof(names), voters_name_of(l, verdict->first[i]), i,
+                                verdict->n_first);
                 dead &= !answers(v, verdict->first[i]);
         }
         if (verdict->n_first)
                 str_fit(ret, size, "first %s %s, which %s not %s", verb, names,
                         verdict->n_first == 1 ? "does" : "do", dead ? "answer" : "keep up");
         else {
-                name_silent(l, v, names, sizeof(names));
+                voters_view_name_silent(l, v, names, sizeof(names));
                 str_fit(ret, size, "wait until %s answer%s", *names ? names : "the others",
                         strchr(names, ' ') || !*names ? "" : "s");
         }
@@ -184,27 +74,27 @@ typedef struct Wish {
         unsigned wanted;
 } Wish;
 
-static int judge_view(const View *v, Wish wish, MembershipVerdict *ret) {
+static int judge_view(const VotersView *v, Wish wish, MembershipVerdict *ret) {
         return wish.host ? membership_judge(&v->view, wish.host, ret)
                          : membership_judge_wanted(&v->view, wish.wanted, ret);
 }
 
 static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char *ret, size_t size) {
-        _cleanup_(view_done) View v = view_of_log(l);
+        _cleanup_(voters_view_done) VotersView v = voters_view_of_log(l);
         MembershipVerdict verdict;
         int r;
 
-        r = view_add_hosts(l, &v);
+        r = voters_view_add_hosts(l, &v);
         if (r < 0)
                 return r;
-        view_set_live(l, &v, since_us, false);
+        voters_view_set_live(l, &v, since_us, false);
         r = judge_view(&v, wish, &verdict);
         if (r < 0 || verdict.safe)
                 return r < 0 ? r : VOTERS_SAFE;
         if (leader_now(l) < since_us + VOTERS_PATIENCE_US) {
                 MembershipVerdict hopeful;
 
-                view_set_live(l, &v, since_us, true);
+                voters_view_set_live(l, &v, since_us, true);
                 r = judge_view(&v, wish, &hopeful);
                 if (r < 0)
                         return r;
@@ -225,7 +115,7 @@ int voters_judge(Leader *l, uint32_t host, uint64_t since_us, const char *verb, 
         if (r == VOTERS_UNSAFE)
                 str_fit(ret_why, size,
                         "without %s no majority of the voters would answer: %s; nothing was changed",
-                        name_of(l, host), way_out);
+                        voters_name_of(l, host), way_out);
         return r;
 }
 
@@ -332,13 +222,13 @@ static bool is_for_the_batch(MembershipAction a) {
 static int step_in_batch(Leader *l, BatchBuilder *b, const MembershipStep *s) {
         switch (s->action) {
         case MEMBERSHIP_ENROL:
-                log_notice("Host %s becomes a voter.", name_of(l, s->host));
+                log_notice("Host %s becomes a voter.", voters_name_of(l, s->host));
                 return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_VOTER, s->raft_id);
         case MEMBERSHIP_DEMOTE:
-                log_notice("Host %s stops being a voter.", name_of(l, s->host));
+                log_notice("Host %s stops being a voter.", voters_name_of(l, s->host));
                 return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_SPARE, s->raft_id);
         case MEMBERSHIP_KEEP:
-                log_notice("Host %s stays a voter.", name_of(l, s->host));
+                log_notice("Host %s stays a voter.", voters_name_of(l, s->host));
                 return put_role(l, b, s->host, ARGOSY__HOST_ROLE__ROLE_VOTER, s->raft_id);
         default:
                 send_close(l, s->host, s->raft_id);
@@ -382,7 +272,7 @@ static uint64_t next_since(Leader *l, const MembershipStep *s) {
 }
 
 // How many voters to want so that nobody has to stop being one. 0: no number helps, so few hosts may vote.
-static unsigned enough_voters(const View *v) {
+static unsigned enough_voters(const VotersView *v) {
         MembershipView more = v->view;
         size_t n = 0;
 
@@ -393,7 +283,8 @@ static unsigned enough_voters(const View *v) {
 }
 
 // What somebody wants of the host is called off by its name; that there are to be fewer voters, by a number.
-static void say_how_to_call_off(const Leader *l, const View *v, uint32_t host, char *ret, size_t size) {
+static void say_how_to_call_off(const Leader *l, const VotersView *v, uint32_t host, char *ret,
+                                size_t size) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, host);
         unsigned enough = enough_voters(v);
 
@@ -404,34 +295,35 @@ static void say_how_to_call_off(const Leader *l, const View *v, uint32_t host, c
                 str_fit(ret, size, "; to call it off: argosyctl cluster voters %u", enough);
 }
 
-static void say_blocked(Leader *l, const View *v, const MembershipStep *s) {
-        uint32_t host = s->host ?: host_of_member(v, s->raft_id);
+static void say_blocked(Leader *l, const VotersView *v, const MembershipStep *s) {
+        uint32_t host = s->host ?: voters_view_host_of(v, s->raft_id);
         char names[160], call_off[160];
 
-        name_silent(l, v, names, sizeof(names));
+        voters_view_name_silent(l, v, names, sizeof(names));
         say_how_to_call_off(l, v, host, call_off, sizeof(call_off));
         str_fit(l->voters_notice, sizeof(l->voters_notice),
-                "%s cannot stop being a voter until %s answer%s: no majority would%s", name_of(l, host),
-                *names ? names : "the others", strchr(names, ' ') || !*names ? "" : "s", call_off);
+                "%s cannot stop being a voter until %s answer%s: no majority would%s",
+                voters_name_of(l, host), *names ? names : "the others",
+                strchr(names, ' ') || !*names ? "" : "s", call_off);
         if (!l->voters_blocked)
                 log_warning("%s", l->voters_notice);
         l->voters_blocked = true;
 }
 
 // A step that is not safe waits until it is.
-static bool may_take(Leader *l, View *v, const MembershipStep *s) {
+static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
         uint64_t since = next_since(l, s);
 
-        view_set_live(l, v, since, false);
+        voters_view_set_live(l, v, since, false);
         if (membership_is_safe(&v->view, s)) {
                 l->voters_blocked = false;
                 return true;
         }
-        view_set_live(l, v, since, true);
+        voters_view_set_live(l, v, since, true);
         if (membership_is_safe(&v->view, s) && leader_now(l) < since + VOTERS_PATIENCE_US)
                 l->voters_look_us = leader_now(l) + VOTERS_LOOK_US;
         else {
-                view_set_live(l, v, since, false);
+                voters_view_set_live(l, v, since, false);
                 say_blocked(l, v, s);
                 retry_later(l);
         }
@@ -454,7 +346,7 @@ uint32_t voters_successor(const Leader *l) {
                         if (hosts[k].record->raft_id == m->raft_id)
                                 host = hosts[k].record->host;
                 if (m->voter && m->answers && m->caught_up && host && host != l->config.self &&
-                    !is_leaving(l, host) && (!best || m->match_index > best->match_index))
+                    !voters_host_is_leaving(l, host) && (!best || m->match_index > best->match_index))
                         best = m;
         }
         return best ? best->raft_id : 0;
@@ -467,7 +359,7 @@ static bool concerns_voters(const Leader *l, const Host *h) {
         return r && (l->voters_short || r->role == ARGOSY__HOST_ROLE__ROLE_VOTER || r->raft_id);
 }
 
-static bool is_as_seen(const Leader *l, const View *v) {
+static bool is_as_seen(const Leader *l, const VotersView *v) {
         const VotersSeen *seen = &l->voters_seen;
 
         if (seen->n_members != v->view.n_members || seen->wanted != v->view.wanted ||
@@ -480,7 +372,7 @@ static bool is_as_seen(const Leader *l, const View *v) {
         return true;
 }
 
-static bool is_due(Leader *l, const View *v) {
+static bool is_due(Leader *l, const VotersView *v) {
         bool due = l->voters_due || !is_as_seen(l, v);
 
         while (!list_is_empty(&l->voters_touched)) {
@@ -492,7 +384,7 @@ static bool is_due(Leader *l, const View *v) {
         return due;
 }
 
-static void note_seen(Leader *l, const View *v) {
+static void note_seen(Leader *l, const VotersView *v) {
         l->voters_short = membership_is_short(&v->view);
         l->voters_seen = (VotersSeen){.n_members = v->view.n_members,
                                       .wanted = v->view.wanted,
@@ -503,18 +395,18 @@ static void note_seen(Leader *l, const View *v) {
 // With a batch: steps that are a change of a record. Without: the others, but not while a batch is on its
 // way, which may change the plan.
 void voters_step(Leader *l, BatchBuilder *b) {
-        _cleanup_(view_done) View v = {};
+        _cleanup_(voters_view_done) VotersView v = {};
         MembershipStep s;
 
         if (l->voters_busy || l->batch_flying || !cluster_state_cluster(l->state) ||
             l->voters_pause_us > leader_now(l))
                 return;
-        v = view_of_log(l);
+        v = voters_view_of_log(l);
         l->voters_due = is_due(l, &v);
-        if (!l->voters_due || v.view.n_members == 0 || view_add_hosts(l, &v) < 0)
+        if (!l->voters_due || v.view.n_members == 0 || voters_view_add_hosts(l, &v) < 0)
                 return;
         l->voters_opening = 0;
-        view_set_live(l, &v, leader_now(l), true);
+        voters_view_set_live(l, &v, leader_now(l), true);
         s = membership_plan(&v.view);
         note_seen(l, &v);
         l->voters_due = s.action != MEMBERSHIP_NOTHING;

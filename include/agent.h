@@ -36,6 +36,7 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "counter.h"
 #include "systemd-manager.h"
 
 typedef struct Agent Agent;
@@ -107,10 +108,18 @@ void agent_set_labels(Agent *a, const Argosy__Label *const *labels, size_t n);
 void agent_attach_again(Agent *a);
 // Of all its managers together.
 void agent_systemd_stats(const Agent *a, SystemdStats *ret);
-// Reports of units that leaders were told since the agent was made, those of an Attach not counted.
-uint64_t agent_n_reports(const Agent *a);
-// How often it was looked what unit files are there, since somebody else may have changed them.
-uint64_t agent_n_searches(const Agent *a);
+
+// What an agent counts itself, since it was made. What an Attach tells is not among the `reports`.
+#define AGENT_COUNTERS(COUNTER)                                                                               \
+        COUNTER(reports, "changes of units that leaders were told")                                           \
+        COUNTER(journals_read, "journals that are being read on this host now")                               \
+        COUNTER(journals_held, "of these, that wait until somebody takes their lines")                        \
+        COUNTER(searches, "times that unit files were looked for, since somebody else may have changed them")
+
+typedef struct AgentStats {
+        AGENT_COUNTERS(COUNTER_FIELD)
+} AgentStats;
+AgentStats agent_stats(const Agent *a);
 
 // ---- managers of users and containers (names: manager-name.h), each a node of its own
 
@@ -158,9 +167,6 @@ void agent_cancel(Agent *a, uint64_t cancel);
 // The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also
 // from inside a reply.
 void agent_taken(Agent *a, uint64_t cancel, uint64_t mark);
-
-// Journals that are being read for somebody, and how many of their readers wait until their lines are taken.
-size_t agent_journals(const Agent *a, size_t *ret_held);
 
 // ---- end of a membership or of the process
 

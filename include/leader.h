@@ -27,6 +27,7 @@
 
 #include "argosy.pb-c.h"
 #include "cluster-state.h"
+#include "counter.h"
 #include "store.h"
 
 typedef struct Leader Leader;
@@ -92,8 +93,14 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
 // A host that was full takes more again.
 void leader_on_host_drained(Leader *l);
 
-// Beats that were acknowledged, in all terms of this process.
-uint64_t leader_n_acknowledged(const Leader *l);
+// What a leader counts, in all terms of this process.
+#define LEADER_COUNTERS(COUNTER)                                                                   \
+        COUNTER(beats_acknowledged, "signs of life of hosts that this host answered while it led")
+
+typedef struct LeaderStats {
+        LEADER_COUNTERS(COUNTER_FIELD)
+} LeaderStats;
+LeaderStats leader_stats(const Leader *l);
 
 // Requests of local clients; those of other hosts arrive as Forward messages. `respond` borrows the
 // response, carries the request's id, and fires one or more times, the last time with `final`: Wait, Status,

@@ -24,6 +24,7 @@
 #include <uv.h>
 
 #include "argosy.pb-c.h"
+#include "counter.h"
 #include "macro.h"
 
 typedef struct SystemdManager SystemdManager;
@@ -227,31 +228,27 @@ int systemd_manager_outdated(SystemdManager *m, const char *name, SystemdOutdate
 // The process at the other end of the connection, which is the manager; -ENOTCONN while there is none.
 int systemd_manager_pid(const SystemdManager *m);
 
+// What a connection counts. `resync_us` is of the last one, after a new connection from systemd's first answer;
+// `check_names` are units that the check asked for or found in the control groups; at most for `check_wait_us`
+// systemd was busy with it.
+#define SYSTEMD_COUNTERS(COUNTER)                                                                               \
+        COUNTER(calls, "calls made to systemd")                                                                 \
+        COUNTER(signals, "signals received from systemd")                                                       \
+        COUNTER(connects, "connections to systemd")                                                             \
+        COUNTER(losses, "times that systemd dropped messages for us, or held too many")                         \
+        COUNTER(resyncs, "times that everything was asked for: after connecting, after a reload, after a loss") \
+        COUNTER(resync_us, "microseconds that the last of them took")                                           \
+        COUNTER(checks, "rounds of the check for lost signals")                                                 \
+        COUNTER(check_calls, "calls that it made to systemd")                                                   \
+        COUNTER(check_names, "units that it looked at")                                                         \
+        COUNTER(check_us, "microseconds that it took here")                                                     \
+        COUNTER(check_wait_us, "microseconds until systemd had answered it")                                    \
+        COUNTER(discrepancies, "changes that it found and no signal had told")                                  \
+        COUNTER(jobs, "systemd jobs begun")
+
 typedef struct SystemdStats {
-        uint64_t calls;     // made to systemd
-        uint64_t signals;   // received
-        uint64_t resyncs;   // finished
-        uint64_t resync_us; // how long the last one took, after a new connection from systemd's first answer
-        uint64_t losses;    // times that messages were dropped, as their numbers tell, or too many waited
-        uint64_t check_rounds;  // of the rolling check, finished
-        uint64_t check_calls;   // made by it
-        uint64_t check_names;   // units that it asked for or found in the control groups
-        uint64_t check_us;      // spent on it here, in the loop and in the pool
-        uint64_t check_wait_us; // from its questions to their answers: at most so long systemd was busy
-        uint64_t discrepancies; // found by it: a change that no signal told
-        uint64_t jobs;          // started
-        uint64_t connects;
+        SYSTEMD_COUNTERS(COUNTER_FIELD)
 } SystemdStats;
 void systemd_manager_stats(const SystemdManager *m, SystemdStats *ret);
-
-// The same as a table, for those who show them.
-enum { SYSTEMD_COUNTERS = sizeof(SystemdStats) / sizeof(uint64_t) };
-typedef struct SystemdCounter {
-        const char *name;
-        size_t offset;
-        const char *help;
-} SystemdCounter;
-extern const SystemdCounter systemd_counters[SYSTEMD_COUNTERS];
-uint64_t systemd_counter(const SystemdStats *stats, size_t i);
-// Of several managers; of durations the longest.
+// Of several managers: sums, of `resync_us` the longest.
 void systemd_stats_add(SystemdStats *sum, const SystemdStats *more);

@@ -189,6 +189,13 @@ void agent_systemd_stats(const Agent *a, SystemdStats *ret) {
         }
 }
 
+AgentStats agent_stats(const Agent *a) {
+        AgentStats stats = a->stats;
+
+        agent_calls_count(a, &stats);
+        return stats;
+}
+
 // ---- begin
 
 static void labels_free(Argosy__Label **labels, size_t n) {

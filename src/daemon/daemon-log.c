@@ -465,7 +465,7 @@ static int leader_barrier(StoreDone done, void *data, void *userdata) {
         return store_barrier(((Daemon *) userdata)->store, done, data);
 }
 
-static void leader_stats(StoreStats *ret, void *userdata) {
+static void leader_log_stats(StoreStats *ret, void *userdata) {
         store_stats(((Daemon *) userdata)->store, ret);
 }
 
@@ -483,7 +483,7 @@ static const LeaderOps leader_ops = {
         .transfer = leader_transfer,
         .submit = leader_submit,
         .barrier = leader_barrier,
-        .stats = leader_stats,
+        .stats = leader_log_stats,
         .authority_until = leader_authority_until,
 };
 

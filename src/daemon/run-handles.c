@@ -91,7 +91,7 @@ static void on_usr1(uv_signal_t *signal, int number) {
                     0)
                         return;
         log_info("Counters:%.*s", (int) line.len, (const char *) line.data);
-        d->turn_max_us = d->turn_cpu_max_us = 0;
+        d->stats.turn_max_us = d->stats.turn_cpu_max_us = 0;
         d->turn_uncounted = true; // to write that line takes longer than most turns
 }
 
@@ -120,10 +120,10 @@ static void on_turn_end(uv_prepare_t *prepare) {
         if (d->turn_uncounted)
                 took_us = cpu_us = 0;
         d->turn_uncounted = false;
-        d->turn_max_us = MAX_OF(d->turn_max_us, took_us);
-        d->turn_cpu_max_us = MAX_OF(d->turn_cpu_max_us, cpu_us);
+        d->stats.turn_max_us = MAX_OF(d->stats.turn_max_us, took_us);
+        d->stats.turn_cpu_max_us = MAX_OF(d->stats.turn_cpu_max_us, cpu_us);
         if (took_us > SLOW_TURN_US) {
-                d->turns_over_10ms++;
+                d->stats.slow_turns++;
                 log_debug("One turn of the loop took %llu ms.",
                           (unsigned long long) (took_us / USEC_PER_MSEC));
         }

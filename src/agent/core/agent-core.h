@@ -142,8 +142,7 @@ typedef struct Agent {
 
         ListNode report;
         ListNode paced;        // units that change too often to be told about now
-        uint64_t n_reports;    // told to leaders
-        uint64_t n_searches;   // looks at what unit files are there
+        AgentStats stats;      // but for the journals, which are counted when somebody asks
         uint64_t paced_due_us; // boot time of the next look at them, 0: not set
 
         Drain drain;

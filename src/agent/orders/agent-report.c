@@ -180,7 +180,7 @@ void agent_report_drain(Agent *a) {
                 }
                 if (send_rows(a, rows, n) < 0)
                         return; // no link: the next session begins with everything
-                a->n_reports += n;
+                a->stats.reports += n;
                 for (; n > 0; n--)
                         told(CONTAINER_OF(a->report.next, AgentUnit, report));
         }
@@ -217,14 +217,4 @@ void agent_reports_free(Argosy__UnitReport **reports, size_t n) {
 
         free(reports[0]);
         free(reports);
-}
-
-// ---- local answers
-
-uint64_t agent_n_reports(const Agent *a) {
-        return a->n_reports;
-}
-
-uint64_t agent_n_searches(const Agent *a) {
-        return a->n_searches;
 }

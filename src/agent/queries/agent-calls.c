@@ -699,17 +699,14 @@ void agent_taken(Agent *a, uint64_t cancel, uint64_t mark) {
         journal_reader_hold(c->reader, !flow_window_is_open(&c->window));
 }
 
-size_t agent_journals(const Agent *a, size_t *ret_held) {
-        size_t n = 0;
-
-        *ret_held = 0;
+void agent_calls_count(const Agent *a, AgentStats *ret) {
+        ret->journals_read = ret->journals_held = 0;
         list_foreach (i, &a->calls_list) {
                 const Call *c = CONTAINER_OF(i, Call, link);
 
-                n += c->reader != NULL;
-                *ret_held += c->reader && !flow_window_is_open(&c->window);
+                ret->journals_read += c->reader != NULL;
+                ret->journals_held += c->reader && !flow_window_is_open(&c->window);
         }
-        return n;
 }
 
 void agent_calls_drop(Agent *a) {

@@ -201,7 +201,7 @@ static void begin(SearchJob *j) {
 
         node->looking = true;
         node->n_open++;
-        node->agent->n_searches++;
+        node->agent->stats.searches++;
         if (!node->dir) {
                 int r = start_helper(j);
 

@@ -29,6 +29,7 @@
 #include "address.h"
 #include "argosy.pb-c.h"
 #include "config.h"
+#include "counter.h"
 #include "heap.h"
 #include "identity.h"
 #include "list.h"
@@ -49,6 +50,17 @@ typedef struct Router Router;
 typedef struct TlsContext TlsContext;
 
 typedef enum DaemonEnd { DAEMON_RUNNING, DAEMON_EXIT, DAEMON_RESTART, DAEMON_FAILED } DaemonEnd;
+
+// What the daemon counts itself.
+#define DAEMON_COUNTERS(COUNTER)                                                                                   \
+        COUNTER(turn_max_us, "longest turn of the loop, in microseconds, since SIGUSR1")                           \
+        COUNTER(turn_cpu_max_us, "most CPU time of one turn, in microseconds, since SIGUSR1: without what others " \
+                                 "of this machine took meanwhile")                                                 \
+        COUNTER(slow_turns, "turns of the loop of more than 10 ms")
+
+typedef struct DaemonStats {
+        DAEMON_COUNTERS(COUNTER_FIELD)
+} DaemonStats;
 
 typedef struct Daemon Daemon;
 typedef enum ShutDown { // how far our end with the machine's has come
@@ -111,10 +123,9 @@ struct Daemon {
         size_t told_units, told_hosts; // in the status that systemd was told
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended
-        uint64_t turn_max_us, turn_cpu_max_us;
         HeapKeeper heap;
         bool turn_uncounted; // of the turn under way
-        uint64_t turns_over_10ms;
+        DaemonStats stats;
         DaemonEnd end;
         bool transferring;
         bool handing_over, handed_over; // leadership, since the machine is shutting down

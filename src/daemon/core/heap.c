@@ -65,12 +65,13 @@ HeapStats heap_stats(void) {
 
         if (mallctl) {
                 (void) mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); // figures are of this moment
-                return (HeapStats){.allocated = jemalloc_figure("stats.allocated"),
-                                   .resident = jemalloc_figure("stats.resident"),
-                                   .metadata = jemalloc_figure("stats.metadata")};
+                return (HeapStats){.heap_allocated_bytes = jemalloc_figure("stats.allocated"),
+                                   .heap_resident_bytes = jemalloc_figure("stats.resident"),
+                                   .heap_metadata_bytes = jemalloc_figure("stats.metadata")};
         }
         info = mallinfo2();
-        return (HeapStats){.allocated = info.uordblks + info.hblkhd, .resident = info.arena + info.hblkhd};
+        return (HeapStats){.heap_allocated_bytes = info.uordblks + info.hblkhd,
+                           .heap_resident_bytes = info.arena + info.hblkhd};
 }
 
 // ---- the keeper

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "counter.h"
+
 enum {
         HEAP_RELEASE_AFTER = 256,         // things that are gone
         HEAP_CONNECTION = 16,             // of which a TLS connection, with some 25 KiB, counts as so many
@@ -29,12 +31,15 @@ void heap_tune_pool_thread(void);
 // Gives pages that hold nothing back to the kernel. From any thread; may take milliseconds.
 void heap_release(void);
 
-typedef struct HeapStats {
-        uint64_t allocated; // bytes that the program asked for
-        uint64_t resident;  // bytes that the allocator has from the kernel, with its own bookkeeping
-        uint64_t metadata;  // of these the bookkeeping, as far as the allocator says so
-} HeapStats;
+// In bytes, now. What is resident is so with the allocator's own bookkeeping, as far as the allocator tells that.
+#define HEAP_COUNTERS(COUNTER)                                                        \
+        COUNTER(heap_allocated_bytes, "what argosyd has in use of its heap")          \
+        COUNTER(heap_resident_bytes, "memory that the heap has from the kernel")      \
+        COUNTER(heap_metadata_bytes, "of that what the allocator keeps its books in")
 
+typedef struct HeapStats {
+        HEAP_COUNTERS(COUNTER_FIELD)
+} HeapStats;
 HeapStats heap_stats(void);
 
 typedef struct HeapKeeper {

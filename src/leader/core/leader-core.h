@@ -137,7 +137,7 @@ struct Leader {
         uint64_t last_ticket, last_call;
         uint64_t n_waiters_judged; // of units, one by one
         bool batch_flying, barrier_flying;
-        uint64_t n_acknowledged;
+        LeaderStats stats;
         ListNode rollouts, rollout_waiters;
         Rebalance *rebalance; // NULL: none is under way
         ListNode rebalance_waiters;

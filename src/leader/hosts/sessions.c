@@ -134,7 +134,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
         Argosy__ToHost m = ARGOSY__TO_HOST__INIT;
 
         list_unlink(&h->beat_waiting);
-        l->n_acknowledged++;
+        l->stats.beats_acknowledged++;
         ack.seq = seq;
         m.msg_case = ARGOSY__TO_HOST__MSG_BEAT_ACK;
         m.beat_ack = &ack;
@@ -157,8 +157,8 @@ void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
                 list_append(&l->beats_waiting, &h->beat_waiting);
 }
 
-uint64_t leader_n_acknowledged(const Leader *l) {
-        return l->n_acknowledged;
+LeaderStats leader_stats(const Leader *l) {
+        return l->stats;
 }
 
 void sessions_acknowledge(Leader *l) {

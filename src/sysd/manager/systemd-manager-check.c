@@ -355,7 +355,7 @@ static void begin_rest(SystemdManager *m) {
 }
 
 static void end_round(SystemdManager *m) {
-        m->stats.check_rounds++;
+        m->stats.checks++;
         m->check_rest = false;
         m->check_round = !m->check_round;
 }

@@ -180,13 +180,13 @@ static void our_own_batches_start_nobody_who_looks(void **state) {
         Other *o = with_units_that_are_down(names, ELEMENTSOF(names));
 
         assert_true(nobody_is_to_look(o));
-        assert_int_equal(agent_n_searches(w.agent), 0);
+        assert_int_equal(agent_stats(w.agent).searches, 0);
         mask(o, "web.service");
         loop_until(is_shown_as("web.service", ARGOSY__LOAD_STATE__LOAD_MASKED));
         order_everywhere("more.service", 7, web);
         loop_until(answered("more.service", 7));
         assert_true(nobody_is_to_look(o));
-        assert_int_equal(agent_n_searches(w.agent), 1);
+        assert_int_equal(agent_stats(w.agent).searches, 1);
 }
 
 static char *mark_of_a_liar(const Other *o) {
@@ -202,7 +202,7 @@ static void an_answer_about_other_units_is_none(void **state) {
 
         assert_int_equal(mkdir(mark_of_a_liar(o), 0700), 0);
         mask(o, "web.service");
-        loop_until(agent_n_searches(w.agent) == 1 && nobody_is_to_look(o));
+        loop_until(agent_stats(w.agent).searches == 1 && nobody_is_to_look(o));
         assert_true(is_shown_as("web.service", ARGOSY__LOAD_STATE__LOAD_LOADED));
         assert_int_equal(rmdir(mark_of_a_liar(o)), 0);
         fake_systemd_files_changed(o->systemd);
@@ -214,7 +214,7 @@ static void whoever_looks_goes_with_his_manager(void **state) {
         Other *o = with_units_that_are_down(names, ELEMENTSOF(names));
 
         mask(o, "web.service");
-        loop_until(agent_n_searches(w.agent) == 1);
+        loop_until(agent_stats(w.agent).searches == 1);
         detach(o, true);
         loop_until(agent_managers(w.agent, NULL, 0) == 1);
 }

@@ -262,7 +262,7 @@ static void what_a_start_goes_through_is_told_with_its_end(void **state) {
         send_orders(wanted, STARTS);
         for (unsigned i = 0; i < STARTS; i++)
                 loop_until(answered(web_names[i], 5 + i));
-        assert_in_range(agent_n_reports(w.agent), STARTS, 2 * STARTS);
+        assert_in_range(agent_stats(w.agent).reports, STARTS, 2 * STARTS);
         for (unsigned i = 0; i < STARTS; i++)
                 assert_int_equal(report_of(web_names[i])->active, ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE);
 }

@@ -71,8 +71,8 @@ static void what_is_in_use_shows(void **state) {
 
         assert_non_null(block);
         after = heap_stats();
-        assert_true(after.allocated >= before.allocated + (1 << 20));
-        assert_true(after.resident >= after.allocated);
+        assert_true(after.heap_allocated_bytes >= before.heap_allocated_bytes + (1 << 20));
+        assert_true(after.heap_resident_bytes >= after.heap_allocated_bytes);
         free(block);
 }
 #endif

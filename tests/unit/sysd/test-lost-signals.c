@@ -142,9 +142,9 @@ static void settle_down(void) {
 }
 
 static void rounds(unsigned n) {
-        uint64_t until = stats().check_rounds + n;
+        uint64_t until = stats().checks + n;
 
-        loop_until(stats().check_rounds >= until);
+        loop_until(stats().checks >= until);
         settle_down();
 }
 

@@ -225,7 +225,7 @@ static void the_check_costs_calls_only_for_loaded_units(void **state) {
                 snprintf(name, sizeof(name), "u%d.service", i);
                 watch_unit(manager, name);
         }
-        loop_until((systemd_manager_stats(manager, &stats), stats.check_rounds) == 3);
+        loop_until((systemd_manager_stats(manager, &stats), stats.checks) == 3);
         assert_int_equal(fake_systemd_calls(fake, "ListUnitsByNames"),
                          4); // 125 loaded: two chunks a round, from the second on
         assert_int_equal(stats.discrepancies, 0);

@@ -123,7 +123,7 @@ static void a_beat_is_acknowledged_in_a_session_with_authority(void **state) {
         assert_int_equal(acknowledged(2), 4); // the newest stands for all
         sessions_acknowledge(t.leader);
         assert_int_equal(acknowledged(2), 0);
-        assert_int_equal(leader_n_acknowledged(t.leader), 2);
+        assert_int_equal(leader_stats(t.leader).beats_acknowledged, 2);
 }
 
 // What was kept for a session dies with it.

@@ -31,6 +31,7 @@ FACETS = {
     "sysd/manager": ["systemd-manager"],   # one connection to one systemd
     "mesh": ["mesh"],            # one Mesh: voters that we dial, hosts that dialled us
     "placement": ["placement"],  # one Placement: the tables that it shares
+    "agent/queries": ["agent-calls"],  # one question: its beginning and end, status, journal
     "leader/scheduler": ["scheduler"],   # what keeps the Placement up to date
     "leader/changes": ["request"],    # one function that says what a request means, by kind of option
     "leader/campaigns": ["rollout"],  # one controller: its steps, its requests, what it shows

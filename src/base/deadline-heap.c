@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "macro.h"
 
 static void put(DeadlineHeap *h, size_t place, Deadline *d) {
@@ -49,23 +50,9 @@ void deadline_heap_done(DeadlineHeap *h) {
         *h = (DeadlineHeap){};
 }
 
-static int grow(DeadlineHeap *h) {
-        size_t more = h->allocated ? 2 * h->allocated : 64;
-        Deadline **heap;
-
-        if (h->n < h->allocated)
-                return 0;
-        heap = realloc(h->heap, more * sizeof(*heap));
-        if (!heap)
-                return -ENOMEM;
-        h->heap = heap;
-        h->allocated = more;
-        return 0;
-}
-
 int deadline_heap_set(DeadlineHeap *h, Deadline *d, uint64_t at_us) {
         if (!d->place) {
-                if (grow(h) < 0)
+                if (ARRAY_GROW(h->heap, h->allocated, h->n + 1) < 0)
                         return -ENOMEM;
                 put(h, ++h->n, d);
         }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "decide-private.h"
 #include "decide.h"
 #include "feature-level.h"
@@ -99,11 +100,8 @@ static int append_results(ChangeParts *p) {
         Argosy__Response__Change *from = p->part->change, *to = p->answer->change;
 
         for (size_t i = 0; i < from->n_units; i++) {
-                Argosy__Response__UnitResult **grown = field_grow(to->units, to->n_units);
-
-                if (!grown)
+                if (ARRAY_RESERVE(to->units, to->n_units + 1) < 0)
                         return -ENOMEM;
-                to->units = grown;
                 to->units[to->n_units++] = from->units[i];
                 from->units[i] = NULL;
         }

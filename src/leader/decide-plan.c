@@ -19,6 +19,7 @@
 #include <errno.h>
 
 #include "activators.h"
+#include "array.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dry-run.h"
@@ -89,21 +90,6 @@ static void plan_done(Plan *p) {
         dependencies_done_all(&p->alone.planned);
 }
 
-// Makes room for one more. 0 or -ENOMEM.
-static int grow(void *list, size_t n, size_t *allocated, size_t size) {
-        size_t more = *allocated ? 2 * *allocated : 16;
-        void *longer;
-
-        if (n < *allocated)
-                return 0;
-        longer = reallocarray(*(void **) list, more, size);
-        if (!longer)
-                return -ENOMEM;
-        *(void **) list = longer;
-        *allocated = more;
-        return 0;
-}
-
 static int forget(Plan *p, const Argosy__Request__Change *change) {
         Leader *l = p->alone.leader;
 
@@ -112,7 +98,7 @@ static int forget(Plan *p, const Argosy__Request__Change *change) {
 
                 if (!decide_forgets_refusals(change, u) || (!u->exclusions && !u->retry))
                         continue;
-                if (grow(&p->forgotten, p->n_forgotten, &p->forgotten_allocated, sizeof(*p->forgotten)) < 0)
+                if (ARRAY_GROW(p->forgotten, p->forgotten_allocated, p->n_forgotten + 1) < 0)
                         return -ENOMEM;
                 p->forgotten[p->n_forgotten++] = (Forgotten){u, TAKE_PTR(u->exclusions), TAKE_PTR(u->retry)};
                 scheduler_on_exclusion(l, u, 0, false);
@@ -121,7 +107,7 @@ static int forget(Plan *p, const Argosy__Request__Change *change) {
 }
 
 static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
-        int r = grow(&p->units, p->n, &p->allocated, sizeof(*p->units));
+        int r = ARRAY_GROW(p->units, p->allocated, p->n + 1);
         DryRunUnit *u = r < 0 ? NULL : calloc(1, sizeof(*u));
 
         if (!u)
@@ -132,7 +118,7 @@ static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
 }
 
 static int add_due(Plan *p, const char *name, DryRunReason reason, const char *by) {
-        int r = grow(&p->due, p->n_due, &p->due_allocated, sizeof(*p->due));
+        int r = ARRAY_GROW(p->due, p->due_allocated, p->n_due + 1);
 
         if (r >= 0)
                 p->due[p->n_due++] = (PlanDue){name, reason, by};
@@ -155,7 +141,7 @@ static int add_followers(Plan *p, const char *name) {
 }
 
 static int add_put(Plan *p, DryRunUnit *u) {
-        int r = grow(&p->put, p->n_put, &p->put_allocated, sizeof(*p->put));
+        int r = ARRAY_GROW(p->put, p->put_allocated, p->n_put + 1);
 
         if (r >= 0)
                 p->put[p->n_put++] = u;

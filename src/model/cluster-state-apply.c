@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "cluster-state-private.h"
 #include "message.h"
 
@@ -149,15 +150,14 @@ static void drop_replaced(ClusterState *s, Argosy__UnitRecord *record, uint32_t 
 }
 
 static int append_outcome(Argosy__UnitRecord *record, const Argosy__Outcome *outcome) {
-        Argosy__Outcome **outcomes = realloc(record->outcomes, (record->n_outcomes + 1) * sizeof *outcomes);
+        Argosy__Outcome *copy;
 
-        if (!outcomes)
+        if (ARRAY_RESERVE(record->outcomes, record->n_outcomes + 1) < 0)
                 return -ENOMEM;
-        record->outcomes = outcomes;
-        outcomes[record->n_outcomes] = message_copy(outcome);
-        if (!outcomes[record->n_outcomes])
+        copy = message_copy(outcome);
+        if (!copy)
                 return -ENOMEM;
-        record->n_outcomes++;
+        record->outcomes[record->n_outcomes++] = copy;
         return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "array.h"
 #include "manager-name.h"
 #include "message.h"
 #include "str.h"
@@ -84,14 +85,11 @@ static int link_host(ClusterState *s, Argosy__HostRecord *record) {
 }
 
 int state_append_host(ClusterState *s, Argosy__HostRecord *record) {
-        HostEntry *hosts = realloc(s->hosts, (s->n_hosts + 1) * sizeof *hosts);
-
-        if (!hosts) {
+        if (ARRAY_RESERVE(s->hosts, s->n_hosts + 1) < 0) {
                 message_free(record);
                 return -ENOMEM;
         }
-        s->hosts = hosts;
-        hosts[s->n_hosts++] = (HostEntry){.record = record};
+        s->hosts[s->n_hosts++] = (HostEntry){.record = record};
         return link_host(s, record);
 }
 
@@ -228,11 +226,8 @@ void state_drop_former(ClusterState *s, const void *host_id, size_t len) {
 }
 
 int state_add_former(ClusterState *s, Argosy__FormerHost *former) {
-        Argosy__FormerHost **grown = realloc(s->former, (s->n_former + 1) * sizeof *grown);
-
-        if (!grown)
+        if (ARRAY_RESERVE(s->former, s->n_former + 1) < 0)
                 return -ENOMEM;
-        s->former = grown;
         state_drop_former(s, former->host_id.data, former->host_id.len);
         if (s->n_former == CLUSTER_FORMER_HOSTS_MAX)
                 remove_former(s, 0);

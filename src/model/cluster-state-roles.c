@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "array.h"
 #include "cluster-state-private.h"
 #include "message.h"
 #include "str.h"
@@ -41,7 +42,6 @@ static size_t find(NamedRecord *const *records, size_t n, const char *name, bool
 
 static int put(NamedRecord ***records, size_t *n, size_t max, NamedRecord *record) {
         size_t len = strlen(record->name), i;
-        NamedRecord **grown;
         bool found;
 
         if (len == 0 || len > LABEL_MAX)
@@ -52,11 +52,9 @@ static int put(NamedRecord ***records, size_t *n, size_t max, NamedRecord *recor
         else {
                 if (*n >= max)
                         return -ENOSPC;
-                grown = realloc(*records, (*n + 1) * sizeof *grown);
-                if (!grown)
+                if (ARRAY_RESERVE(*records, *n + 1) < 0)
                         return -ENOMEM;
-                *records = grown;
-                memmove(&grown[i + 1], &grown[i], ((*n)++ - i) * sizeof *grown);
+                memmove(&(*records)[i + 1], &(*records)[i], ((*n)++ - i) * sizeof **records);
         }
         (*records)[i] = record;
         return 0;

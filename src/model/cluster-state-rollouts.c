@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "message.h"
 #include "str.h"
 
@@ -69,7 +70,6 @@ static bool drop_oldest_rollout(ClusterState *s) {
 }
 
 int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
-        Argosy__RolloutRecord **grown;
         SpecEntry *specs[2];
         bool found;
         size_t i;
@@ -80,12 +80,8 @@ int state_put_rollout(ClusterState *s, Argosy__RolloutRecord *record) {
         if (!found && s->n_rollouts >= CLUSTER_ROLLOUTS_MAX && !drop_oldest_rollout(s))
                 return -ENOSPC;
         i = rollout_index(s, record->name, &found);
-        if (!found) {
-                grown = realloc(s->rollouts, (s->n_rollouts + 1) * sizeof *grown);
-                if (!grown)
-                        return -ENOMEM;
-                s->rollouts = grown;
-        }
+        if (!found && ARRAY_RESERVE(s->rollouts, s->n_rollouts + 1) < 0)
+                return -ENOMEM;
         for (size_t k = 0; k < 2; k++) // first, in case they are the same as before
                 if (specs[k])
                         state_use_spec(specs[k]);

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "array.h"
 #include "feature-level.h"
 #include "log-format.h"
 #include "message.h"
@@ -288,19 +289,15 @@ size_t state_token_index(const ClusterState *s, const char *id, bool *ret_found)
 }
 
 int state_put_token(ClusterState *s, Argosy__TokenRecord *token) {
-        Argosy__TokenRecord **tokens;
         bool found;
         size_t i = state_token_index(s, token->id, &found);
 
         if (found) {
                 message_free(s->tokens[i]);
         } else {
-                tokens = realloc(s->tokens, (s->n_tokens + 1) * sizeof *tokens);
-                if (!tokens)
+                if (ARRAY_RESERVE(s->tokens, s->n_tokens + 1) < 0)
                         return -ENOMEM;
-                s->tokens = tokens;
-                memmove(&tokens[i + 1], &tokens[i], (s->n_tokens - i) * sizeof *tokens);
-                s->n_tokens++;
+                memmove(&s->tokens[i + 1], &s->tokens[i], (s->n_tokens++ - i) * sizeof *s->tokens);
         }
         s->tokens[i] = token;
         return 0;

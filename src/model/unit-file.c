@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "array.h"
 #include "failing-parser.h"
 #include "ini-reader.h"
 #include "specifier.h"
@@ -51,14 +52,14 @@ static void drop_raw(RawOption *raw, size_t *n, int kind) {
 }
 
 static int append_raw(RawOption **raw, size_t *n, const RawOption *option) {
-        RawOption *longer = realloc(*raw, (*n + 1) * sizeof *longer);
+        RawOption *last;
 
-        if (!longer)
+        if (ARRAY_RESERVE(*raw, *n + 1) < 0)
                 return -ENOMEM;
-        *raw = longer;
-        longer[*n] = *option;
-        longer[*n].word = strdup(option->word);
-        if (!longer[*n].word)
+        last = &(*raw)[*n];
+        *last = *option;
+        last->word = strdup(option->word);
+        if (!last->word)
                 return -ENOMEM;
         ++*n;
         return 0;

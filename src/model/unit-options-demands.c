@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#include "array.h"
 #include "buf.h"
 #include "str.h"
 #include "unit-options-private.h"
@@ -24,25 +25,22 @@ static size_t count(char **list) {
 // In order, each once. 1: it is new, and at *ret_at; 0: it is there already.
 static int list_insert(char ***list, const char *word, size_t *ret_at) {
         size_t n = count(*list), at = 0;
-        char **longer, *copy;
+        char **place, *copy;
 
         while (at < n && strcmp((*list)[at], word) < 0)
                 at++;
         *ret_at = at;
         if (at < n && streq((*list)[at], word))
                 return 0;
-        longer = realloc(*list, (n + 2) * sizeof *longer);
-        if (!longer)
-                return -ENOMEM;
-        *list = longer;
         copy = strdup(word);
-        if (!copy) {
-                longer[n] = NULL;
+        if (!copy || ARRAY_RESERVE(*list, n + 2) < 0) {
+                free(copy);
                 return -ENOMEM;
         }
-        memmove(&longer[at + 1], &longer[at], (n - at) * sizeof *longer);
-        longer[at] = copy;
-        longer[n + 1] = NULL;
+        place = &(*list)[at];
+        memmove(place + 1, place, (n - at) * sizeof *place);
+        *place = copy;
+        (*list)[n + 1] = NULL;
         return 1;
 }
 
@@ -56,19 +54,20 @@ static int list_add(char ***list, const char *word) {
 // The same, with the line of each beside it.
 static int list_add_with_line(char ***list, unsigned **lines, const char *word, unsigned line) {
         size_t n = count(*list), at;
-        unsigned *longer = realloc(*lines, (n + 1) * sizeof *longer);
-        int r;
+        unsigned *place;
+        int r = ARRAY_RESERVE(*lines, n + 1);
 
-        if (!longer)
-                return -ENOMEM;
-        *lines = longer;
-        r = list_insert(list, word, &at);
+        if (r >= 0)
+                r = list_insert(list, word, &at);
+        if (r < 0)
+                return r;
+        place = &(*lines)[at];
         if (r == 1) {
-                memmove(&longer[at + 1], &longer[at], (n - at) * sizeof *longer);
-                longer[at] = line;
-        } else if (r == 0)
-                longer[at] = MAX_OF(longer[at], line);
-        return MIN_OF(r, 0);
+                memmove(place + 1, place, (n - at) * sizeof *place);
+                *place = line;
+        } else
+                *place = MAX_OF(*place, line);
+        return 0;
 }
 
 static void list_done(char **list) {
@@ -129,12 +128,9 @@ static int refuse_label(const RawOption *raw, const char *path, const char *word
 }
 
 static int add_match(UnitOptions *o, const LabelMatch *m) {
-        LabelMatch *longer = realloc(o->labels, (o->n_labels + 1) * sizeof *longer);
-
-        if (!longer)
+        if (ARRAY_RESERVE(o->labels, o->n_labels + 1) < 0)
                 return -ENOMEM;
-        o->labels = longer;
-        longer[o->n_labels++] = *m;
+        o->labels[o->n_labels++] = *m;
         return 0;
 }
 
@@ -193,7 +189,6 @@ static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, cons
                     char **ret_why) {
         _cleanup_free_ char *text = strdup(word);
         unsigned long weight = WEIGHT_DEFAULT;
-        LabelWish *longer;
         LabelMatch m;
         int r;
 
@@ -207,13 +202,11 @@ static int add_wish(UnitOptions *o, const RawOption *raw, const char *path, cons
         r = match_parse(text, &m);
         if (r < 0)
                 return r == -EINVAL ? refuse_label(raw, path, word, ret_why) : r;
-        longer = realloc(o->wishes, (o->n_wishes + 1) * sizeof *longer);
-        if (!longer) {
+        if (ARRAY_RESERVE(o->wishes, o->n_wishes + 1) < 0) {
                 label_match_done(&m);
                 return -ENOMEM;
         }
-        o->wishes = longer;
-        longer[o->n_wishes++] = (LabelWish){m, (uint16_t) weight};
+        o->wishes[o->n_wishes++] = (LabelWish){m, (uint16_t) weight};
         return 0;
 }
 
@@ -387,7 +380,6 @@ static int add_resource(UnitOptions *o, const RawOption *raw, const char *path, 
                         char **ret_why) {
         _cleanup_free_ char *text = strdup(word);
         unsigned long amount = 1;
-        UnitReserve *longer;
 
         if (!text)
                 return -ENOMEM;
@@ -403,11 +395,9 @@ static int add_resource(UnitOptions *o, const RawOption *raw, const char *path, 
         if (o->n_reserves == UNIT_RESERVES_MAX)
                 return refuse(ret_why, path, raw->line, "more than %d kinds of resources",
                               UNIT_RESERVES_MAX);
-        longer = realloc(o->reserves, (o->n_reserves + 1) * sizeof *longer);
-        if (!longer)
+        if (ARRAY_RESERVE(o->reserves, o->n_reserves + 1) < 0)
                 return -ENOMEM;
-        o->reserves = longer;
-        longer[o->n_reserves++] = (UnitReserve){TAKE_PTR(text), (uint32_t) amount};
+        o->reserves[o->n_reserves++] = (UnitReserve){TAKE_PTR(text), (uint32_t) amount};
         return 0;
 }
 

@@ -3,13 +3,14 @@
 // The units that a unit has something to do with on whatever node they are: order, and who needs whom.
 #include <errno.h>
 
+#include "array.h"
 #include "str.h"
 #include "unit-options-private.h"
 
 // Sorted by name, so that files which say the same in another order mean the same.
 static UnitDependency *get(UnitOptions *o, const char *name) {
         size_t at = 0;
-        UnitDependency *longer;
+        UnitDependency *d;
         char *copy;
 
         while (at < o->n_dependencies && strcmp(o->dependencies[at].name, name) < 0)
@@ -17,16 +18,14 @@ static UnitDependency *get(UnitOptions *o, const char *name) {
         if (at < o->n_dependencies && streq(o->dependencies[at].name, name))
                 return &o->dependencies[at];
         copy = strdup(name);
-        longer = copy ? realloc(o->dependencies, (o->n_dependencies + 1) * sizeof *longer) : NULL;
-        if (!longer) {
+        if (!copy || ARRAY_RESERVE(o->dependencies, o->n_dependencies + 1) < 0) {
                 free(copy);
                 return NULL;
         }
-        o->dependencies = longer;
-        memmove(&longer[at + 1], &longer[at], (o->n_dependencies - at) * sizeof *longer);
-        longer[at] = (UnitDependency){.name = copy};
-        o->n_dependencies++;
-        return &longer[at];
+        d = &o->dependencies[at];
+        memmove(d + 1, d, (o->n_dependencies++ - at) * sizeof *d);
+        *d = (UnitDependency){.name = copy};
+        return d;
 }
 
 int dependencies_add(UnitOptions *o, const RawOption *raw, const char *path, const char *word,

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "array.h"
 #include "buf.h"
 #include "manager-name.h"
 #include "specifier.h"
@@ -293,12 +294,10 @@ static int match_compare(const void *a, const void *b) {
 
 static int options_from(Evaluation *e, bool global, UnitOptions **ret) {
         UnitOptions *o = e->options;
-        LabelMatch *labels = realloc(o->labels, (o->n_labels + e->n_pairs + 1) * sizeof *labels);
-        int r;
+        int r = ARRAY_RESERVE(o->labels, o->n_labels + e->n_pairs);
 
-        if (!labels)
-                return -ENOMEM;
-        o->labels = labels;
+        if (r < 0)
+                return r;
         o->global = global;
         o->machine_id = TAKE_PTR(e->machine_id);
         if (e->n_pairs > 0)

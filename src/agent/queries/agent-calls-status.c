@@ -15,6 +15,7 @@
 #include "agent-core.h"
 #include "agent-unit.h"
 #include "agent-usage.h"
+#include "array.h"
 #include "str.h"
 #include "unit-state.h"
 
@@ -141,11 +142,9 @@ static void status_finish_one(Call *c) {
 
 static void on_status_lines(char **lines, size_t n, void *userdata) {
         Call *c = userdata;
-        char **all = realloc(c->lines, (c->n_log + n) * sizeof(*all));
 
-        if (!all)
+        if (ARRAY_RESERVE(c->lines, c->n_log + n) < 0)
                 return;
-        c->lines = all;
         for (size_t i = 0; i < n && c->n_log < STATUS_LINES_MAX; i++) {
                 char *copy = strdup(lines[i]);
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "wait-set.h"
 
 void wait_set_done(WaitSet *w) {
@@ -26,15 +27,8 @@ int wait_set_add(WaitSet *w, const char *name, uint64_t revision) {
 
         if (map_find_str(&w->by_name, name))
                 return -EEXIST;
-        if (w->n_items == w->allocated) {
-                size_t n = w->allocated ? 2 * w->allocated : 16;
-                WaitItem **items = reallocarray(w->items, n, sizeof(WaitItem *));
-
-                if (!items)
-                        return -ENOMEM;
-                w->items = items;
-                w->allocated = n;
-        }
+        if (ARRAY_GROW(w->items, w->allocated, w->n_items + 1) < 0)
+                return -ENOMEM;
         item = malloc(sizeof(WaitItem));
         copy = strdup(name);
         if (!item || !copy)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "fileio.h"
 #include "str.h"
 #include "unit-args.h"
@@ -41,22 +42,6 @@ bool unit_arg_is_glob(const char *word) {
         return strpbrk(word, "*?[");
 }
 
-static int grow(void *array, size_t *allocated, size_t need) {
-        void **p = array, *bigger;
-        size_t n = *allocated ?: 16;
-
-        while (n < need)
-                n *= 2;
-        if (*p && n == *allocated)
-                return 0;
-        bigger = reallocarray(*p, n, sizeof(void *));
-        if (!bigger)
-                return -ENOMEM;
-        *p = bigger;
-        *allocated = n;
-        return 0;
-}
-
 // Takes `name`; in *ret it is one of a->names. 1: new, 0: was there.
 static int add_name(UnitArgs *a, char *name, const char **ret) {
         _cleanup_free_ char *owned = name;
@@ -65,7 +50,7 @@ static int add_name(UnitArgs *a, char *name, const char **ret) {
         *ret = map_find_str(&a->by_name, name);
         if (*ret)
                 return 0;
-        r = grow(&a->names, &a->names_allocated, a->n_names + 2);
+        r = ARRAY_GROW(a->names, a->names_allocated, a->n_names + 2);
         if (r == 0)
                 r = map_add_str(&a->by_name, name, name);
         if (r < 0)
@@ -151,7 +136,7 @@ static int find_file(UnitArgs *a, const char *dir, const char *name, int dirfd, 
                         return -E2BIG;
                 }
         }
-        r = grow(&a->files, &a->files_allocated, a->n_files + 1);
+        r = ARRAY_GROW(a->files, a->files_allocated, a->n_files + 1);
         if (r == 0)
                 r = map_add_str(&a->by_path, f->path, f);
         if (r == 0 && !f->missing && !map_find_str(&a->files_by_name, f->name))

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "table.h"
 
 void table_done(Table *t) {
@@ -25,15 +26,8 @@ int table_add(Table *t, const char *text, Colour colour) {
         _cleanup_buf_ Buf clean = {};
         int r;
 
-        if (t->n_cells == t->allocated) {
-                size_t n = t->allocated ? 2 * t->allocated : 64;
-                TableCell *cells = reallocarray(t->cells, n, sizeof(TableCell));
-
-                if (!cells)
-                        return -ENOMEM;
-                t->cells = cells;
-                t->allocated = n;
-        }
+        if (ARRAY_GROW(t->cells, t->allocated, t->n_cells + 1) < 0)
+                return -ENOMEM;
         r = text_append_clean(&clean, *text || t->columns[t->n_cells % t->n_columns].optional ? text : "-",
                               false);
         if (r < 0)

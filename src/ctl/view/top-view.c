@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "clock.h"
 #include "top-view.h"
 
@@ -66,15 +67,8 @@ static int append(TopNode *n, const Argosy__Response__UsageRow *u) {
         Reading *r = &n->coming;
         TopRow *row;
 
-        if (r->n == r->allocated) {
-                size_t more = r->allocated ? 2 * r->allocated : 64;
-                TopRow *rows = reallocarray(r->rows, more, sizeof(*rows));
-
-                if (!rows)
-                        return -ENOMEM;
-                r->rows = rows;
-                r->allocated = more;
-        }
+        if (ARRAY_GROW(r->rows, r->allocated, r->n + 1) < 0)
+                return -ENOMEM;
         row = &r->rows[r->n];
         *row = (TopRow){
                 .unit = strdup(u->unit),

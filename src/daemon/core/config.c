@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "clock.h"
 #include "config.h"
 #include "fileio.h"
@@ -122,7 +123,7 @@ static Argosy__Label *label_new(const char *key, const char *value) {
 
 // A later value for the same key replaces the earlier one.
 static int label_put(Config *c, const char *key, const char *value) {
-        Argosy__Label **grown, *l = label_new(key, value);
+        Argosy__Label *l = label_new(key, value);
 
         if (!l)
                 return -ENOMEM;
@@ -132,12 +133,10 @@ static int label_put(Config *c, const char *key, const char *value) {
                         c->labels[i] = l;
                         return 0;
                 }
-        grown = reallocarray(c->labels, c->n_labels + 1, sizeof(*grown));
-        if (!grown) {
+        if (ARRAY_RESERVE(c->labels, c->n_labels + 1) < 0) {
                 argosy__label__free_unpacked(l, NULL);
                 return -ENOMEM;
         }
-        c->labels = grown;
         c->labels[c->n_labels++] = l;
         return 0;
 }
@@ -188,7 +187,6 @@ static int assign_managers(Config *c, const char *value) {
                 managers_clear(c);
         for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
                 ManagerKind kind = manager_name_kind(word);
-                char **grown;
 
                 if ((kind != MANAGER_USER && kind != MANAGER_CONTAINER) ||
                     c->n_managers >= MANAGERS_PER_HOST) {
@@ -197,12 +195,10 @@ static int assign_managers(Config *c, const char *value) {
                 }
                 if (has_manager(c, word))
                         continue;
-                grown = reallocarray(c->managers, c->n_managers + 1, sizeof(*grown));
-                if (!grown)
+                if (ARRAY_RESERVE(c->managers, c->n_managers + 1) < 0)
                         return -ENOMEM;
-                c->managers = grown;
-                grown[c->n_managers] = strdup(word);
-                if (!grown[c->n_managers])
+                c->managers[c->n_managers] = strdup(word);
+                if (!c->managers[c->n_managers])
                         return -ENOMEM;
                 c->n_managers++;
         }
@@ -328,7 +324,6 @@ static int collect_dropins(const char *dir, DropIn **list, size_t *n) {
         if (!d)
                 return errno == ENOENT ? 0 : -errno;
         for (struct dirent *e; r == 0 && (e = readdir(d));) {
-                DropIn *grown;
                 size_t i;
                 char *path;
 
@@ -346,16 +341,13 @@ static int collect_dropins(const char *dir, DropIn **list, size_t *n) {
                         (*list)[i].path = path;
                         continue;
                 }
-                grown = reallocarray(*list, *n + 1, sizeof(DropIn));
-                if (!grown) {
+                r = ARRAY_RESERVE(*list, *n + 1);
+                if (r < 0) {
                         free(path);
-                        r = -ENOMEM;
                         break;
                 }
-                *list = grown;
-                grown[*n] = (DropIn){.name = strdup(e->d_name), .path = path};
-                (*n)++;
-                if (!grown[*n - 1].name)
+                (*list)[*n] = (DropIn){.name = strdup(e->d_name), .path = path};
+                if (!(*list)[(*n)++].name)
                         r = -ENOMEM;
         }
         closedir(d);

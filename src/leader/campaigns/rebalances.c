@@ -16,6 +16,7 @@
 #include <fnmatch.h>
 
 #include "activators.h"
+#include "array.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "disruption-budget.h"
@@ -181,15 +182,8 @@ static bool on_may_move(Unit *u, void *userdata) {
 // ------------------------------------------------------------------------------------------------ the plan
 
 static int add_planned(Rebalance *o, SchedulerMove *m) {
-        Move *longer;
-
-        if (o->n_moves == o->allocated) {
-                longer = realloc(o->moves, (2 * o->allocated + 16) * sizeof *longer);
-                if (!longer)
-                        return -ENOMEM;
-                o->moves = longer;
-                o->allocated = 2 * o->allocated + 16;
-        }
+        if (ARRAY_GROW(o->moves, o->allocated, o->n_moves + 1) < 0)
+                return -ENOMEM;
         o->moves[o->n_moves] = (Move){.unit = strdup(m->unit->name),
                                       .why = TAKE_PTR(m->why),
                                       .from = m->from->number,

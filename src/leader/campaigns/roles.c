@@ -6,6 +6,7 @@
 // a name for nodes, and units that ask for it wait until there is one again.
 #include <errno.h>
 
+#include "array.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "message.h"
@@ -292,15 +293,13 @@ Argosy__Response *roles_answer_roles(Leader *l, const Argosy__Request *request) 
 }
 
 static int add_string(char ***list, size_t *n, const char *value) {
-        char **grown = field_grow(*list, *n), *copy = strdup(value);
+        char *copy = strdup(value);
 
-        if (grown)
-                *list = grown;
-        if (!grown || !copy) {
+        if (!copy || ARRAY_RESERVE(*list, *n + 1) < 0) {
                 free(copy);
                 return -ENOMEM;
         }
-        grown[(*n)++] = copy;
+        (*list)[(*n)++] = copy;
         return 0;
 }
 

@@ -15,6 +15,7 @@
 // nothing else.
 #include <errno.h>
 
+#include "array.h"
 #include "batch-builder.h"
 #include "clock.h"
 #include "deadline-heap.h"
@@ -190,15 +191,8 @@ typedef struct Nodes {
 } Nodes;
 
 static int nodes_append(Nodes *nodes, uint32_t number) {
-        if (nodes->n == nodes->allocated) {
-                size_t more = nodes->allocated ? 2 * nodes->allocated : 4;
-                uint32_t *numbers = reallocarray(nodes->numbers, more, sizeof(*numbers));
-
-                if (!numbers)
-                        return -ENOMEM;
-                nodes->numbers = numbers;
-                nodes->allocated = more;
-        }
+        if (ARRAY_GROW(nodes->numbers, nodes->allocated, nodes->n + 1) < 0)
+                return -ENOMEM;
         nodes->numbers[nodes->n++] = number;
         return 0;
 }

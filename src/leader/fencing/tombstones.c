@@ -21,6 +21,7 @@
 #include <errno.h>
 
 #include "activators.h"
+#include "array.h"
 #include "batch-builder.h"
 #include "feature-level.h"
 #include "host-marks.h"
@@ -380,11 +381,9 @@ typedef struct Naming {
 
 static int append_name(Argosy__Response__UnitResult *result, const char *name) {
         _cleanup_free_ char *copy = strdup(name);
-        void *grown = copy ? field_grow(result->may_run_on, result->n_may_run_on) : NULL;
 
-        if (!grown)
+        if (!copy || ARRAY_RESERVE(result->may_run_on, result->n_may_run_on + 1) < 0)
                 return -ENOMEM;
-        result->may_run_on = grown;
         result->may_run_on[result->n_may_run_on++] = TAKE_PTR(copy);
         return 0;
 }

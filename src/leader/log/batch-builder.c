@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "batch-builder.h"
 #include "log-format.h"
 
@@ -45,15 +46,8 @@ static int touch(BatchBuilder *b, char kind, const void *data, size_t len) {
                 return -EINVAL;
         if (touched(b, kind, data, len))
                 return 0;
-        if (set->n == set->allocated) {
-                size_t n = set->allocated ? 2 * set->allocated : 16;
-                void **keys = realloc(set->keys, n * sizeof(*keys));
-
-                if (!keys)
-                        return -ENOMEM;
-                set->keys = keys;
-                set->allocated = n;
-        }
+        if (ARRAY_GROW(set->keys, set->allocated, set->n + 1) < 0)
+                return -ENOMEM;
         key = malloc(sizeof(*key) + len + 1);
         if (!key)
                 return -ENOMEM;

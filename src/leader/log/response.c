@@ -134,16 +134,6 @@ Argosy__Response *response_no_label(const Argosy__Label *label) {
                               label->key, label->value, LABEL_MAX);
 }
 
-void *field_grow(void *array, size_t n) {
-        size_t room = 1;
-
-        while (room <= n)
-                room *= 2;
-        // Also where there is room already if we made the array: one that was unpacked has exactly n. To the
-        // size that it has, realloc() is cheap.
-        return realloc(array, room * sizeof(void *));
-}
-
 Argosy__Response__UnitResult *unit_result_new(const char *name) {
         Argosy__Response__UnitResult *u = message_new(&argosy__response__unit_result__descriptor);
 

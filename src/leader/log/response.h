@@ -4,6 +4,7 @@
 // Making responses. Messages made here own all that they point to and are freed with message_free().
 
 #include "argosy.pb-c.h"
+#include "array.h"
 #include "macro.h"
 #include "message.h"
 
@@ -33,20 +34,16 @@ Argosy__Response *response_no_label(const Argosy__Label *label);
 // Replaces a string field of a message by a copy. NULL counts as "". -ENOMEM leaves it as it was.
 int field_set(char **field, const char *value);
 int field_printf(char **field, const char *format, ...) _printf_(2, 3);
-// Makes room for one more pointer behind an array of a message (repeated field) and returns where; NULL: out
-// of memory.
-void *field_grow(void *array, size_t n);
 // Appends a message (NULL: out of memory) to a repeated field, and takes it over also on failure.
-#define FIELD_APPEND(array, n, item)                                \
-        ({                                                          \
-                typeof(item) _item = (item);                        \
-                void *_grown = _item ? field_grow(array, n) : NULL; \
-                if (_grown) {                                       \
-                        (array) = _grown;                           \
-                        (array)[(n)++] = _item;                     \
-                } else if (_item)                                   \
-                        message_free(_item);                        \
-                _grown ? 0 : -ENOMEM;                               \
+#define FIELD_APPEND(array, n, item)                                      \
+        ({                                                                \
+                typeof(item) _item = (item);                              \
+                int _r = _item ? ARRAY_RESERVE(array, (n) + 1) : -ENOMEM; \
+                if (_r == 0)                                              \
+                        (array)[(n)++] = _item;                           \
+                else if (_item)                                           \
+                        message_free(_item);                              \
+                _r;                                                       \
         })
 
 Argosy__Response__UnitResult *unit_result_new(const char *name);

@@ -6,6 +6,7 @@
 // touched JUDGED_PER_TURN are judged in each turn.
 #include <errno.h>
 
+#include "array.h"
 #include "batch-builder.h"
 #include "host-marks.h"
 #include "may-run.h"
@@ -88,15 +89,9 @@ static void add_node(const Node *n, void *userdata) {
         const char *name = v->unit->name;
         WaitNode *on_node;
 
-        if (v->n == v->allocated) {
-                size_t more = v->allocated ? 2 * v->allocated : 4;
-                WaitNode *nodes = reallocarray(v->nodes, more, sizeof(*nodes));
-
-                v->failed |= !nodes;
-                if (!nodes)
-                        return;
-                v->nodes = nodes;
-                v->allocated = more;
+        if (ARRAY_GROW(v->nodes, v->allocated, v->n + 1) < 0) {
+                v->failed = true;
+                return;
         }
         on_node = &v->nodes[v->n++];
         *on_node = (WaitNode){

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "map.h"
 
 typedef struct Edge {
@@ -44,19 +45,6 @@ typedef struct CycleSearch {
 
 // ------------------------------------------------------------------------------------------------ gathering
 
-static int longer(void *array, size_t *allocated, size_t n, size_t size) {
-        void **of = array, *more;
-
-        if (n < *allocated)
-                return 0;
-        more = reallocarray(*of, 2 * n + 32, size);
-        if (!more)
-                return -ENOMEM;
-        *of = more;
-        *allocated = 2 * n + 32;
-        return 0;
-}
-
 static int vertex_get(CycleSearch *x, const char *name, uint32_t *ret) {
         uintptr_t known = (uintptr_t) map_find_str(&x->numbers, name);
         int r;
@@ -67,7 +55,7 @@ static int vertex_get(CycleSearch *x, const char *name, uint32_t *ret) {
         }
         if (x->w->max > 0 && x->n >= x->w->max)
                 return -E2BIG;
-        r = longer(&x->vertices, &x->allocated, x->n, sizeof *x->vertices);
+        r = ARRAY_GROW(x->vertices, x->allocated, x->n + 1);
         r = r < 0 ? r : map_add_str(&x->numbers, name, (void *) (x->n + 1));
         if (r < 0)
                 return r;
@@ -83,7 +71,7 @@ int cycles_edge(CycleWalk *w, const char *to, unsigned line, bool theirs) {
         int r = vertex_get(x, to, &number);
 
         w->n_steps++;
-        r = r < 0 ? r : longer(&x->edges, &x->edges_allocated, x->n_edges, sizeof *x->edges);
+        r = r < 0 ? r : ARRAY_GROW(x->edges, x->edges_allocated, x->n_edges + 1);
         if (r >= 0)
                 x->edges[x->n_edges++] = (Edge){number, line, theirs};
         return r;

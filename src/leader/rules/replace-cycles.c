@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cycles.h"
 #include "str.h"
 
@@ -23,7 +24,6 @@ void replace_cycles_done(ReplaceCycles *l) {
 }
 
 int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options) {
-        ReplaceUnit *longer;
         char *copy;
 
         for (size_t i = 0; i < l->n; i++)
@@ -33,13 +33,8 @@ int replace_cycles_put(ReplaceCycles *l, const char *name, UnitOptions *options)
                         l->of[i].options = options;
                         return 0;
                 }
-        if (l->n == l->allocated) {
-                longer = reallocarray(l->of, 2 * l->allocated + 8, sizeof *longer);
-                if (!longer)
-                        return -ENOMEM;
-                l->of = longer;
-                l->allocated = 2 * l->allocated + 8;
-        }
+        if (ARRAY_GROW(l->of, l->allocated, l->n + 1) < 0)
+                return -ENOMEM;
         copy = strdup(name);
         if (!copy)
                 return -ENOMEM;

@@ -5,6 +5,7 @@
 // looked for in them.
 #include <errno.h>
 
+#include "array.h"
 #include "host-marks.h"
 #include "lease.h"
 #include "oom.h"
@@ -57,12 +58,10 @@ static void add_node(Leader *l, Node *n) {
         n->place = number + 1;
         n->place_labels = 0;
         if (number >= t->n_nodes) {
-                size_t more = 2 * (size_t) number + 8;
-                Node **longer = oom_checked(realloc(t->nodes, more * sizeof *longer));
+                size_t before = t->n_nodes;
 
-                memset(longer + t->n_nodes, 0, (more - t->n_nodes) * sizeof *longer);
-                t->nodes = longer;
-                t->n_nodes = more;
+                (void) oom_check(ARRAY_GROW(t->nodes, t->n_nodes, (size_t) number + 1));
+                memset(t->nodes + before, 0, (t->n_nodes - before) * sizeof *t->nodes);
         }
         t->nodes[number] = n;
         host_mark_place(l, h);

@@ -2,6 +2,7 @@
 //
 // What the Placement decides about many units at once: who gets what there is, and who would be better off
 // elsewhere.
+#include "array.h"
 #include "oom.h"
 #include "rebalance.h"
 #include "registry.h"
@@ -57,10 +58,7 @@ bool scheduler_carry_out(Scheduler *p, const Unit *u, const Node *to) {
 // ------------------------------------------------------------------------------------------------ rounds
 
 static void note_released(Scheduler *p, Unit *u) {
-        size_t n = p->n_released;
-
-        if ((n & (n + 1)) == 0) // 0, 1, 3, 7, ...: twice as long
-                p->released = oom_checked(realloc(p->released, 2 * (n + 1) * sizeof *p->released));
+        (void) oom_check(ARRAY_RESERVE(p->released, p->n_released + 1));
         p->released[p->n_released++] = u;
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "array.h"
 #include "buf.h"
 #include "manager-name.h"
 #include "oom.h"
@@ -42,7 +43,6 @@ static char *join(char **words) {
 // The list as it is kept; *ret_new if it was not known.
 static int pattern_get(SchedulerPatterns *p, char **words, const char **ret, bool *ret_new) {
         _cleanup_free_ char *text = join(words);
-        char **longer;
 
         if (!text)
                 return -ENOMEM;
@@ -53,11 +53,9 @@ static int pattern_get(SchedulerPatterns *p, char **words, const char **ret, boo
                 }
         if (p->n == SCHEDULER_PATTERNS_MAX)
                 return -ENOSPC;
-        longer = realloc(p->lists, (p->n + 1) * sizeof *longer);
-        if (!longer)
+        if (ARRAY_RESERVE(p->lists, p->n + 1) < 0)
                 return -ENOMEM;
-        p->lists = longer;
-        *ret = longer[p->n++] = TAKE_PTR(text);
+        *ret = p->lists[p->n++] = TAKE_PTR(text);
         *ret_new = true;
         return 0;
 }

@@ -8,6 +8,7 @@
 // it touched are again as their records are.
 #include <errno.h>
 
+#include "array.h"
 #include "oom.h"
 #include "registry.h"
 #include "response.h"
@@ -24,7 +25,7 @@
 // ------------------------------------------------------------------------------------------------ placing
 
 void scheduler_touch(Scheduler *p, const char *name) {
-        p->touched = oom_checked(realloc(p->touched, (p->n_touched + 1) * sizeof *p->touched));
+        (void) oom_check(ARRAY_RESERVE(p->touched, p->n_touched + 1));
         p->touched[p->n_touched++] = oom_checked(strdup(name));
 }
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "array.h"
 #include "buf.h"
 #include "property-format.h"
 #include "str.h"
@@ -202,13 +203,8 @@ void properties_free(Argosy__Response__Property **properties, size_t n) {
 }
 
 static int add_property(Argosy__Response__Property ***list, size_t *n, const char *name, Buf *value) {
-        if (*n % 64 == 0) {
-                void *more = reallocarray(*list, *n + 64, sizeof(**list));
-
-                if (!more)
-                        return -ENOMEM;
-                *list = more;
-        }
+        if (ARRAY_RESERVE(*list, *n + 1) < 0)
+                return -ENOMEM;
         (*list)[*n] = property_new(name, value);
         if (!(*list)[*n])
                 return -ENOMEM;

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "journal-watch.h"
 #include "str.h"
 
@@ -102,19 +103,10 @@ static void field(sd_journal *j, const char *name, const char *otherwise, char r
 // Room for all lines of a message.
 static int reserve(JournalSource *s, const char *text, size_t len) {
         size_t n = s->n + 1;
-        char **grown;
 
         for (size_t i = 0; i < MIN_OF(len, (size_t) JOURNAL_LINE_MAX); i++)
                 n += text[i] == '\n';
-        if (n <= s->n_room)
-                return 0;
-        n = MAX_OF(n, 2 * s->n_room);
-        grown = realloc(s->lines, n * sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        s->lines = grown;
-        s->n_room = n;
-        return 0;
+        return ARRAY_GROW(s->lines, s->n_room, n);
 }
 
 static int take_entry(JournalSource *s) {

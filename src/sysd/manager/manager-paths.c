@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "macro.h"
 #include "manager-paths.h"
 #include "str.h"
@@ -65,18 +66,15 @@ static bool has_dir(const ManagerPaths *p, const char *path) {
 // A directory that was named before counts there alone.
 static int add_dir(ManagerPaths *p, size_t *n, const char *base, const char *below) {
         _cleanup_free_ char *path = str_printf("%s%s", base, below);
-        char **grown;
 
         if (!path)
                 return -ENOMEM;
         if (has_dir(p, path))
                 return 0;
-        grown = reallocarray(p->search_dirs, *n + 2, sizeof(*grown));
-        if (!grown)
+        if (ARRAY_RESERVE(p->search_dirs, *n + 2) < 0)
                 return -ENOMEM;
-        p->search_dirs = grown;
-        grown[(*n)++] = TAKE_PTR(path);
-        grown[*n] = NULL;
+        p->search_dirs[(*n)++] = TAKE_PTR(path);
+        p->search_dirs[*n] = NULL;
         return 0;
 }
 

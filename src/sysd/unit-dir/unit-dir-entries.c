@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "array.h"
 #include "unit-dir-private.h"
 #include "unit-name.h"
 
@@ -87,16 +88,13 @@ const char *entry_slice(const UnitDir *d, const Entry *e) {
 }
 
 int entry_set_slice(UnitDir *d, Entry *e, const char *slice) {
-        char **more;
         size_t i = 0;
 
         while (slice && i < d->n_slices && !streq(d->slices[i], slice))
                 i++;
         if (slice && i == d->n_slices) {
-                more = i < UINT16_MAX ? realloc(d->slices, (i + 1) * sizeof(*more)) : NULL;
-                if (!more)
+                if (i == UINT16_MAX || ARRAY_RESERVE(d->slices, i + 1) < 0)
                         return -ENOMEM;
-                d->slices = more;
                 d->slices[i] = strdup(slice);
                 if (!d->slices[i])
                         return -ENOMEM;

@@ -28,6 +28,10 @@ FAULTS = [
           "return 0;",
           "base/fileio: a_synced_replace_is_on_the_disk_when_it_returns"),
 
+    Fault("array-room-wraps", "src/base/array.c",
+          "if (need > PTRDIFF_MAX / 2 / size) // twice as many can still be counted",
+          "if (need > SIZE_MAX / 2)",
+          "base/array: more_than_can_be_counted_changes_nothing"),
     Fault("window-never-full", "src/base/flow-window.c",
           "return w->size == 0 || w->sent - w->taken < w->size;",
           "return true;",

@@ -11,6 +11,33 @@
 #include "batch-builder.h"
 #include "log-format.h"
 
+// What can be touched; the first byte of a key.
+typedef enum KeyKind {
+        KEY_UNIT,         // by its name, as all without another word
+        KEY_DEPENDENCIES, // of a unit
+        KEY_ROLLOUT,
+        KEY_ROLE,
+        KEY_ROLE_USED, // a unit that is put is of that role
+        KEY_POOL,
+        KEY_HOST, // by its number
+        KEY_SPEC, // by its hash
+        KEY_CLUSTER,
+        KEY_REQUEST, // by its id
+        KEY_CLAIM,   // a word
+} KeyKind;
+
+// The operations on records that are put as they are, and on those that are removed by their name.
+static const struct {
+        Argosy__LogOp__OpCase put, remove;
+} operations[] = {
+        [KEY_ROLLOUT] = {.put = ARGOSY__LOG_OP__OP_ROLLOUT},
+        [KEY_ROLE] = {.put = ARGOSY__LOG_OP__OP_ROLE, .remove = ARGOSY__LOG_OP__OP_ROLE_REMOVE},
+        [KEY_POOL] = {.put = ARGOSY__LOG_OP__OP_POOL, .remove = ARGOSY__LOG_OP__OP_POOL_REMOVE},
+        [KEY_HOST] = {.put = ARGOSY__LOG_OP__OP_HOST},
+        [KEY_SPEC] = {.put = ARGOSY__LOG_OP__OP_SPEC},
+        [KEY_CLUSTER] = {.put = ARGOSY__LOG_OP__OP_CLUSTER},
+};
+
 typedef struct Key {
         size_t position; // in KeySet.keys
         bool put;        // a unit is put, with these
@@ -20,16 +47,16 @@ typedef struct Key {
         uint8_t bytes[];
 } Key;
 
-enum { KEY_MAX = 512 }; // a letter and a unit name, hash or number
+enum { KEY_MAX = 512 }; // a kind and a unit name, hash or number
 
-static size_t key_make(uint8_t *ret, char kind, const void *data, size_t len) {
+static size_t key_make(uint8_t *ret, KeyKind kind, const void *data, size_t len) {
         assert(len < KEY_MAX);
         ret[0] = (uint8_t) kind;
         memcpy(ret + 1, data, len);
         return len + 1;
 }
 
-static Key *touched(const BatchBuilder *b, char kind, const void *data, size_t len) {
+static Key *touched(const BatchBuilder *b, KeyKind kind, const void *data, size_t len) {
         uint8_t bytes[KEY_MAX];
 
         if (len >= KEY_MAX)
@@ -37,7 +64,7 @@ static Key *touched(const BatchBuilder *b, char kind, const void *data, size_t l
         return map_find(&b->touched.map, bytes, key_make(bytes, kind, data, len));
 }
 
-static int touch(BatchBuilder *b, char kind, const void *data, size_t len) {
+static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len) {
         KeySet *set = &b->touched;
         _cleanup_free_ Key *key = NULL;
         int r;
@@ -140,10 +167,10 @@ int batch_builder_put_unit(BatchBuilder *b, Argosy__UnitRecord *record, unsigned
         put.if_revision = if_revision;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT;
         op.unit = &put;
-        r = touch(b, 'u', record->name, strlen(record->name));
+        r = touch(b, KEY_UNIT, record->name, strlen(record->name));
         if (r < 0)
                 return r;
-        key = touched(b, 'u', record->name, strlen(record->name));
+        key = touched(b, KEY_UNIT, record->name, strlen(record->name));
         key->put = true;
         key->target = record->target;
         key->node = record->global ? 0 : record->node;
@@ -168,7 +195,7 @@ int batch_builder_remove_unit(BatchBuilder *b, const char *name) {
         remove.fence_us = removal.n_nodes ? removal.fence_us : 0;
         op.op_case = ARGOSY__LOG_OP__OP_UNIT_REMOVE;
         op.unit_remove = &remove;
-        r = touch(b, 'u', name, strlen(name));
+        r = touch(b, KEY_UNIT, name, strlen(name));
         if (r < 0)
                 return r;
         b->n_tombstones += removal.n_nodes;
@@ -203,35 +230,60 @@ int batch_builder_clear_tombstones(BatchBuilder *b, uint32_t host, uint64_t revi
 }
 
 // An operation on what these bytes name.
-static int append_on(BatchBuilder *b, char kind, const void *name, size_t len, Argosy__LogOp *op) {
-        int r = touch(b, kind, name, len);
+static int append_on(BatchBuilder *b, KeyKind kind, const void *key, size_t len, Argosy__LogOp *op) {
+        int r = touch(b, kind, key, len);
 
         return r < 0 ? r : append_op(b, op);
 }
 
-static int append_on_name(BatchBuilder *b, char kind, const char *name, Argosy__LogOp *op) {
-        return append_on(b, kind, name, strlen(name), op);
+// A LogOp has one place for the pointer to whatever it is about.
+static_assert(offsetof(Argosy__LogOp, role) == offsetof(Argosy__LogOp, spec));
+static_assert(offsetof(Argosy__LogOp, role_remove) == offsetof(Argosy__LogOp, pool_remove));
+
+static int append_record(BatchBuilder *b, KeyKind kind, const void *key, size_t len, void *record) {
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        op.op_case = operations[kind].put;
+        op.role = record;
+        return append_on(b, kind, key, len, &op);
+}
+
+static int append_named(BatchBuilder *b, KeyKind kind, const char *name, void *record) {
+        return append_record(b, kind, name, strlen(name), record);
+}
+
+static int append_removal(BatchBuilder *b, KeyKind kind, const char *name) {
+        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
+        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
+
+        remove.name = (char *) name;
+        op.op_case = operations[kind].remove;
+        op.role_remove = &remove;
+        return append_on(b, kind, name, strlen(name), &op);
+}
+
+static bool has_name(const BatchBuilder *b, KeyKind kind, const char *name) {
+        return touched(b, kind, name, strlen(name));
 }
 
 int batch_builder_put_spec(BatchBuilder *b, const Hash *hash, const void *content, size_t len) {
         Argosy__Spec spec = ARGOSY__SPEC__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
-        if (touched(b, 's', hash->bytes, HASH_SIZE))
+        if (touched(b, KEY_SPEC, hash->bytes, HASH_SIZE))
                 return 0;
         spec.hash = (ProtobufCBinaryData){.data = (uint8_t *) hash->bytes, .len = HASH_SIZE};
         spec.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = len};
-        op.op_case = ARGOSY__LOG_OP__OP_SPEC;
-        op.spec = &spec;
-        return append_on(b, 's', hash->bytes, HASH_SIZE, &op);
+        return append_record(b, KEY_SPEC, hash->bytes, HASH_SIZE, &spec);
 }
 
 int batch_builder_put_host(BatchBuilder *b, Argosy__HostRecord *record) {
         Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
 
+        if (record->host)
+                return append_record(b, KEY_HOST, &record->host, sizeof(record->host), record);
         op.op_case = ARGOSY__LOG_OP__OP_HOST;
         op.host = record;
-        return record->host ? append_on(b, 'h', &record->host, sizeof(record->host), &op) : append_op(b, &op);
+        return append_op(b, &op);
 }
 
 int batch_builder_remove_host(BatchBuilder *b, uint32_t host) {
@@ -241,7 +293,7 @@ int batch_builder_remove_host(BatchBuilder *b, uint32_t host) {
         remove.host = host;
         op.op_case = ARGOSY__LOG_OP__OP_HOST_REMOVE;
         op.host_remove = &remove;
-        return append_on(b, 'h', &host, sizeof(host), &op);
+        return append_on(b, KEY_HOST, &host, sizeof(host), &op);
 }
 
 int batch_builder_put_token(BatchBuilder *b, Argosy__TokenRecord *record) {
@@ -260,85 +312,55 @@ int batch_builder_put_outcome(BatchBuilder *b, const char *name, Argosy__Outcome
         put.outcome = outcome;
         op.op_case = ARGOSY__LOG_OP__OP_OUTCOME;
         op.outcome = &put;
-        return append_on_name(b, 'u', name, &op);
+        return append_on(b, KEY_UNIT, name, strlen(name), &op);
 }
 
 int batch_builder_put_rollout(BatchBuilder *b, Argosy__RolloutRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        op.op_case = ARGOSY__LOG_OP__OP_ROLLOUT;
-        op.rollout = record;
-        return append_on_name(b, 'o', record->name, &op);
+        return append_named(b, KEY_ROLLOUT, record->name, record);
 }
 
 bool batch_builder_has_rollout(const BatchBuilder *b, const char *name) {
-        return touched(b, 'o', name, strlen(name));
+        return has_name(b, KEY_ROLLOUT, name);
 }
 
 int batch_builder_put_cluster(BatchBuilder *b, Argosy__ClusterRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        if (batch_builder_has_cluster(b))
-                return -EBUSY;
-        op.op_case = ARGOSY__LOG_OP__OP_CLUSTER;
-        op.cluster = record;
-        return append_on(b, 'k', NULL, 0, &op);
+        return batch_builder_has_cluster(b) ? -EBUSY : append_record(b, KEY_CLUSTER, NULL, 0, record);
 }
 
 bool batch_builder_has_cluster(const BatchBuilder *b) {
-        return touched(b, 'k', NULL, 0);
+        return touched(b, KEY_CLUSTER, NULL, 0);
 }
 
 int batch_builder_put_role(BatchBuilder *b, Argosy__RoleRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        op.op_case = ARGOSY__LOG_OP__OP_ROLE;
-        op.role = record;
-        return append_on_name(b, 'w', record->name, &op);
+        return append_named(b, KEY_ROLE, record->name, record);
 }
 
 int batch_builder_remove_role(BatchBuilder *b, const char *name) {
-        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        remove.name = (char *) name;
-        op.op_case = ARGOSY__LOG_OP__OP_ROLE_REMOVE;
-        op.role_remove = &remove;
-        return append_on_name(b, 'w', name, &op);
+        return append_removal(b, KEY_ROLE, name);
 }
 
 bool batch_builder_has_role(const BatchBuilder *b, const char *name) {
-        return touched(b, 'w', name, strlen(name));
+        return has_name(b, KEY_ROLE, name);
 }
 
 int batch_builder_use_role(BatchBuilder *b, const char *name) {
-        return touch(b, 'x', name, strlen(name));
+        return touch(b, KEY_ROLE_USED, name, strlen(name));
 }
 
 bool batch_builder_uses_role(const BatchBuilder *b, const char *name) {
-        return touched(b, 'x', name, strlen(name));
+        return has_name(b, KEY_ROLE_USED, name);
 }
 
 int batch_builder_put_pool(BatchBuilder *b, Argosy__PoolRecord *record) {
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        op.op_case = ARGOSY__LOG_OP__OP_POOL;
-        op.pool = record;
-        return append_on_name(b, 'p', record->name, &op);
+        return append_named(b, KEY_POOL, record->name, record);
 }
 
 int batch_builder_remove_pool(BatchBuilder *b, const char *name) {
-        Argosy__LogOp__NameRemove remove = ARGOSY__LOG_OP__NAME_REMOVE__INIT;
-        Argosy__LogOp op = ARGOSY__LOG_OP__INIT;
-
-        remove.name = (char *) name;
-        op.op_case = ARGOSY__LOG_OP__OP_POOL_REMOVE;
-        op.pool_remove = &remove;
-        return append_on_name(b, 'p', name, &op);
+        return append_removal(b, KEY_POOL, name);
 }
 
 bool batch_builder_has_pool(const BatchBuilder *b, const char *name) {
-        return touched(b, 'p', name, strlen(name));
+        return has_name(b, KEY_POOL, name);
 }
 
 int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {
@@ -348,22 +370,22 @@ int batch_builder_add_request(BatchBuilder *b, const void *id, size_t len) {
 
         part.request_ids = &bytes;
         part.n_request_ids = 1;
-        r = touch(b, 'r', id, len);
+        r = touch(b, KEY_REQUEST, id, len);
         return r < 0 ? r : append(b, &part);
 }
 
 int batch_builder_claim(BatchBuilder *b, const void *data, size_t len) {
-        if (touched(b, 'c', data, len))
+        if (touched(b, KEY_CLAIM, data, len))
                 return -EBUSY;
-        return touch(b, 'c', data, len);
+        return touch(b, KEY_CLAIM, data, len);
 }
 
 int batch_builder_note_order(BatchBuilder *b, const char *name) {
-        return touched(b, 'd', name, strlen(name)) ? 0 : touch(b, 'd', name, strlen(name));
+        return touch(b, KEY_DEPENDENCIES, name, strlen(name));
 }
 
 bool batch_builder_has_order(const BatchBuilder *b, const char *name) {
-        return touched(b, 'd', name, strlen(name));
+        return has_name(b, KEY_DEPENDENCIES, name);
 }
 
 int batch_builder_set_time(BatchBuilder *b, uint64_t at_us) {
@@ -374,12 +396,12 @@ int batch_builder_set_time(BatchBuilder *b, uint64_t at_us) {
 }
 
 bool batch_builder_has_unit(const BatchBuilder *b, const char *name) {
-        return touched(b, 'u', name, strlen(name));
+        return has_name(b, KEY_UNIT, name);
 }
 
 bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Target *ret_target,
                              uint32_t *ret_node) {
-        const Key *key = touched(b, 'u', name, strlen(name));
+        const Key *key = touched(b, KEY_UNIT, name, strlen(name));
 
         if (!key || !key->put)
                 return false;
@@ -389,11 +411,11 @@ bool batch_builder_find_unit(const BatchBuilder *b, const char *name, Argosy__Ta
 }
 
 bool batch_builder_has_host(const BatchBuilder *b, uint32_t host) {
-        return touched(b, 'h', &host, sizeof(host));
+        return touched(b, KEY_HOST, &host, sizeof(host));
 }
 
 bool batch_builder_has_request(const BatchBuilder *b, const void *id, size_t len) {
-        return touched(b, 'r', id, len);
+        return touched(b, KEY_REQUEST, id, len);
 }
 
 bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *name, void *userdata),
@@ -402,7 +424,7 @@ bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *nam
                 const Key *key = b->touched.keys[i];
                 char name[KEY_MAX];
 
-                if (key->bytes[0] != 'u')
+                if (key->bytes[0] != KEY_UNIT)
                         continue;
                 memcpy(name, key->bytes + 1, key->len - 1);
                 name[key->len - 1] = 0;
@@ -413,7 +435,7 @@ bool batch_builder_each_unit(const BatchBuilder *b, bool (*each)(const char *nam
 }
 
 bool batch_builder_has_unit_since(const BatchBuilder *b, const char *name, BatchBuilderMark mark) {
-        const Key *key = touched(b, 'u', name, strlen(name));
+        const Key *key = touched(b, KEY_UNIT, name, strlen(name));
 
         return key && key->position >= mark.n_touched;
 }

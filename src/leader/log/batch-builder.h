@@ -39,9 +39,7 @@ typedef struct BatchBuilderRemoval {
 typedef struct BatchBuilder {
         Buf packed;
         size_t soft_bytes; // 0: BATCH_SOFT_BYTES
-        KeySet touched; // 'u' NAME, 's' HASH, 'h' NUMBER, 'r' REQUEST ID, 'c' CLAIM, 'd' NAME
-                        // (dependencies), 'o' ROLLOUT, 'w' ROLE, 'x' ROLE of a unit in it, 'p' POOL,
-                        // 'k' the cluster's record
+        KeySet touched;    // what each key says is in batch-builder.c
         size_t n_ops;
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array

@@ -1384,4 +1384,8 @@ FAULTS = [
           "[LIFE_HELD] =       {A,      E,     M,     P,         P,        H,M,      o,      o,o,  o,o,   o},",
           "[LIFE_HELD] =       {A,      E,     M,     P,         P,        M,M,      o,      o,o,  o,o,   o},",
           "leader/unit-life: only_room_in_its_group_frees_one_that_is_held"),
+    Fault("pool-removed-as-a-role", "src/leader/log/batch-builder.c",
+          "[KEY_POOL] = {.put = ARGOSY__LOG_OP__OP_POOL, .remove = ARGOSY__LOG_OP__OP_POOL_REMOVE},",
+          "[KEY_POOL] = {.put = ARGOSY__LOG_OP__OP_POOL, .remove = ARGOSY__LOG_OP__OP_ROLE_REMOVE},",
+          "leader/batch-builder: each_record_has_operations_of_its_own"),
 ]

@@ -35,7 +35,7 @@ enum {
 
 struct ChangeParts {
         RequestTies ties;
-        bool judged;              // whether it goes in parts
+        bool judged, whole;       // whether it is one entry is known; it is
         size_t first, n;          // names of the part under way
         size_t n_stored;          // of these, once it is in the batch
         Argosy__Response *part;   // what becomes of these
@@ -84,16 +84,15 @@ static int judge(Decision *d, Ticket *t) {
         ChangeParts *p = t->parts;
         int r;
 
-        if (p->judged)
-                return p->ties.tied ? CHANGE_WHOLE : 0;
-        r = was_begun(d->leader, change) ? 0
-                                         : request_ties_look(&p->ties, d->leader->state, change, TIES_LOOK_UNITS,
-                                                             decide_change_ops(), d);
-        if (r != 0)
-                return r;
-        p->judged = true;
-        map_done(&p->ties.names);
-        return p->ties.tied ? CHANGE_WHOLE : 0;
+        if (!p->judged) {
+                r = request_ties_look(&p->ties, d->leader->state, change, TIES_LOOK_UNITS, decide_change_ops(), d);
+                if (r != 0)
+                        return r;
+                p->judged = true;
+                p->whole = p->ties.tied && !was_begun(d->leader, change);
+                map_done(&p->ties.names);
+        }
+        return p->whole ? CHANGE_WHOLE : 0;
 }
 
 static int append_results(ChangeParts *p) {

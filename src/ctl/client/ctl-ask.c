@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // One request and its answers, over one connection (ctl_call()) or as many as it takes until the first
-// answer (ctl_ask()).
+// answer (ctl_call_until_answered(), and ctl_ask(), which also says what went wrong).
 //
 // The happy path: send, hand every response over, end with the final one. A daemon that is away is
 // dialled again for a minute, with growing pauses, since it may be restarting; who has heard a part of
@@ -115,18 +115,41 @@ bool ctl_try_again(Ctl *ctl, Patience *p, int *error) {
         return *error == 0;
 }
 
+typedef struct Attempts {
+        ResponseFn f;
+        void *userdata;
+        bool answered; // something has been handed over: the question cannot be asked again
+} Attempts;
+
+static int note_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
+        Attempts *a = userdata;
+
+        a->answered |= r != NULL;
+        return a->f(ctl, r, a->userdata);
+}
+
+int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
+                            Patience *patience) {
+        Attempts a = {f, userdata, false};
+        int r;
+
+        do {
+                r = ctl_call(ctl, request, flags, note_answer, &a);
+        } while (r < 0 && !a.answered && !(flags & CALL_ONCE) && client_is_lost(&ctl->client, r) &&
+                 ctl_try_again(ctl, patience, &r));
+        return r;
+}
+
 typedef struct Ask {
         ResponseFn f;
         void *userdata;
         unsigned flags;
-        bool answered; // something has been handed over: the question cannot be asked again
-        bool failed;   // a response had a status that was printed here
+        bool failed; // a response had a status that was printed here
 } Ask;
 
 static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Ask *a = userdata;
 
-        a->answered = true;
         if (r->status != 0 && !(a->flags & CALL_STATUS)) {
                 ctl_fail(ctl, "%s", status_text(r->status, r->message));
                 a->failed = true;
@@ -137,21 +160,14 @@ static int on_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
 
 int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata) {
         Patience patience = {};
-        Ask a = {f, userdata, flags, false, false};
+        Ask a = {f, userdata, flags, false};
+        int r = ctl_call_until_answered(ctl, request, flags, on_answer, &a, &patience);
 
-        for (;;) {
-                int r = ctl_call(ctl, request, flags, on_answer, &a);
-
-                if (r == 0 || r == -ECANCELED)
-                        return a.failed ? EXIT_FAILED : EXIT_OK;
-                if (r == -ENOMEM)
-                        return ctl_oom(ctl);
-                if (r == -EINTR)
-                        return EXIT_DETACHED;
-                if (a.answered || (flags & CALL_ONCE) || !client_is_lost(&ctl->client, r) ||
-                    !ctl_try_again(ctl, &patience, &r))
-                        return r == -EINTR ? EXIT_DETACHED : ctl_fail(ctl, "%s", ctl->client.why);
-        }
+        if (r == 0 || r == -ECANCELED)
+                return a.failed ? EXIT_FAILED : EXIT_OK;
+        if (r == -ENOMEM)
+                return ctl_oom(ctl);
+        return r == -EINTR ? EXIT_DETACHED : ctl_fail(ctl, "%s", ctl->client.why);
 }
 
 int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,

@@ -52,22 +52,14 @@ void ctl_warn(Ctl *ctl, const char *format, ...) _printf_(2, 3);
 // over like any other. 0, what `f` returned if negative, or what the client returned (the sentence is in
 // ctl->client.why).
 typedef int (*ResponseFn)(Ctl *ctl, const Argosy__Response *r, void *userdata);
-enum { CALL_PATIENT = 1 }; // the daemon may be silent for as long as it likes (waiting, following)
-int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
-// Same, and prints what went wrong. If the connection is lost before the first response the question is
-// asked again, unless it is to be asked only once. A response with a status is printed too, unless `f` is to
-// see it; `f` may be NULL. Returns an exit code.
-// -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
-enum { CALL_STATUS = 2, CALL_ONCE = 4 };
 enum {
-        CALL_NOTE = 8,  // for both: messages of success are no warnings but for `f`
-        CALL_TICK = 16, // ctl_call(): while nothing comes, `f` is called with NULL every TICK_MS
+        CALL_PATIENT = 1, // the daemon may be silent for as long as it likes (waiting, following)
+        CALL_STATUS = 2,  // ctl_ask(): `f` sees responses with a status, which are not printed
+        CALL_ONCE = 4,    // not asked again when the connection is lost
+        CALL_NOTE = 8,    // messages of success are no warnings but for `f`
+        CALL_TICK = 16,   // ctl_call(): while nothing comes, `f` is called with NULL every TICK_MS
 };
-int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
-// The same; with --json what `f` writes is one array. json->f is the output.
-typedef struct Json Json;
-int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
-                     void *userdata);
+int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
 
 // Between two tries of something that the daemon or its leader was not there for. Zero-initialised: none
 // yet.
@@ -79,6 +71,18 @@ typedef struct Patience {
 // Waits a little. False if there is to be no further try: RECONNECT_SEC are over, or --timeout is (then
 // *error is -ETIMEDOUT), or Ctrl-C (-EINTR).
 bool ctl_try_again(Ctl *ctl, Patience *p, int *error);
+
+// As ctl_call(), over as many connections as it takes until the first response. patience->lost_us then says whether
+// one was lost on the way.
+int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
+                            Patience *patience);
+// Same, and prints what went wrong. A response with a status is printed too, unless `f` is to see it; `f` may be
+// NULL. Returns an exit code. -ECANCELED from `f` ends it in silence: whoever reads us has seen enough.
+int ctl_ask(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
+// The same; with --json what `f` writes is one array. json->f is the output.
+typedef struct Json Json;
+int ctl_ask_for_list(Ctl *ctl, Json *json, Argosy__Request *request, unsigned flags, ResponseFn f,
+                     void *userdata);
 
 // Why nodes do not take a unit, a line each; the first ten unless --full. What was said of the unit
 // before is not said again.

@@ -222,11 +222,7 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
 
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = change;
-        do {
-                r = ctl_call(ctl, &request, 0, on_change, c);
-        } while (r < 0 && !c->answered && client_is_lost(&ctl->client, r) &&
-                 ctl_try_again(ctl, &patience, &r));
-
+        r = ctl_call_until_answered(ctl, &request, 0, on_change, c, &patience);
         if (r == -EINTR) {
                 ctl_fail(ctl,
                          "interrupted before the cluster answered; it may have taken the request or not");

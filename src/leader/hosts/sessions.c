@@ -410,8 +410,6 @@ static void note_refusal(Leader *l, UnitOnNode *s, const Argosy__UnitReport *rep
                      *report->error ? report->error : "the name belongs to somebody else there");
         if (u->node == s->node)
                 unit_event(l, u, LIFE_LOOK_ANYWAY);
-        if (u->life == LIFE_EVERYWHERE)
-                host_mark_globals(l, s->node->host);
 }
 
 // Where the host says that it has a unit. NULL: not one of its nodes, not a name that we could have ordered,

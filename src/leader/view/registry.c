@@ -261,15 +261,18 @@ const char *unit_exclusion(const Unit *u, uint32_t node) {
         return NULL;
 }
 
-static void mark_refusals(Leader *l, Unit *u) {
+// The Placement hears of it; a unit that runs on all nodes is judged anew on that one.
+static void mark_refusal(Leader *l, Unit *u, uint32_t node) {
+        const Node *n = u->life == LIFE_EVERYWHERE ? node_find(l, node) : NULL;
+
         if (!list_is_linked(&u->refusals_due))
                 list_append(&l->refusals_due, &u->refusals_due);
+        if (n)
+                host_mark_globals(l, n->host);
         leader_mark(l);
 }
 
 void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
-        if (l && u->exclusions)
-                mark_refusals(l, u);
         for (Exclusion **e = &u->exclusions; *e;) {
                 Exclusion *gone = *e;
 
@@ -278,6 +281,8 @@ void unit_forget_exclusions(Leader *l, Unit *u, uint32_t node) {
                         continue;
                 }
                 *e = gone->next;
+                if (l)
+                        mark_refusal(l, u, gone->node);
                 free(gone);
         }
         if (!u->exclusions)
@@ -303,7 +308,7 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
         u->exclusions = e;
         if (!list_is_linked(&u->excluded))
                 list_append(&l->excluded, &u->excluded);
-        mark_refusals(l, u);
+        mark_refusal(l, u, node);
 }
 
 static void unit_unplace(Unit *u) {

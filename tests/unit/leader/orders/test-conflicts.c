@@ -193,6 +193,20 @@ static void a_node_that_refuses_a_global_unit_fails_its_start(void **state) {
                                                 "all.service n3 loaded active running\n");
 }
 
+// Whoever asks for a start has a node asked again that refused the unit, also if nothing else comes of it.
+static void a_start_that_fails_asks_the_node_again(void **state) {
+        RigAnswer *a;
+
+        rig_host(&g, 2)->refuses = true;
+        rig_change(&g, START, "all.service", GLOBAL);
+        assert_string_equal(where("all.service"), "13");
+        rig_host(&g, 2)->refuses = false;
+        a = rig_change_with(&g, START, "all.service", GLOBAL "Priority=x\n", true, NULL);
+        rig_settle(&g);
+        assert_int_equal(a->responses[0]->change->units[0]->status, EINVAL);
+        assert_string_equal(where("all.service"), "123");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -205,6 +219,7 @@ int main(void) {
                 T(a_global_unit_that_gives_way_everywhere_is_not_started),
                 T(who_is_stopped_for_it_is_named),
                 T(a_node_that_refuses_a_global_unit_fails_its_start),
+                T(a_start_that_fails_asks_the_node_again),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

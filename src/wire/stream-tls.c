@@ -105,19 +105,17 @@ static void handshake(Stream *s) {
                 judge(s);
 }
 
-// One record. Returns whether there may be more.
+// One record. Returns whether there may be more. It is decrypted where all streams have theirs decrypted, and kept in as
+// much memory as it needs: most are a hundredth of what a record may be.
 static bool receive(Stream *s) {
-        uint8_t *p = buf_reserve(&s->plain_in, RECORD_MAX);
-        ssize_t n;
+        static _Thread_local uint8_t shared[RECORD_MAX];
+        ssize_t n = gnutls_record_recv(tls_session_gnutls(s->tls), shared, sizeof(shared));
 
-        if (!p) {
+        if (n > 0) {
+                if (buf_append(&s->plain_in, shared, (size_t) n) >= 0)
+                        return true;
                 stream_fail(s, -ENOMEM, false, "out of memory");
                 return false;
-        }
-        n = gnutls_record_recv(tls_session_gnutls(s->tls), p, RECORD_MAX);
-        if (n > 0) {
-                s->plain_in.len += (size_t) n;
-                return true;
         }
         if (n == GNUTLS_E_INTERRUPTED || n == GNUTLS_E_WARNING_ALERT_RECEIVED)
                 return true;

@@ -55,6 +55,12 @@ def test_a_global_unit_leaves_out_the_node_where_its_name_is_taken(c: Cluster):
     eventually(lambda: "/etc/systemd/system/agent.service" in c.ctl_result("status agent").out)
     c.node("n2").run("rm /etc/systemd/system/agent.service")
 
+    # A start asks the node again, also one that fails for its own file.
+    n1 = c.node("n1")
+    n1.write("/root/units/agent.service", SLEEPER + "[X-Argosy]\nGlobal=yes\nPriority=much\n")
+    c.ctl_fails("start --replace /root/units/agent.service", on="n1", saying="Priority")
+    eventually(lambda: sorted(c.active("agent")["agent.service"]) == ["n1", "n2", "n3"])
+
 
 def test_two_revisions_of_a_template_live_side_by_side(c: Cluster):
     pin = f"[X-Argosy]\nMachineID={c.node('n1').machine_id}\n"

@@ -254,6 +254,8 @@ void placement_dry_run_end(Placement *p);
 uint32_t placement_move(Placement *p, uint32_t unit, uint64_t now_us) _warn_unused_;
 // Whether it replaces others.
 bool placement_unit_replaces(const Placement *p, uint32_t unit);
+// Whether it replaces that one, wherever the two are.
+bool placement_unit_replaces_unit(const Placement *p, uint32_t unit, uint32_t other);
 // Whether a unit that replaces it is on its node. False for a unit on no node.
 bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it is where it may not be, or was released. False for a unit on no node or a lost one.

@@ -20,6 +20,7 @@
 
 #include "activators.h"
 #include "array.h"
+#include "arrivals.h"
 #include "batch-builder.h"
 #include "decide-private.h"
 #include "dry-run.h"
@@ -213,85 +214,19 @@ static int drive_all(Plan *p) {
         return r;
 }
 
-// Who replaces others among those that came to one node in this turn.
-typedef struct Replacers {
-        const DryRunUnit *first, *second; // whoever is replaced: by the first of them that is not itself
-        DryRunUnit *there;                // those that are noted on the node
-} Replacers;
-
-static Replacers *replacers_on(const Map *by_node, uint32_t node) {
-        return node ? map_find(by_node, &node, sizeof(node)) : NULL;
-}
-
-// `list` has room for one of each unit that was put.
-static int find_replacers(Plan *p, Replacers *list, Map *by_node) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < p->n_put; i++) {
-                const DryRunUnit *u = p->put[i];
-                Replacers *there = replacers_on(by_node, u->node);
-                int r;
-
-                if (!u->node || !scheduler_replaces(p->alone.leader, u->record->name))
-                        continue;
-                if (there) {
-                        there->second = there->second || there->first == u ? there->second : u;
-                        continue;
-                }
-                list[n] = (Replacers){.first = u};
-                r = map_add(by_node, &list[n].first->node, sizeof(list[n].first->node), &list[n]);
-                if (r < 0)
-                        return r;
-                n++;
-        }
-        for (size_t i = n ? p->n : 0; i > 0; i--) {
-                DryRunUnit *u = p->units[i - 1];
-                Replacers *there = replacers_on(by_node, u->node);
-
-                if (!there)
-                        continue;
-                u->next_there = there->there;
-                there->there = u;
-        }
-        return 0;
-}
-
-// Who is replaced on the node of this unit, by whoever came there in this turn: noted there, or by its record. All of
-// them with the first who replaces others, so that each is looked at once.
-static int find_replaced(Plan *p, const DryRunUnit *by, const Replacers *there) {
-        Leader *l = p->alone.leader;
-        const Node *n = node_find(l, by->node);
-        int r = 0;
-
-        if (!n || !there || there->first != by)
-                return 0;
-        list_foreach (i, &n->placed) {
-                const Unit *u = CONTAINER_OF(i, Unit, placed);
-
-                if (scheduler_is_replaced(l, u->name) && !map_find_str(&p->by_name, u->name))
-                        r = add_due(p, u->name, DRY_RUN_REPLACED, by->record->name);
-                if (r < 0)
-                        return r;
-        }
-        for (const DryRunUnit *u = there->there; u && r >= 0; u = u->next_there) {
-                const DryRunUnit *other = u == there->first ? there->second : there->first;
-
-                if (other && scheduler_is_replaced(l, u->record->name))
-                        r = add_due(p, u->record->name, DRY_RUN_REPLACED, other->record->name);
-        }
-        return r;
+static int on_replaced(const char *name, const char *by, void *userdata) {
+        return add_due(userdata, name, DRY_RUN_REPLACED, by);
 }
 
 static int find_all_replaced_and_followers(Plan *p) {
-        _cleanup_free_ Replacers *list = reallocarray(NULL, p->n_put ?: 1, sizeof(*list));
-        Map by_node = {};
-        int r = list ? find_replacers(p, list, &by_node) : -ENOMEM;
+        Arrivals arrivals;
+        int r = arrivals_init(&arrivals, p->alone.leader, p->put, p->n_put, p->units, p->n, &p->by_name);
 
         for (size_t i = 0; i < p->n_put && r >= 0; i++) {
-                r = find_replaced(p, p->put[i], replacers_on(&by_node, p->put[i]->node));
+                r = arrivals_each_replaced(&arrivals, p->put[i], on_replaced, p);
                 r = r < 0 ? r : add_followers(p, p->put[i]->record->name);
         }
-        map_done(&by_node);
+        arrivals_done(&arrivals);
         return r;
 }
 

@@ -60,6 +60,16 @@ bool placement_unit_replaces(const Placement *p, uint32_t unit) {
         return false;
 }
 
+bool placement_unit_replaces_unit(const Placement *p, uint32_t unit, uint32_t other) {
+        const Numbers *hates = &p->selectors[p->shapes[p->units[unit].shape].selector].hates;
+        const Numbers *matches = &p->selectors[p->shapes[p->units[other].shape].selector].matches;
+
+        for (uint32_t i = 0; i < hates->n; i++)
+                if (p->globs[hates->of[i]].one_sided && has(matches, hates->of[i]))
+                        return true;
+        return false;
+}
+
 bool placement_unit_replaced(const Placement *p, uint32_t unit) {
         const PlacedUnit *u = &p->units[unit];
         const Selector *s = &p->selectors[p->shapes[u->shape].selector];

@@ -21,7 +21,8 @@ typedef struct DryRunUnit {
         DryRunReason reason;
         const char *by; // NULL: nobody
         bool brought;   // the change does not touch it: it only follows
-        struct DryRunUnit *next_there; // on the same node; while it is planned
+        // While it is planned (arrivals.c): the next one that is noted on its node, or came there and replaces others.
+        struct DryRunUnit *next_there, *next_replacer;
 } DryRunUnit;
 
 // `planned` is change_plan()'s response. Gives every unit that has no error a message, and a node if it would be

@@ -213,6 +213,13 @@ bool scheduler_replaces(const Leader *l, const char *name) {
         return unit != PLACEMENT_NONE && placement_unit_replaces(l->places->placement, unit);
 }
 
+bool scheduler_replaces_unit(const Leader *l, const char *name, const char *other) {
+        uint32_t a = number_of(l, name), b = number_of(l, other);
+
+        return a != PLACEMENT_NONE && b != PLACEMENT_NONE &&
+               placement_unit_replaces_unit(l->places->placement, a, b);
+}
+
 static void drive_out(Leader *l, Unit *u) {
         if (u->place && placement_unit_replaced(l->places->placement, u->place - 1))
                 unit_event(l, u, LIFE_LOOK);

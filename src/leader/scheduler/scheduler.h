@@ -66,8 +66,10 @@ void scheduler_set_aside(Scheduler *p, Unit *u); // or keeps it from having a tu
 // scheduler_place() found no node for have their turn again when all of them were let go, and are wanted
 // then.
 void scheduler_want(Scheduler *p, const char *name, bool wanted);
-// Whether the unit, which may have no record, replaces others by what it demands now.
+// Whether the unit, which may have no record, replaces others by what it demands now; and whether it does that one,
+// wherever the two are.
 bool scheduler_replaces(const Leader *l, const char *name);
+bool scheduler_replaces_unit(const Leader *l, const char *name, const char *other);
 // Gives another node to a unit that may not be where it counts now: *ret_node, or 0: there is none, and it
 // counts where it was. False: it may stay.
 bool scheduler_drive(Scheduler *p, const char *name, uint32_t *ret_node);

@@ -179,6 +179,56 @@ static void more_than_one_turn_can_plan_are_refused(void **state) {
         assert_int_equal(plan_many(PLAN_MAX)->responses[0]->status, 0);
 }
 
+// ---- who is named
+
+// A start of two units, each with a file of its own.
+static const Argosy__Response__Change *plan_two(const char *const names[2], const char *const contents[2]) {
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__NamedFile files[2], *pointers[] = {&files[0], &files[1]};
+        uint8_t id[16] = {9};
+        RigAnswer *a;
+
+        for (size_t i = 0; i < 2; i++) {
+                argosy__named_file__init(&files[i]);
+                files[i].name = files[i].path = (char *) names[i];
+                files[i].content = (ProtobufCBinaryData){strlen(contents[i]), (uint8_t *) contents[i]};
+        }
+        change.id = (ProtobufCBinaryData){sizeof(id), id};
+        change.verb = START;
+        change.names = (char **) names;
+        change.files = pointers;
+        change.n_names = change.n_files = 2;
+        change.dry_run = true;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        a = rig_ask_and_settle(&g, &request);
+        assert_true(a->final);
+        return a->responses[0]->change;
+}
+
+static const char *message_about(const Argosy__Response__Change *c, const char *name) {
+        for (size_t i = 0; i < c->n_units; i++)
+                if (strcmp(c->units[i]->name, name) == 0)
+                        return c->units[i]->message;
+        return "nothing";
+}
+
+static void of_several_who_replace_the_one_is_named_that_does(void **state) {
+        static const char *const names[] = {"a-new.service", "b-new.service"};
+        static const char *const contents[] = {SERVICE "[X-Argosy]\nHost=n1\nReplaces=a.service\n",
+                                               SERVICE "[X-Argosy]\nHost=n1\nReplaces=b.service\n"};
+        const Argosy__Response__Change *c;
+
+        rig_change(&g, START, "a.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        rig_change(&g, START, "b.service", SERVICE "[X-Argosy]\nHost=n1\n");
+        c = plan_two(names, contents);
+        assert_string_equal(message_about(c, "a.service"),
+                            "would stop on n1 and wait for a node: a-new.service replaces it there");
+        assert_string_equal(message_about(c, "b.service"),
+                            "would stop on n1 and wait for a node: b-new.service replaces it there");
+}
+
 // ---- beside others
 
 enum { JOBS = 30 };
@@ -231,6 +281,7 @@ int main(void) {
                 RIG_TEST(who_refused_it_is_asked_again_as_by_a_start),
                 RIG_TEST(each_of_many_is_looked_at_for_itself),
                 RIG_TEST(more_than_one_turn_can_plan_are_refused),
+                RIG_TEST(of_several_who_replace_the_one_is_named_that_does),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };
 

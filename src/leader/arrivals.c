@@ -5,8 +5,10 @@
 //
 // Happy path: a node is made for each to which somebody came who replaces others, with those in their order and with
 // the units that are noted there; of a unit that the Placement calls replaced the first of them is named whose patterns
-// match it. Cost: what was put and what is noted, once a turn if anybody replaces others; the units of such nodes; and
-// for each that is replaced those who came, up to the first that replaces it.
+// match it. They are told in the order in which a batch would have them: those that were there, then those that came; a
+// unit that was there and is put again has a new place among those that came, unless somebody came before who replaces
+// it. Cost: what was put and what is noted, once a turn if anybody replaces others; the units of such nodes; and for each
+// that is replaced those who came, up to the first that replaces it.
 //
 // Failures: -ENOMEM.
 #include "arrivals.h"
@@ -54,25 +56,39 @@ static void add_noted(Arrivals *a, DryRunUnit *u) {
         there->there = u;
 }
 
-int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n_put, DryRunUnit *const *units, size_t n,
-                  const Map *noted) {
+static bool is_placed_on(const Leader *l, const char *name, uint32_t node) {
+        const Unit *u = unit_find(l, name);
+
+        return u && u->node && u->node->number == node;
+}
+
+int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n_put, DryRunUnit *const *units,
+                  size_t n, const Map *noted) {
         size_t n_nodes = 0;
         int r = 0;
 
-        *a = (Arrivals){.leader = l, .noted = noted, .nodes = reallocarray(NULL, n_put ?: 1, sizeof(Arrival))};
+        *a = (Arrivals){.leader = l,
+                        .noted = noted,
+                        .put = put,
+                        .n_put = n_put,
+                        .nodes = reallocarray(NULL, n_put ?: 1, sizeof(Arrival))};
         if (!a->nodes)
                 return -ENOMEM;
-        for (size_t i = 0; i < n_put; i++)
-                put[i]->next_replacer = NULL;
-        for (size_t i = 0; i < n_put && r >= 0; i++)
+        for (size_t i = 0; i < n_put && r >= 0; i++) {
+                put[i]->keeps_place = arrival_on(a, put[i]->node) && is_placed_on(l, put[i]->record->name, put[i]->node);
                 if (put[i]->node && scheduler_replaces(l, put[i]->record->name))
                         r = add_replacer(a, put[i], &n_nodes);
+        }
         for (size_t i = n_nodes ? n : 0; i > 0; i--)
                 add_noted(a, units[i - 1]);
         return r;
 }
 
 void arrivals_done(Arrivals *a) {
+        for (size_t i = 0; i < a->n_put; i++) {
+                a->put[i]->next_replacer = NULL;
+                a->put[i]->keeps_place = false;
+        }
         map_done(&a->by_node);
         free(a->nodes);
         *a = (Arrivals){};
@@ -95,12 +111,14 @@ int arrivals_each_replaced(const Arrivals *a, const DryRunUnit *put, ArrivalsRep
                 return 0;
         list_foreach (i, &n->placed) {
                 const char *name = CONTAINER_OF(i, Unit, placed)->name;
+                bool is_replaced = r >= 0 && scheduler_is_replaced(l, name);
+                const DryRunUnit *u = is_replaced ? map_find_str(a->noted, name) : NULL;
 
-                if (r >= 0 && scheduler_is_replaced(l, name) && !map_find_str(a->noted, name))
+                if (is_replaced && (!u || u->keeps_place))
                         r = replaced(name, replacer_of(a, there, name), userdata);
         }
         for (const DryRunUnit *u = there->there; u && r >= 0; u = u->next_there)
-                if (scheduler_is_replaced(l, u->record->name))
+                if (!u->keeps_place && scheduler_is_replaced(l, u->record->name))
                         r = replaced(u->record->name, replacer_of(a, there, u->record->name), userdata);
         return r;
 }

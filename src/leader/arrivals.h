@@ -13,13 +13,15 @@ typedef struct Arrivals {
         const Leader *leader;
         const Map *noted; // DryRunUnit by name: all that is planned so far
         Arrival *nodes;   // those to which somebody came who replaces others
+        DryRunUnit *const *put;
+        size_t n_put;
         Map by_node;
 } Arrivals;
 
 // `put`: what came in the turn, in its order, a unit perhaps twice; `units`: all that is noted. They are borrowed, and
 // their links are used until arrivals_done(), which is due in any case. 0 or -ENOMEM.
-int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n_put, DryRunUnit *const *units, size_t n,
-                  const Map *noted);
+int arrivals_init(Arrivals *a, const Leader *l, DryRunUnit *const *put, size_t n_put, DryRunUnit *const *units,
+                  size_t n, const Map *noted);
 void arrivals_done(Arrivals *a);
 
 // A unit that is replaced where it is. `by`: the first who came there and replaces it; NULL: somebody who was there.

@@ -140,13 +140,17 @@ static int move_unit(Decision *d, Unit *u, UnitEntry *e) {
         }
 }
 
-// Whether it would leave a node that is emptied, but too many of its group are down. Then it waits for them.
-static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
-        Leader *l = d->leader;
+bool move_is_held(const Decision *d, const Unit *u, const UnitEntry *e) {
+        const Leader *l = d->leader;
 
-        if (!disruption_budget_keeps(l, u, e))
+        return disruption_budget_keeps(l, u, e, scheduler_is_replaced(l, u->name));
+}
+
+// Then it waits for those of its group that are down.
+static bool waits_for_its_budget(Decision *d, Unit *u, const UnitEntry *e) {
+        if (!move_is_held(d, u, e))
                 return false;
-        unit_event(l, u, LIFE_IS_HELD);
+        unit_event(d->leader, u, LIFE_IS_HELD);
         return true;
 }
 

@@ -8,11 +8,13 @@
 // (move_choose()), and who has none waits for its turn in a round, in which it may preempt others
 // (pending_round()); until nothing follows any more. Every unit that would be elsewhere, or nowhere, is
 // noted once, with its last place. When the Scheduler is freed everything counts as before. Cost: the units
-// that are noted, those on nodes where somebody replaces others, and a round.
+// that are noted, those on nodes where somebody replaces others, those that their groups hold back, and a round.
 //
-// How long it takes until others of its budget are up again, or a unit has ended, is not gone through: that
-// decides when something happens, not what. What nodes would say when they are told is not known to a
-// leader.
+// Time is gone through in two steps. At first what was moved is down, and whoever its group can spare no more
+// (MaxUnavailable=) is held back. When nothing follows any more, all that has a node is taken to be up there: those
+// who were held back leave one after the other, until as many as may be down have no node; the others stay. How long
+// it takes until a unit has ended is not gone through: that decides when something happens, not what. What nodes would
+// say when they are told is not known to a leader.
 //
 // Failures: what change_plan() fails with, and -ENOMEM.
 #include <assert.h>
@@ -23,15 +25,19 @@
 #include "arrivals.h"
 #include "batch-builder.h"
 #include "decide-private.h"
+#include "disruption-budget.h"
 #include "dry-run.h"
 #include "message.h"
 #include "nodes.h"
 #include "pending.h"
 #include "registry.h"
+#include "replacers.h"
 #include "response.h"
 #include "scheduler.h"
 #include "tables.h"
 #include "tickets.h"
+#include "unit-on-node.h"
+#include "unit-record.h"
 
 enum { TURNS_MAX = 64 }; // of one plan: each goes to fewer units, or to such of lower priority
 
@@ -57,6 +63,9 @@ typedef struct Plan {
         size_t n, allocated;
         PlanDue *due; // in the order in which a turn looks at them
         size_t n_due, due_allocated, n_driven;
+        PlanDue *held; // who would leave when more of its group are up
+        size_t n_held, held_allocated;
+        bool late; // what was moved first is up by now
         DryRunUnit **put; // of a turn that is not over, in its order
         size_t n_put, put_allocated;
         BatchBuilder turn; // the same
@@ -79,10 +88,12 @@ static void remember(Plan *p) {
 
 static void plan_done(Plan *p) {
         remember(p);
+        disruption_budget_plan_end(p->alone.leader);
         for (size_t i = 0; i < p->n; i++)
                 free(p->units[i]);
         free(p->units);
         free(p->due);
+        free(p->held);
         free(p->put);
         map_done(&p->by_name);
         batch_builder_done(&p->turn);
@@ -107,6 +118,47 @@ static int forget(Plan *p, const Argosy__Request__Change *change) {
         return 0;
 }
 
+static int add_held(Plan *p, const char *name, DryRunReason reason, const char *by) {
+        int r = ARRAY_GROW(p->held, p->held_allocated, p->n_held + 1);
+
+        if (r >= 0)
+                p->held[p->n_held++] = (PlanDue){name, reason, by};
+        return r;
+}
+
+// What is counted of a unit. The first of a group brings those along that wait already: they may leave before others.
+static int join_budget(Plan *p, const char *name, BudgetShare *ret) {
+        Leader *l = p->alone.leader;
+        int r = disruption_budget_plan_join(l, name, ret);
+
+        if (r != BUDGET_JOINED_FIRST)
+                return r < 0 ? r : 0;
+        list_foreach (i, &ret->budget->waiting) {
+                const Unit *u = CONTAINER_OF(i, Unit, queue), *by = replacer_of(l, u);
+
+                r = add_held(p, u->name, by ? DRY_RUN_REPLACED : DRY_RUN_TURN, by ? by->name : NULL);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int hold(Plan *p, const PlanDue *due) {
+        BudgetShare share;
+        int r = join_budget(p, due->name, &share);
+
+        return r < 0 ? r : add_held(p, due->name, due->reason, due->by);
+}
+
+// What is given a node is down there for a while: until the plan is late.
+static void count_planned(const Plan *p, DryRunUnit *u) {
+        const Argosy__UnitRecord *r = u->record;
+        bool counted = r->target == ARGOSY__TARGET__TARGET_LAUNCHED && !r->global &&
+                       !(u->brought && record_final_outcome(r, r->node));
+
+        disruption_budget_plan(&u->share, counted, counted && (!u->node || !p->late));
+}
+
 static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
         int r = ARRAY_GROW(p->units, p->allocated, p->n + 1);
         DryRunUnit *u = r < 0 ? NULL : calloc(1, sizeof(*u));
@@ -115,7 +167,8 @@ static int add(Plan *p, const Argosy__UnitRecord *record, DryRunUnit **ret) {
                 return -ENOMEM;
         u->record = record;
         p->units[p->n++] = *ret = u;
-        return map_add_str(&p->by_name, record->name, u);
+        r = map_add_str(&p->by_name, record->name, u);
+        return r < 0 ? r : join_budget(p, record->name, &u->share);
 }
 
 static int add_due(Plan *p, const char *name, DryRunReason reason, const char *by) {
@@ -168,6 +221,7 @@ static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, c
         u->node = node;
         u->reason = node && u->by ? u->reason : reason; // who took its place counts, not that it found another one
         u->by = node && u->by ? u->by : by;
+        count_planned(p, u);
         next = *u->record;
         next.node = node;
         p->waiting = true;
@@ -176,13 +230,34 @@ static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, c
         return r < 0 ? r : batch_builder_put_unit(&p->alone.batch, &next, 0, 0); // for those who follow it
 }
 
+static bool runs_there(const Leader *l, const char *name, uint32_t node) {
+        const Unit *u = unit_find(l, name);
+        const UnitOnNode *s = u && u->node && u->node->number == node ? unit_on_node_find(u, u->node) : NULL;
+
+        return s && unit_on_node_is_reported(s) && !unit_on_node_is_down(s);
+}
+
+// As move_is_held(), of what was noted. What runs and is started again goes on meanwhile.
+static bool is_noted_held(const Plan *p, const DryRunUnit *u) {
+        const Leader *l = p->alone.leader;
+        const UnitEntry *e = cluster_state_find_unit(l->state, u->record->name);
+        bool runs_on = e && record_has_spec_of(e->record, u->record) && runs_there(l, u->record->name, u->node);
+
+        return e && u->share.budget && u->share.counted && (!u->share.down || runs_on) &&
+               scheduler_is_replaced(l, u->record->name) && disruption_budget_room(l, u->share.budget, e) == 0;
+}
+
 // What was noted is not where its record says.
-static int drive_noted(Plan *p, const DryRunUnit *u, DryRunReason reason, const char *by) {
+static int drive_noted(Plan *p, const DryRunUnit *u, const PlanDue *due) {
         uint32_t node;
 
-        if (!u->node || !scheduler_drive(p->alone.scheduler, u->record->name, &node))
+        if (!u->node)
                 return 0;
-        return note(p, u->record->name, node, reason, by);
+        if (is_noted_held(p, u))
+                return hold(p, due);
+        if (!scheduler_drive(p->alone.scheduler, u->record->name, &node))
+                return 0;
+        return note(p, u->record->name, node, due->reason, due->by);
 }
 
 static int drive(Plan *p, const PlanDue *due) {
@@ -194,9 +269,11 @@ static int drive(Plan *p, const PlanDue *due) {
         int r;
 
         if (noted)
-                return drive_noted(p, noted, due->reason, due->by);
+                return drive_noted(p, noted, due);
         if (!u || !u->recorded || !move_is_due(&p->alone, u, e))
                 return 0;
+        if (move_is_held(&p->alone, u, e))
+                return hold(p, due);
         r = move_choose(&p->alone, u, e, &choice);
         if (r < 0 || choice.verdict != MOVE_GOES || (!u->node && !choice.node))
                 return r;
@@ -273,6 +350,22 @@ static int give_turns(Plan *p, bool *ret) {
         return r;
 }
 
+// All that was moved is up where it is now: whoever waited for that leaves, one after the other.
+static int let_go(Plan *p) {
+        _cleanup_free_ PlanDue *held = TAKE_PTR(p->held);
+        size_t n = p->n_held;
+        bool first = !p->late;
+        int r = 0;
+
+        p->late = true;
+        p->n_held = p->held_allocated = 0;
+        for (size_t i = 0; i < p->n && first; i++)
+                count_planned(p, p->units[i]);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = drive(p, &held[i]);
+        return r;
+}
+
 static int look_ahead(Plan *p) {
         bool more = true;
         int r = 0;
@@ -285,8 +378,51 @@ static int look_ahead(Plan *p) {
                 if (r >= 0 && p->waiting)
                         r = give_turns(p, &more);
                 more |= p->n_put > 0;
+                if (r < 0 || more)
+                        continue;
+                r = let_go(p);
+                more = p->n_put > 0;
         }
         return r;
+}
+
+// Who replaces such a unit begins when that has left: unless it runs there already, or is of the same group.
+static void note_wait(Plan *p, const PlanDue *due, const Unit *u, uint32_t node) {
+        DryRunUnit *by = due->by ? map_find_str(&p->by_name, due->by) : NULL;
+
+        if (by && !by->waits_for && by->node == node && by->share.budget != u->budget &&
+            !runs_there(p->alone.leader, due->by, node))
+                by->waits_for = due->name;
+}
+
+// Whoever was to leave and would stay.
+static int note_held(Plan *p) {
+        Leader *l = p->alone.leader;
+
+        for (size_t i = 0; i < p->n_held; i++) {
+                const PlanDue due = p->held[i];
+                const Unit *u = unit_find(l, due.name);
+                const UnitEntry *e = cluster_state_find_unit(l->state, due.name);
+                DryRunUnit *held = map_find_str(&p->by_name, due.name);
+                int r;
+
+                if (!u || !e)
+                        continue;
+                note_wait(p, &due, u, held ? held->node : e->record->node);
+                if (u->life == LIFE_HELD) // that is nothing new
+                        continue;
+                if (!held) {
+                        r = add(p, e->record, &held);
+                        if (r < 0)
+                                return r;
+                        held->brought = true;
+                        held->node = e->record->node;
+                }
+                held->held = true;
+                held->reason = due.reason == DRY_RUN_REPLACED ? due.reason : DRY_RUN_TURN;
+                held->by = due.reason == DRY_RUN_REPLACED ? due.by : NULL;
+        }
+        return 0;
 }
 
 // The units that the change puts, in its order; a unit that is put twice is as it was put last.
@@ -306,6 +442,7 @@ static int note_planned(Plan *p, const Argosy__LogBatch *batch) {
                         return r;
                 u->record = record;
                 u->node = record->node;
+                count_planned(p, u);
                 r = add_put(p, u);
                 if (r < 0)
                         return r;
@@ -334,6 +471,8 @@ static int describe(Decision *d, Ticket *t, Plan *p, Argosy__Response **ret) {
         if (r >= 0)
                 r = look_ahead(p);
         if (r >= 0)
+                r = note_held(p);
+        if (r >= 0)
                 r = dry_run_describe(l->state, p->units, p->n, *ret, name_of_node, l);
         message_free(batch);
         return r;
@@ -347,6 +486,7 @@ int decide_dry_run(Decision *d, Ticket *t) {
         assert(d->batch.n_ops == 0); // that would count only when the log has it
         d->scheduler = scheduler_free(d->scheduler); // two at once would not know of each other
         p.alone.scheduler = scheduler_new_dry_run(d->leader);
+        disruption_budget_plan_begin(d->leader);
         r = describe(d, t, &p, &response);
         plan_done(&p);
         if (r < 0)

@@ -30,6 +30,8 @@ int decide_pending(Decision *d);  // units that are pending, if there may be roo
 // Whether the unit, in Leader.moving, still has to go elsewhere; and where it would go now, which counts in the
 // Placement and changes nothing else. 0 or -ENOMEM.
 bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e);
+// Whether it would leave a node that is emptied, or where it is replaced, but too many of its group are down.
+bool move_is_held(const Decision *d, const Unit *u, const UnitEntry *e);
 typedef struct MoveChoice {
         enum {
                 MOVE_NOT,   // its options cannot be read

@@ -40,6 +40,7 @@
 #include "previous-nodes.h"
 #include "rebalances.h"
 #include "registry.h"
+#include "replacers.h"
 #include "retry-controller.h"
 #include "rollout-controller.h"
 #include "scheduler-roles.h"
@@ -81,6 +82,7 @@ static void look_at_units_of(Leader *l, const Node *n) {
 
 static void follow_touched(Leader *l, Unit *u) {
         disruption_budget_refresh(l, u); // budgets
+        replacers_on_touched(l, u); // those who wait for others of its budget
         ordering_look(l, u); // those who come after it
         waiters_on_unit(l, u); // those who wait for it
         if (!unit_is_used(u))
@@ -154,6 +156,8 @@ static void follow_units(Leader *l) {
 
         while ((e = cluster_state_next_dirty(l->state))) {
                 const char *name = e->record->name;
+                bool replaced = e->node_before && scheduler_replaces(l, name); // until its record is followed
+                Node *before;
                 Unit *u;
 
                 l->globals_changed |= may_give_way(l, name); // who gave way to it
@@ -161,8 +165,9 @@ static void follow_units(Leader *l) {
                         oom_end();
                 l->globals_changed |= may_give_way(l, name) || e->record->global || e->global_before;
                 u = unit_find(l, name);
-                orders_on_unit(l, e->removed ? NULL : e, u,
-                               e->node_before ? node_find(l, e->node_before) : NULL);
+                before = e->node_before ? node_find(l, e->node_before) : NULL;
+                orders_on_unit(l, e->removed ? NULL : e, u, before);
+                replacers_on_unit(l, before, replaced);
                 unit_mark_unused(l, u);
                 cluster_state_dirty_done(l->state, e);
         }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Where units run: labels, company, conflicts, spread and room, on real nodes."""
 
-from lib import QUICK, SLEEPER, Cluster, eventually, main
+from lib import QUICK, SLEEPER, WAITS, Cluster, eventually, main
 
 
 def options(*lines):
@@ -75,6 +75,46 @@ def test_a_replaced_unit_makes_room_and_goes_elsewhere(c: Cluster):
     c.ctl_fails("submit /root/units/old@5.service", on=c.node("n1"), saying=":4: units replace each other in a circle: ")
     assert "old@5.service" not in c.known()
     c.ctl("destroy new 'old@*'")
+
+
+def test_what_is_replaced_leaves_as_its_group_allows(c: Cluster):
+    fewest = 3
+
+    def running():
+        listed = "systemctl list-units --plain --no-legend --state=active 'old@*'"
+        return sum(len(node.run(listed).splitlines()) for node in c.nodes)
+
+    def are_replaced():
+        nonlocal fewest
+        fewest = min(fewest, running())
+        return c.spread("old@*") == {"n3": 3}
+
+    c.let_go(c.node("n2"))
+    c.ctl("cordon n3")
+    c.start("old@{1..3}", f"[Service]\nExecStartPre=/bin/sh -c '{WAITS}'\nExecStart=/bin/sleep infinity\n"
+                          "[X-Argosy]\nHost=n2 n3\nMaxUnavailable=1\n")
+    c.ctl("uncordon n3")
+    c.submit("new.service", options("Host=n2", "Replaces=old@*"))
+    planned = {row["unit"]: row["node"] for row in c.json("plan new")}
+    assert planned == {"new.service": "n2", **{f"old@{i}.service": "n3" for i in range(1, 4)}}, planned
+    c.ctl("start --no-block new")
+    eventually(lambda: running() == 2)
+    told = c.ctl_result("why new").out
+    assert "which it replaces, has left n2: 1 of its group are down, MaxUnavailable=1" in told, told
+    waiting = c.begin("start new")
+    assert at(c, "new") is None and not waiting.is_over
+    c.let_go(c.node("n3"))
+    eventually(are_replaced)
+    assert fewest >= 2, fewest
+    assert waiting.result().status == 0
+    assert at(c, "new") == "n2"
+    c.start("pair@{1..2}", options("Host=n2", "MaxUnavailable=1"))
+    c.submit("newer.service", options("Host=n2", "Replaces=pair@*"))
+    c.ctl_fails("start newer", saying="which it replaces, has left n2: 1 of its group are down, MaxUnavailable=1")
+    eventually(lambda: len(c.active("pair@*")) == 1)
+    assert at(c, "newer") is None
+    c.ctl("unload 'pair@*'")
+    eventually(lambda: at(c, "newer") == "n2")
 
 
 def test_instances_are_spread_over_a_label(c: Cluster):

@@ -315,8 +315,7 @@ static bool budget_lets_go(Leader *l, const Rebalance *o, Unit *u, const UnitEnt
         const DisruptionBudget *g = u->budget;
 
         return disruption_budget_allows(l, u, e) &&
-               (!g || !u->counted ||
-                g->n_down + disruption_budget_taken(l, g) + n_fresh(l, o, g) < disruption_budget_max(g, e));
+               (!g || !u->counted || n_fresh(l, o, g) < disruption_budget_room(l, g, e));
 }
 
 // 1: it is in the batch; 0: it cannot be made now.

@@ -15,10 +15,6 @@
 
 typedef const char *(*NodeName)(uint32_t node, void *userdata);
 
-static bool same_spec(const Argosy__UnitRecord *a, const Argosy__UnitRecord *b) {
-        return a->spec.len == b->spec.len && memcmp(a->spec.data, b->spec.data, a->spec.len) == 0;
-}
-
 // NULL: it has not ended for good.
 static const char *action_of_ended(const Argosy__UnitRecord *r) {
         if (r->n_outcomes == 0 || r->outcomes[0]->start_rev != r->start_rev)
@@ -51,7 +47,7 @@ static const char *action_of_known(const Argosy__UnitRecord *now, const Argosy__
                 return action_of_new(next);
         if (node != now->node || next->global != now->global)
                 return "would stop where it is and start";
-        if (!same_spec(now, next))
+        if (!record_has_spec_of(now, next))
                 return now->target == ARGOSY__TARGET__TARGET_LAUNCHED
                                ? "would stop and start again with the new file"
                                : action_of_new(next);
@@ -83,6 +79,26 @@ static int append_reason(const DryRunUnit *u, char **message) {
         return *message ? 0 : -ENOMEM;
 }
 
+// Who replaces it may have to wait longer than anybody can tell.
+static int append_wait(const DryRunUnit *u, char **message) {
+        _cleanup_free_ char *before = *message;
+
+        *message = u->waits_for
+                           ? str_printf("%s; it waits there until %s has left (MaxUnavailable=)", before, u->waits_for)
+                           : TAKE_PTR(before);
+        return *message ? 0 : -ENOMEM;
+}
+
+static int describe_held(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
+        const char *node = w->node_name(u->node, w->userdata);
+        _cleanup_free_ char *message = str_printf("would stay on %s until more of its group are up (MaxUnavailable=)",
+                                                  node ?: "its node");
+        int r = message ? append_reason(u, &message) : -ENOMEM;
+
+        r = r < 0 ? r : field_set(&result->message, message);
+        return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
+}
+
 // A unit that somebody else's start moves.
 static int describe_brought(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
         const UnitEntry *e = cluster_state_find_unit(w->state, result->name);
@@ -98,7 +114,8 @@ static int describe_brought(const Words *w, Argosy__Response__UnitResult *result
                 return -ENOMEM;
         message = node ? str_printf("would %s%s %s", left, runs ? "start on" : "go to", node)
                        : str_printf("would %swait for a node", left);
-        r = message ? append_reason(u, &message) : -ENOMEM;
+        r = message ? append_wait(u, &message) : -ENOMEM;
+        r = r < 0 ? r : append_reason(u, &message);
         r = r < 0 ? r : field_set(&result->message, message);
         r = r < 0 || !from ? r : field_set(&result->from, from);
         return r < 0 || !u->by ? r : field_set(&result->because_of, u->by);
@@ -129,7 +146,8 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
                 message = str_printf("%s%s%s%s%s", e ? action_of_known(e->record, next, u->node) : action_of_new(next),
                                      node && wanted ? " on " : "", node && wanted ? node : "",
                                      warning && *warning ? "; " : "", warning ?: "");
-        r = r < 0 || !message ? -ENOMEM : append_reason(u, &message);
+        r = r < 0 || !message ? -ENOMEM : append_wait(u, &message);
+        r = r < 0 ? r : append_reason(u, &message);
         r = r < 0 ? r : field_set(&result->message, message);
         if (r >= 0 && moves)
                 r = field_set(&result->from, w->node_name(e->record->node, w->userdata));
@@ -139,7 +157,9 @@ static int describe_asked(const Words *w, Argosy__Response__UnitResult *result, 
 }
 
 static int describe(const Words *w, Argosy__Response__UnitResult *result, const DryRunUnit *u) {
-        int r = u->brought ? describe_brought(w, result, u) : describe_asked(w, result, u);
+        int r = u->held      ? describe_held(w, result, u)
+                : u->brought ? describe_brought(w, result, u)
+                             : describe_asked(w, result, u);
 
         return r < 0 || u->record->global ? r : field_set(&result->node, w->node_name(u->node, w->userdata));
 }

@@ -5,6 +5,7 @@
 // records as they are.
 
 #include "cluster-state.h"
+#include "disruption-budget.h"
 
 // Why a unit would be where it is not now.
 typedef enum DryRunReason {
@@ -21,8 +22,12 @@ typedef struct DryRunUnit {
         DryRunReason reason;
         const char *by; // NULL: nobody
         bool brought;   // the change does not touch it: it only follows
+        bool held;      // it stays where it is: `by` replaces it, and too many of its group are down
+        const char *waits_for; // such a unit on its node, which it replaces; NULL: none
         // While it is planned (arrivals.c): the next one that is noted on its node, or came there and replaces others.
         struct DryRunUnit *next_there, *next_replacer;
+        bool keeps_place; // likewise: it was there, and came after the first who replaces others
+        BudgetShare share; // likewise: what of it is counted in its group's budget
 } DryRunUnit;
 
 // `planned` is change_plan()'s response. Gives every unit that has no error a message, and a node if it would be

@@ -112,6 +112,8 @@ struct Leader {
         ListNode waited;         // Unit.waited: touched, and somebody waits for it
         ListNode awaiting;                             // UnitOnNode.awaiting
         bool previous_nodes_due;                       // a host was heard, lost or removed: they may go on
+        ListNode replacing;                            // UnitOnNode.awaiting, of those who wait for whom they replace
+        bool replacing_due;                            // some of these have left, or their groups are as they were not
         ListNode tombstones_due;                       // Host.tombstones_due
         uint64_t tombstones_due_us;                    // when the next guard has ended one; 0: none
         ListNode parting;                              // Unit.parting
@@ -146,6 +148,8 @@ struct Leader {
         uint64_t rebalance_due_us;  // the same of the rebalance
         uint64_t n_batches;         // that were begun
         uint64_t n_plan_dues;       // units that dry runs looked at because of others
+        uint64_t n_plans;           // that were begun
+        bool plans;                 // one of them is being made
         ListNode drain_deadlines;   // Node.deadline
         uint64_t drain_due_us;      // boot time of the next of them; 0: none
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a unit waits for because of its dependencies, in words. Looked for when somebody asks.
+// What a unit waits for because of its dependencies, or of those whom it replaces, in words. Looked for when somebody
+// asks.
 #include <stdio.h>
 
 #include "dependencies.h"
+#include "disruption-budget.h"
 #include "ordering.h"
 #include "registry.h"
+#include "replacers.h"
 #include "str.h"
 #include "tables.h"
 #include "unit-on-node.h"
@@ -102,10 +105,25 @@ static bool tell_stop(const DependencyPeer *peer, void *userdata) {
         return true;
 }
 
+// A unit that is still there and that it replaces.
+static bool tell_replaced(const Leader *l, const UnitOnNode *s, char *ret, size_t size) {
+        const Unit *u = ordering_waits_for_replaced(l, s) ? replacer_waits_for(l, s->unit) : NULL;
+
+        if (!u)
+                return false;
+        str_fit(ret, size,
+                "waiting until %s, which it replaces, has left %s: %zu of its group are down, MaxUnavailable=%zu",
+                u->name, s->node->name, u->budget->n_down,
+                disruption_budget_max(l, u->budget, cluster_state_find_unit(l->state, u->name)));
+        return true;
+}
+
 bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Dependencies *g = &l->dependencies;
         Telling t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED};
 
+        if (tell_replaced(l, s, ret, size))
+                return true;
         switch (s->hold) {
         case HOLD_START:
         case HOLD_BLOCKED:

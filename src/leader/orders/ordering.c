@@ -17,6 +17,8 @@
 // Whatever is seen of a unit, or changes its record, ends in ordering_look(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it. Units without
 // dependencies cost one look into a table that has no entry for them.
+//
+// A start is held back in the same way while units that it replaces are still on its node (replacers.c).
 #include <errno.h>
 
 #include "batch-builder.h"
@@ -27,6 +29,7 @@
 #include "ordering.h"
 #include "orders.h"
 #include "registry.h"
+#include "replacers.h"
 #include "rollout-content.h"
 #include "str.h"
 #include "tables.h"
@@ -179,6 +182,46 @@ static bool is_to_restart(const Leader *l, const UnitOnNode *s, const UnitEntry 
         return unit_on_node_is_reported(s) && !is_down(s) && s->revision < restart_revision(l, e, s);
 }
 
+// Its start has not gone out, and nobody has seen it there since.
+static bool is_to_begin(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        if (!is_unreleased(l, s, e) || record_final_outcome(e->record, s->node->number))
+                return false;
+        return !unit_on_node_is_reported(s) || (s->revision < start_revision(l, e, s) && (is_down(s) || is_unseen(s)));
+}
+
+// Whether what takes up room in a group will be up, or somewhere else, without anybody's help.
+static bool is_coming(const Leader *l, const Unit *u) {
+        Standing standing;
+
+        if (u->life == LIFE_MOVING || u->life == LIFE_FLYING || list_is_linked(&u->unscheduled) || u->move_due.place)
+                return true;
+        standing = u->down ? ordering_standing(l, u->name) : STANDING_UP;
+        return standing == STANDING_COMING || standing == STANDING_CHANGING || standing == STANDING_ENDING ||
+               standing == STANDING_UNKNOWN;
+}
+
+static bool is_anybody_coming(const Leader *l, const DisruptionBudget *g) {
+        list_foreach (i, &g->units)
+                if (is_coming(l, CONTAINER_OF(i, Unit, of_budget)))
+                        return true;
+        return false;
+}
+
+// A unit that replaces others on its node begins when those have left that may leave only a few at a time.
+static OrderHold hold_of_replacer(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        const UnitFile *file;
+        const Unit *other;
+
+        if (spec_entry_file(e->spec, &file) < 0 || !file->replaces || s->unit->node != s->node || !is_to_begin(l, s, e))
+                return HOLD_NOT;
+        other = replacer_waits_for(l, s->unit);
+        return !other ? HOLD_NOT : is_anybody_coming(l, other->budget) ? HOLD_START : HOLD_BLOCKED;
+}
+
+bool ordering_waits_for_replaced(const Leader *l, const UnitOnNode *s) {
+        return (s->hold == HOLD_START || s->hold == HOLD_BLOCKED) && replacer_waits_for(l, s->unit);
+}
+
 // A unit that is to be up on this node. A restart that has to wait begins with a stop.
 static OrderHold hold_of_launched(Leader *l, const UnitOnNode *s, const UnitEntry *e) {
         bool reported = unit_on_node_is_reported(s),
@@ -254,11 +297,12 @@ static bool stop_waits(Leader *l, const UnitOnNode *s) {
 }
 
 OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, bool wanted) {
-        OrderHold hold = HOLD_NOT;
+        bool launched = wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED;
+        OrderHold hold = launched ? hold_of_replacer(l, s, e) : HOLD_NOT;
 
-        if (l->dependencies.names.count == 0)
-                return HOLD_NOT;
-        if (wanted && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED) {
+        if (hold != HOLD_NOT || l->dependencies.names.count == 0)
+                return hold;
+        if (launched) {
                 hold = hold_of_launched(l, s, e);
                 if (hold == HOLD_NOT && !(is_to_restart(l, s, e) && is_unreleased(l, s, e)))
                         return HOLD_NOT;
@@ -351,9 +395,18 @@ static bool release_stop(const DependencyPeer *peer, void *userdata) {
         return false;
 }
 
+static void reconsider_replacers(Leader *l) {
+        if (!l->replacing_due)
+                return;
+        l->replacing_due = false;
+        list_foreach (i, &l->replacing)
+                reconsider(l, CONTAINER_OF(i, UnitOnNode, awaiting)->unit);
+}
+
 void ordering_drain(Leader *l) {
         ListNode due = LIST_INIT(due);
 
+        reconsider_replacers(l);
         list_splice(&due, &l->ordering);
         while (!list_is_empty(&due)) {
                 Unit *u = CONTAINER_OF(due.next, Unit, order_due);

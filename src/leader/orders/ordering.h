@@ -17,6 +17,8 @@ OrderHold ordering_judge(Leader *l, const UnitOnNode *s, const UnitEntry *e, boo
 // Notes that. True: nothing is to be sent; else the order is to be adjusted.
 bool ordering_hold(Leader *l, UnitOnNode *s, const UnitEntry *e, bool wanted);
 void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o);
+// Whether what is held back is a start that waits for units which it replaces.
+bool ordering_waits_for_replaced(const Leader *l, const UnitOnNode *s);
 // Whether an order that goes out nevertheless is one to stay as it is.
 bool ordering_keeps(const UnitOnNode *s);
 // Whether a unit that the log has could have these options: -EINVAL and *ret_why if its order would go in a

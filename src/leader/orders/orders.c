@@ -282,6 +282,8 @@ static int bundle_consider(Leader *l, Bundle *b, UnitOnNode *s, bool wanted, con
                 list_append(&l->awaiting, &s->awaiting);
                 return 0;
         }
+        if (wanted && ordering_waits_for_replaced(l, s)) // ordering_drain(), when these have left
+                list_append(&l->replacing, &s->awaiting);
         return held ? 0 : bundle_add(l, b, s, wanted || stays, e);
 }
 

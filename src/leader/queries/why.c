@@ -18,6 +18,7 @@
 #include "pending.h"
 #include "previous-nodes.h"
 #include "registry.h"
+#include "replacers.h"
 #include "response.h"
 #include "retry-bars.h"
 #include "retry-controller.h"
@@ -86,6 +87,16 @@ static const char *under_way(const UnitOnNode *s, const Argosy__UnitRecord *r) {
         return "it is being loaded";
 }
 
+// It would leave a node that is emptied, or where somebody replaces it.
+static void reason_of_budget(Leader *l, const Unit *u, char ret[static REASON_SIZE]) {
+        const Unit *by = replacer_of(l, u);
+
+        str_fit(ret, REASON_SIZE,
+                "it is to leave its node%s%s%s and waits: %zu of its group are down already, MaxUnavailable=%zu",
+                by ? ", where " : "", by ? by->name : "", by ? " replaces it," : "", u->budget->n_down,
+                disruption_budget_max(l, u->budget, cluster_state_find_unit(l->state, u->name)));
+}
+
 static bool nobody_can_tell(const Argosy__UnitRecord *r, const Node *n) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
 
@@ -132,11 +143,7 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
         if (retry_controller_phrase(l, u, next, sizeof(next)))
                 str_fit(ret + strlen(ret), REASON_SIZE - strlen(ret), "%s%s", ret[0] ? "; " : "", next);
         if (!ret[0] && disruption_budget_holds_back(u))
-                str_fit(ret, REASON_SIZE,
-                        "it is to leave its node and waits: %zu of its group are down already, "
-                        "MaxUnavailable=%zu",
-                        u->budget->n_down,
-                        disruption_budget_max(u->budget, cluster_state_find_unit(l->state, u->name)));
+                reason_of_budget(l, u, ret);
         if (!ret[0])
                 (void) rollout_phrase(l, u->name, ret, REASON_SIZE);
 }

@@ -149,7 +149,7 @@ static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_
                 return true;
         for (size_t i = 0; i < n; i++)
                 of_budget += taken[i]->budget == g && taken[i]->counted && !taken[i]->down;
-        return g->n_down + disruption_budget_taken(l, g) + of_budget < disruption_budget_max(g, e);
+        return of_budget < disruption_budget_room(l, g, e);
 }
 
 // ------------------------------------------------------------------------------------------------ the round
@@ -161,7 +161,7 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
 
         // Of its budget another one may have been taken down in this round.
         if (!e || !step->unit || batch_builder_has_unit(b, step->name) ||
-            (step->node && disruption_budget_keeps(l, step->unit, e))) {
+            (step->node && disruption_budget_keeps(l, step->unit, e, false))) {
                 l->retry_pending = true;
                 return 0;
         }

@@ -7,6 +7,10 @@
 //
 // "Down" is everything that is not seen to run as its record says, so also what a new leader has not heard
 // of yet, and what was ordered a moment ago.
+//
+// Between begin and end of a plan (decide-plan.c) everything that is asked here is answered as if what was planned so
+// far were so. A plan counts beside what is, under a number of its own, so nothing is left of it when it ends.
+#include <assert.h>
 #include <errno.h>
 
 #include "batch-builder.h"
@@ -14,6 +18,7 @@
 #include "host-marks.h"
 #include "nodes.h"
 #include "registry.h"
+#include "rollout-content.h"
 #include "tables.h"
 #include "turn.h"
 #include "unit-event.h"
@@ -21,6 +26,7 @@
 #include "unit-name.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
+#include "unit-state.h"
 
 static void look_at_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
         bool up = e && unit_on_node_is_up(l, s, e);
@@ -86,9 +92,22 @@ static void count(Leader *l, Unit *u, bool counted, bool down) {
         changed(l, g);
 }
 
+// It runs, and was told anew that it is to: that it has not answered yet is no reason to take it for down.
+static bool runs_on(const Leader *l, const UnitOnNode *s, const UnitEntry *e) {
+        Content c = rollout_content(l, e, s->node->number);
+
+        return unit_on_node_is_reported(s) && !s->node->reason && active_state_is_up(s->active) && s->revision >= c.restart_rev &&
+               hash_equal(&s->seen, &c.spec->hash);
+}
+
 // What its host has not told yet, since its link broke or the leader is a new one, may well run.
-static bool is_known_to_be_down(const Unit *u) {
-        return u->down && u->node && u->node->host->attached;
+static bool is_known_to_be_down(const Leader *l, const Unit *u, const UnitEntry *e) {
+        const UnitOnNode *s;
+
+        if (!u->down || !u->node || !u->node->host->attached)
+                return false;
+        s = unit_on_node_find(u, u->node);
+        return !s || !runs_on(l, s, e);
 }
 
 void disruption_budget_refresh(Leader *l, Unit *u) {
@@ -107,7 +126,7 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
                 up |= s->up && s->node == u->node;
         }
         count(l, u, counted, counted && !up);
-        if (u->life == LIFE_HELD && is_known_to_be_down(u)) // it takes nothing of the budget to leave
+        if (u->life == LIFE_HELD && is_known_to_be_down(l, u, e)) // it takes nothing of the budget to leave
                 unit_event(l, u, LIFE_LOOK_ANYWAY);
         if (u->budget->rollout) {
                 u->budget->rollout->due = true;
@@ -167,16 +186,36 @@ int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
 
 // ------------------------------------------------------------------------------------------------ budget
 
-size_t disruption_budget_max(const DisruptionBudget *g, const UnitEntry *e) {
+// Whether the plan in the making is about the group.
+static bool is_planned(const Leader *l, const DisruptionBudget *g) {
+        return l->plans && g->plan == l->n_plans;
+}
+
+static size_t count_launched(const Leader *l, const DisruptionBudget *g) {
+        return g->n_launched + (size_t) (is_planned(l, g) ? g->planned_launched : 0);
+}
+
+size_t disruption_budget_max(const Leader *l, const DisruptionBudget *g, const UnitEntry *e) {
         const UnitFile *file;
 
         if (spec_entry_file(e->spec, &file) < 0)
                 return SIZE_MAX;
-        return unit_share_of(file->max_unavailable, g->n_launched);
+        return unit_share_of(file->max_unavailable, count_launched(l, g));
 }
 
-size_t disruption_budget_taken(const Leader *l, const DisruptionBudget *g) {
+static size_t count_taken(const Leader *l, const DisruptionBudget *g) {
         return g->batch == l->n_batches ? g->n_taken : 0;
+}
+
+// Those that are down, and those that will be.
+static size_t count_down(const Leader *l, const DisruptionBudget *g) {
+        return g->n_down + count_taken(l, g) + (size_t) (is_planned(l, g) ? g->planned_down : 0);
+}
+
+size_t disruption_budget_room(const Leader *l, const DisruptionBudget *g, const UnitEntry *e) {
+        size_t max = disruption_budget_max(l, g, e), n_down = count_down(l, g);
+
+        return max == SIZE_MAX ? SIZE_MAX : max > n_down ? max - n_down : 0;
 }
 
 void disruption_budget_take(Leader *l, Unit *u) {
@@ -184,23 +223,66 @@ void disruption_budget_take(Leader *l, Unit *u) {
 
         if (!g || !u->counted || u->down)
                 return;
-        g->n_taken = disruption_budget_taken(l, g) + 1;
+        g->n_taken = count_taken(l, g) + 1;
         g->batch = l->n_batches;
 }
 
-bool disruption_budget_allows(Leader *l, Unit *u, const UnitEntry *e) {
-        const DisruptionBudget *g = u->budget;
-
-        return !g || !u->counted || is_known_to_be_down(u) ||
-               g->n_down + disruption_budget_taken(l, g) < disruption_budget_max(g, e);
+bool disruption_budget_allows(const Leader *l, const Unit *u, const UnitEntry *e) {
+        return !u->budget || !u->counted || is_known_to_be_down(l, u, e) ||
+               disruption_budget_room(l, u->budget, e) > 0;
 }
 
-bool disruption_budget_keeps(Leader *l, Unit *u, const UnitEntry *e) {
-        return u->node && unit_has_to_leave(u, e) && !host_is_lost(u->node->host) &&
+bool disruption_budget_keeps(const Leader *l, const Unit *u, const UnitEntry *e, bool replaced) {
+        return u->node && (replaced || unit_has_to_leave(u, e)) && !host_is_lost(u->node->host) &&
                !node_deadline_is_over(l, u->node) && !unit_exclusion(u, u->node->number) &&
                !disruption_budget_allows(l, u, e);
 }
 
 bool disruption_budget_holds_back(const Unit *u) {
         return u->life == LIFE_HELD;
+}
+
+// ------------------------------------------------------------------------------------------------ plans
+
+void disruption_budget_plan_begin(Leader *l) {
+        assert(!l->plans);
+        l->n_plans++;
+        l->plans = true;
+}
+
+void disruption_budget_plan_end(Leader *l) {
+        l->plans = false;
+}
+
+int disruption_budget_plan_join(Leader *l, const char *name, BudgetShare *ret) {
+        _cleanup_free_ char *template = NULL;
+        const Unit *u = unit_find(l, name);
+        DisruptionBudget *g = u ? u->budget : NULL;
+
+        *ret = (BudgetShare){};
+        if (!g && unit_name_kind(name, NULL) == UNIT_NAME_INSTANCE) {
+                template = unit_name_template(name);
+                if (!template)
+                        return -ENOMEM;
+                g = disruption_budget_find(l, template);
+        }
+        if (!g)
+                return BUDGET_NONE;
+        *ret = (BudgetShare){g, u && u->budget && u->counted, u && u->budget && u->down};
+        if (is_planned(l, g))
+                return BUDGET_JOINED;
+        g->plan = l->n_plans;
+        g->planned_launched = g->planned_down = 0;
+        return BUDGET_JOINED_FIRST;
+}
+
+void disruption_budget_plan(BudgetShare *share, bool counted, bool is_down) {
+        DisruptionBudget *g = share->budget;
+
+        if (!g)
+                return;
+        g->planned_launched += counted - share->counted;
+        g->planned_down += is_down - share->down;
+        share->counted = counted;
+        share->down = is_down;
 }

@@ -15,12 +15,32 @@ int disruption_budget_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follow
 void disruption_budget_leave(Leader *l, Unit *u);
 void disruption_budget_refresh(Leader *l, Unit *u); // follows what is seen of it
 // How many of the budget may be down by the units' own options; SIZE_MAX: any number.
-size_t disruption_budget_max(const DisruptionBudget *g, const UnitEntry *e);
-// Whether the unit may be taken down now. If so the budget remembers it until the next batch.
-bool disruption_budget_allows(Leader *l, Unit *u, const UnitEntry *e);
-// Whether the unit is to leave a node that is emptied, and cannot yet for its budget's sake.
-bool disruption_budget_keeps(Leader *l, Unit *u, const UnitEntry *e);
+size_t disruption_budget_max(const Leader *l, const DisruptionBudget *g, const UnitEntry *e);
+// How many more of them may be taken down now; SIZE_MAX: any number.
+size_t disruption_budget_room(const Leader *l, const DisruptionBudget *g, const UnitEntry *e);
+// Whether the unit may be taken down now.
+bool disruption_budget_allows(const Leader *l, const Unit *u, const UnitEntry *e);
+// Whether the unit is to leave a node that is emptied, or (`replaced`) where somebody replaces it, and cannot yet for
+// its budget's sake. What a lost node, a drain's deadline or a node that refuses it demands does not wait.
+bool disruption_budget_keeps(const Leader *l, const Unit *u, const UnitEntry *e, bool replaced);
+// The batch in the making takes the unit down: remembered until the next batch.
 void disruption_budget_take(Leader *l, Unit *u);
-size_t disruption_budget_taken(const Leader *l, const DisruptionBudget *g);
 // Whether it would leave its node, and waits for others of its budget.
 bool disruption_budget_holds_back(const Unit *u);
+
+// What a plan makes of the counts. One at a time.
+void disruption_budget_plan_begin(Leader *l);
+void disruption_budget_plan_end(Leader *l);
+typedef struct BudgetShare {
+        DisruptionBudget *budget; // NULL: it stands alone
+        bool counted, down;       // what of it is in its budget's numbers
+} BudgetShare;
+// *ret: what is counted of the unit of this name, which may have no record yet. Or -ENOMEM.
+enum {
+        BUDGET_NONE,         // it stands alone
+        BUDGET_JOINED,       // the plan is about that group already
+        BUDGET_JOINED_FIRST, // from now on
+};
+int disruption_budget_plan_join(Leader *l, const char *name, BudgetShare *ret);
+// From now on so much is counted of it. A share without a budget counts nowhere.
+void disruption_budget_plan(BudgetShare *share, bool counted, bool is_down);

@@ -129,6 +129,8 @@ typedef struct DisruptionBudget {
         size_t n_down;     // of the launched ones: not up (UnitOnNode.up)
         size_t n_taken;    // and those that the batch in the making takes down
         uint64_t batch;    // that n_taken is about
+        uint64_t plan;     // the plan that the two below are about
+        ptrdiff_t planned_launched, planned_down; // by how much n_launched and n_down would be other ones
         ListNode waiting;  // Unit.queue of those that would leave their nodes if the budget allowed
         Rollout *rollout;  // NULL: none is under way
 } DisruptionBudget;
@@ -183,7 +185,8 @@ struct UnitOnNode {
         ListNode by_unit, by_node, order;
         UnitOnNodeLife life; // changed by unit_on_node_event() alone
         HostSpec *spec;    // counted; NULL: none was sent for it in this session, or it is to let go of it
-        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node
+        ListNode awaiting; // in Leader.awaiting: its order waits until the unit has ended on another node; or in
+                           // .replacing: its start waits for units that it replaces (replacers.c)
         OrderHold hold;    // what its order waits for besides
         uint64_t ordered_revision; // of the last order of this session
         ListNode outcome_due;     // in Leader.outcomes

@@ -11,6 +11,10 @@ int unit_options_of(const UnitEntry *e, UnitOptions **ret) {
         return r < 0 ? r : unit_file_expand(file, e->record->name, e->record->name, ret, NULL);
 }
 
+bool record_has_spec_of(const Argosy__UnitRecord *r, const Argosy__UnitRecord *other) {
+        return r->spec.len == other->spec.len && memcmp(r->spec.data, other->spec.data, r->spec.len) == 0;
+}
+
 const Argosy__Outcome *record_final_outcome(const Argosy__UnitRecord *r, uint32_t node) {
         for (size_t i = 0; i < r->n_outcomes; i++)
                 if (r->outcomes[i]->start_rev == r->start_rev &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Random lives of a cluster whose owners work on it while hosts come and go: cordons, drains, maintenance,
-// labels at run time, rolling updates and restarts, losses of many hosts at once, new leaders.
+// labels at run time, rolling updates and restarts, a unit that replaces others, losses of many hosts at once, new
+// leaders.
 //
 // After every turn
 //   no unit runs on two hosts that have heard what they are to run
@@ -45,7 +46,7 @@ static const struct UnitOfLife {
 } units[] = {
         {"p1.service", SERVICE, PLAIN},
         {"p2.service", SERVICE, PLAIN},
-        {"p3.service", SERVICE, PLAIN},
+        {"taker.service", SERVICE "[X-Argosy]\nReplaces=web@*\n", PLAIN},
         {"kept.service", SERVICE "[X-Argosy]\nNodeLost=keep\n", KEPT},
         {"f1.service", SERVICE "[X-Argosy]\nRequireLabel=disk=ssd\n", FAST},
         {"f2.service", SERVICE "[X-Argosy]\nRequireLabel=disk=ssd\n", FAST},

@@ -9,7 +9,8 @@
 //   is the newer one on its node, and who was only planned to go comes back as the newest)
 //
 // Of a start that moves one unit after the other, each because of the last one, in more than CHAIN_MAX entries of the
-// log, only the first is certain: how far each of them has come when the next is looked at decides where it goes.
+// log, only the first is certain: how far each of them has come when the next is looked at decides where it goes. Entries
+// that only move instances which their group had held back (MaxUnavailable=) do not count: those have all the time.
 //
 // A failure prints its seed; `test-leader-plan-sim SEED` plays that life alone and tells it.
 #include "leader-asks.h"
@@ -62,12 +63,15 @@ static const struct UnitOfLife {
 };
 
 enum { UNITS = ELEMENTSOF(units) };
-#define TEMPLATE UNIT("ReserveResource=slot\nPreemptible=no\nMaxUnavailable=2\n")
+#define TEMPLATE(max) UNIT("ReserveResource=slot\nPreemptible=no\nMaxUnavailable=" max "\n")
+
+static const char *const templates[] = {TEMPLATE("1"), TEMPLATE("2"), TEMPLATE("50%")}; // one of a life
 
 static Rig g;
 static unsigned seed_of_life;
 static bool tells;
-static unsigned n_starts, n_chains;
+static unsigned n_starts, n_chains, n_held;
+static unsigned n_waits; // turns in which nobody moved but instances
 
 static unsigned pick(unsigned n) {
         return (unsigned) rand() % n;
@@ -124,7 +128,7 @@ static void make_ask(Ask *a) {
                 if (twice)
                         continue;
                 a->names[a->change.n_names++] = u->name;
-                add_file(a, u->content ? u->name : "w@.service", u->content ?: TEMPLATE);
+                add_file(a, u->content ? u->name : "w@.service", u->content ?: templates[seed_of_life % ELEMENTSOF(templates)]);
         }
         a->request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         a->request.change = &a->change;
@@ -212,10 +216,20 @@ static void assert_says_the_same(const Argosy__Response__Change *a, const Argosy
                                  a->units[i]->name, b->units[i]->message, a->units[i]->message);
 }
 
+static bool is_one_held(void) {
+        for (size_t i = 0; i < UNITS; i++) {
+                const Unit *u = unit_find(g.leader, units[i].name);
+
+                if (u && u->life == LIFE_HELD)
+                        return true;
+        }
+        return false;
+}
+
 static void plan_and_start(void) {
         const Argosy__Response__Change *plan, *again, *done;
         Seen before[UNITS];
-        unsigned batches;
+        unsigned batches, waits;
         Ask a;
 
         make_ask(&a);
@@ -230,9 +244,11 @@ static void plan_and_start(void) {
         tell_plan(plan);
         again = plan->n_units > a.change.n_names ? plan : ask(&a, true);
         batches = g.batches;
+        waits = n_waits;
         done = ask(&a, false);
         n_starts++;
-        if (g.batches - batches > CHAIN_MAX) {
+        n_held += n_waits > waits || is_one_held();
+        if (g.batches - batches > CHAIN_MAX + n_waits - waits) {
                 n_chains++;
                 return;
         }
@@ -258,18 +274,26 @@ static void step(void) {
                 plan_and_start();
 }
 
+static Seen last_seen[UNITS];
+
 // Which units went where in this turn.
-static void tell_turn(Rig *r) {
-        static Seen last[UNITS];
+static void look_at_turn(Rig *r) {
         Seen now[UNITS];
         char from[8], to[8];
+        bool instances = false, others = false;
 
         look(now);
-        for (size_t i = 0; i < UNITS; i++)
-                if (now[i].node != last[i].node)
-                        print_message("    %s: '%s' -> '%s'\n", units[i].name, name_of_host(last[i].node, from),
+        for (size_t i = 0; i < UNITS; i++) {
+                if (now[i].node == last_seen[i].node)
+                        continue;
+                instances |= !units[i].content;
+                others |= units[i].content != NULL;
+                if (tells)
+                        print_message("    %s: '%s' -> '%s'\n", units[i].name, name_of_host(last_seen[i].node, from),
                                       name_of_host(now[i].node, to));
-        memcpy(last, now, sizeof(last));
+        }
+        n_waits += instances && !others;
+        memcpy(last_seen, now, sizeof(last_seen));
 }
 
 static void live(unsigned seed) {
@@ -278,7 +302,8 @@ static void live(unsigned seed) {
         seed_of_life = seed;
         srand(seed);
         rig_start(&g, HOSTS);
-        g.on_turn = tells ? tell_turn : NULL;
+        memset(last_seen, 0, sizeof(last_seen));
+        g.on_turn = look_at_turn;
         for (size_t i = 0; i < HOSTS; i++) {
                 char slots[8];
 
@@ -295,6 +320,7 @@ static void what_is_planned_comes_true(void **state) {
                 live(seed);
         assert_true(n_starts > 2500);
         assert_true(n_chains < n_starts / 20);
+        assert_true(n_held > 100);
 }
 
 static unsigned only;

@@ -229,6 +229,103 @@ static void of_several_who_replace_the_one_is_named_that_does(void **state) {
                             "would stop on n1 and wait for a node: b-new.service replaces it there");
 }
 
+// ---- groups
+
+#define GROUP SERVICE "[X-Argosy]\nHost=n1 n2\nReserveResource=slot\nMaxUnavailable=1\n"
+#define NEW SERVICE "[X-Argosy]\nHost=n1\nReplaces=old@*\n"
+
+// Three instances on n1, whose only other node has room for so many.
+static void start_group(const char *room) {
+        (void) rig_label(&g, "n1", "offers/slot", "3");
+        for (unsigned i = 1; i <= 3; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "old@%u.service", i);
+                assert_string_equal(rig_change(&g, START, name, GROUP)->node, "n1");
+        }
+        (void) rig_label(&g, "n2", "offers/slot", room);
+}
+
+static const char *node_of(const char *name) {
+        const Argosy__UnitRecord *r = rig_record(&g, name);
+        const Node *n = r ? node_find(g.leader, r->node) : NULL;
+
+        return n ? n->name : "";
+}
+
+static const Argosy__Response__Change *plan_all(const char *name, const char *content) {
+        RigAnswer *a = ask_plan(name, content, false);
+
+        rig_settle(&g);
+        assert_true(a->final);
+        return a->responses[0]->change;
+}
+
+// The plan, which asked twice says the same and leaves nothing behind; then the start, which does that.
+static const Argosy__Response__Change *plan_and_start(const char *name, const char *content) {
+        const Argosy__Response__Change *c = plan_all(name, content), *again = plan_all(name, content);
+
+        assert_false(g.leader->plans);
+        assert_int_equal(c->n_units, again->n_units);
+        for (size_t i = 0; i < c->n_units; i++)
+                assert_string_equal(c->units[i]->message, message_about(again, c->units[i]->name));
+        assert_int_equal(rig_change(&g, START, name, content)->status, 0);
+        for (size_t i = 0; i < c->n_units; i++)
+                if (strcmp(node_of(c->units[i]->name), c->units[i]->node) != 0)
+                        fail_msg("%s is on \"%s\", not on \"%s\"", c->units[i]->name, node_of(c->units[i]->name),
+                                 c->units[i]->node);
+        return c;
+}
+
+static void all_of_a_group_leave_one_after_the_other(void **state) {
+        const Argosy__Response__Change *c;
+
+        start_group("3");
+        c = plan_and_start("new.service", NEW);
+        assert_string_equal(message_about(c, "new.service"), "would start on n1");
+        assert_string_equal(message_about(c, "old@3.service"),
+                            "would stop on n1 and start on n2: new.service replaces it there");
+        assert_string_equal(node_of("old@3.service"), "n2");
+        assert_int_equal(rig_count_running(&g, "new.service"), 1);
+}
+
+static void of_a_group_that_can_spare_no_more_the_others_stay(void **state) {
+        const Argosy__Response__Change *c;
+
+        start_group("1");
+        c = plan_and_start("new.service", NEW);
+        assert_string_equal(message_about(c, "old@1.service"),
+                            "would stop on n1 and start on n2: new.service replaces it there");
+        assert_string_equal(message_about(c, "old@2.service"),
+                            "would stop on n1 and wait for a node: new.service replaces it there");
+        assert_string_equal(message_about(c, "old@3.service"),
+                            "would stay on n1 until more of its group are up (MaxUnavailable=): "
+                            "new.service replaces it there");
+        assert_string_equal(message_about(c, "new.service"),
+                            "would start on n1; it waits there until old@3.service has left (MaxUnavailable=)");
+        assert_int_equal(rig_count_running(&g, "new.service"), 0);
+        assert_int_equal(rig_count_running(&g, "old@1.service") + rig_count_running(&g, "old@3.service"), 2);
+}
+
+// The room that the replaced unit leaves is taken by one of the group, which can spare another one then.
+static void who_waits_already_leaves_when_the_plan_makes_room(void **state) {
+        const Argosy__Response__Change *c;
+
+        start_group("2");
+        rig_change(&g, START, "high.service", SERVICE "[X-Argosy]\nHost=n2\nReserveResource=slot\n");
+        rig_change(&g, START, "new.service", NEW);
+        assert_string_equal(node_of("old@1.service"), "n2");
+        assert_string_equal(node_of("old@2.service"), "");
+        assert_string_equal(node_of("old@3.service"), "n1");
+        c = plan_and_start("newer.service", SERVICE "[X-Argosy]\nHost=n2\nReplaces=high.service\n");
+        assert_string_equal(message_about(c, "high.service"),
+                            "would stop on n2 and wait for a node: newer.service replaces it there");
+        assert_string_equal(message_about(c, "old@2.service"), "would start on n2");
+        assert_string_equal(message_about(c, "old@3.service"),
+                            "would stop on n1 and wait for a node: new.service replaces it there");
+        assert_int_equal(rig_count_running(&g, "new.service"), 1);
+}
+
 // ---- beside others
 
 enum { JOBS = 30 };
@@ -282,6 +379,9 @@ int main(void) {
                 RIG_TEST(each_of_many_is_looked_at_for_itself),
                 RIG_TEST(more_than_one_turn_can_plan_are_refused),
                 RIG_TEST(of_several_who_replace_the_one_is_named_that_does),
+                RIG_TEST(all_of_a_group_leave_one_after_the_other),
+                RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
+                RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };
 

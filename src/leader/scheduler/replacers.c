@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Replaces= within the disruption budget. Who is replaced leaves its node, and of instances with MaxUnavailable= no
+// more at a time than that allows (decide-moves.c); as long as some of them are there, whoever replaces them is placed,
+// and is not started (ordering.c). So nothing of this is in the log: a new leader finds the same by the records, and
+// nobody leaves before it has heard which of the group are up.
+//
+//      it is given the node        those whom it replaces there are looked at: they leave, or their group holds them
+//      one of them has left        whoever waits for it is looked at (Leader.replacing_due)
+//      it is given another node,   those who were held for its sake are looked at, and stay
+//      or does not replace them
+//      any more
+//
+// What waits stands in Leader.replacing, and is looked at once in a turn in which something of such a group was seen or
+// changed. Cost: those who wait, and for each the units of its node up to the first that it waits for.
+//
+// A unit that runs when it begins to replace others goes on running beside them, and an instance is started beside
+// others of its own group: as long as it is down it takes up what they would need to leave.
+#include "replacers.h"
+
+#include "disruption-budget.h"
+#include "registry.h"
+#include "scheduler.h"
+#include "turn.h"
+#include "unit-event.h"
+#include "unit-on-node.h"
+
+// Whether it is about to leave, and its group decides when.
+static bool leaves_by_budget(const Leader *l, const Unit *u) {
+        const UnitEntry *e = u->budget && u->counted && unit_life_is_moving(u->life)
+                                     ? cluster_state_find_unit(l->state, u->name)
+                                     : NULL;
+
+        return e && disruption_budget_max(l, u->budget, e) != SIZE_MAX;
+}
+
+const Unit *replacer_waits_for(const Leader *l, const Unit *u) {
+        const Unit *leaves = NULL;
+
+        if (!u->node || !scheduler_replaces(l, u->name))
+                return NULL;
+        list_foreach (i, &u->node->placed) {
+                const Unit *other = CONTAINER_OF(i, Unit, placed);
+
+                if (!leaves_by_budget(l, other) || other->budget == u->budget ||
+                    !scheduler_replaces_unit(l, u->name, other->name))
+                        continue;
+                if (other->life == LIFE_HELD)
+                        return other;
+                leaves = leaves ?: other;
+        }
+        return leaves;
+}
+
+const Unit *replacer_of(const Leader *l, const Unit *u) {
+        if (!u->node || !scheduler_is_replaced(l, u->name))
+                return NULL;
+        list_foreach (i, &u->node->placed) {
+                const Unit *other = CONTAINER_OF(i, Unit, placed);
+
+                if (scheduler_replaces_unit(l, other->name, u->name))
+                        return other;
+        }
+        return NULL;
+}
+
+void replacers_on_unit(Leader *l, const Node *before, bool replaced) {
+        if (!before)
+                return;
+        l->replacing_due |= !list_is_empty(&l->replacing);
+        if (!replaced)
+                return;
+        list_foreach (i, &before->placed) {
+                Unit *u = CONTAINER_OF(i, Unit, placed);
+
+                if (u->life == LIFE_HELD)
+                        unit_event(l, u, LIFE_LOOK_ANYWAY);
+        }
+}
+
+// What is said of those who wait in Leader.replacing would go round in a circle: they are touched when they wait for
+// something else.
+static bool waits(const Unit *u) {
+        const UnitOnNode *s = u->node ? unit_on_node_find(u, u->node) : NULL;
+
+        return s && list_is_linked(&s->awaiting) && s->hold != HOLD_NOT;
+}
+
+void replacers_on_touched(Leader *l, const Unit *u) {
+        if (list_is_empty(&l->replacing) || !u->budget || list_is_empty(&u->budget->waiting) || waits(u))
+                return;
+        l->replacing_due = true;
+        leader_mark(l);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// Units that replace others on their node, while those may not leave yet.
+
+#include "leader-core.h"
+#include "tables.h"
+
+// A unit that is still on the node of this one, is replaced by it, and leaves as MaxUnavailable= of its group allows;
+// one that is held back before one that leaves now. NULL: none, or this one has no node.
+const Unit *replacer_waits_for(const Leader *l, const Unit *u);
+// Who replaces the unit where it is; NULL: nobody.
+const Unit *replacer_of(const Leader *l, const Unit *u);
+// A record was followed: of a unit that was on `before` (NULL: on no node), where it replaced others or not. Whoever
+// waits for it to leave is looked at again, and whoever was to leave for its sake.
+void replacers_on_unit(Leader *l, const Node *before, bool replaced);
+// Something was seen of a unit: those who wait for others of its group may have to wait longer, or not any more.
+void replacers_on_touched(Leader *l, const Unit *u);

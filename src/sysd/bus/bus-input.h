@@ -39,5 +39,5 @@ uint64_t bus_input_reads(const BusInput *i);
 // The manager numbers what it sends, also what it then drops because too much waits to be read: a number that is
 // missing is a message that was lost. Whether there were any since the last call.
 bool bus_input_take_loss(BusInput *i);
-// Gives memory back that an idle connection does not need.
+// Gives memory back that an idle connection does not need: to the next one that is read, or to the heap.
 void bus_input_trim(BusInput *i);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "str.h"
 #include "string-interner.h"
@@ -16,11 +17,14 @@ const char *string_interner_get(StringInterner *w, const char *text) {
         char fitted[STRING_INTERNER_SIZE];
         char *word;
 
-        str_fit(fitted, sizeof(fitted), "%s", text);
-        word = map_find_str(&w->words, fitted);
+        if (strlen(text) >= sizeof(fitted)) {
+                str_fit(fitted, sizeof(fitted), "%s", text);
+                text = fitted;
+        }
+        word = map_find_str(&w->words, text);
         if (word)
                 return word;
-        word = w->words.count < STRING_INTERNER_MAX ? strdup(fitted) : NULL;
+        word = w->words.count < STRING_INTERNER_MAX ? strdup(text) : NULL;
         if (!word || map_add_str(&w->words, word, word) < 0) {
                 free(word);
                 return other;

@@ -1369,7 +1369,7 @@ FAULTS = [
           "item->timed = false;",
           "leader/rollout-controller: a_host_that_has_not_told_everything_proves_nothing"),
     Fault("interned-strings-without-end", "src/base/string-interner.c",
-          "word = w->words.count < STRING_INTERNER_MAX ? strdup(fitted) : NULL;",
+          "word = w->words.count < STRING_INTERNER_MAX ? strdup(text) : NULL;",
           "word = strdup(fitted);",
           "agent/managers: a_manager_that_does_everything_at_once_leaves_nothing_behind"),
     Fault("helper-sandbox-opens", "src/sysd/foreign/helper-sandbox.c",

@@ -149,7 +149,7 @@ void store_stats(const Store *s, StoreStats *ret);
 
 // Offline: rewrites the configuration to this one server, keeping the data. The daemon must not be running.
 int store_recover(const char *dir, uint32_t raft_id, char **ret_why);
-// Offline: whether `dir` holds a log.
+// Offline: whether `dir` holds a log, as it does from the first time on that it was opened.
 bool store_exists(const char *dir);
 
 // The same interface in memory, for tests: one member (raft id 1), leader from the first turn of the loop, commits in

@@ -2,8 +2,13 @@
 //
 // Becoming a voter, and no longer being one, as the leader says:
 //
-//   StoreOpen       -> keep the CA key, empty a log of an earlier raft id, open -> StoreOpened
+//   StoreOpen       -> forget an earlier raft id, keep the CA key, empty the log, open it, note the raft id
+//                      -> StoreOpened
 //   StoreClose      -> close, empty the log, forget the CA key
+//
+// A raft id in the peers file promises a log: a daemon that finds the one without the other does not start. So the id
+// is the last that is written of a log, and the first that goes: killed in between, this host is a spare again, and is
+// asked anew.
 //
 // One after the other: a log that is still being closed is opened again when it is. A voter whose log cannot be
 // opened says so to the leader, and the daemon ends.
@@ -31,37 +36,47 @@ static void answer_store_open(Daemon *d, uint32_t raft_id, const char *error) {
         (void) mesh_to_leader(d->mesh, &message); // lost with the link: the leader asks again
 }
 
-// Makes the disk ready for a log of this raft id: the CA key, no older log, the number in the peers file. In
-// this order: a raft id in the peers file promises that the rest is there.
-static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+static int save_raft_id(Daemon *d, uint32_t raft_id) {
         Argosy__PeersFile peers = *d->peers;
-        int r;
 
-        r = identity_install_ca_key(&d->identity, message->ca_key.data, message->ca_key.len);
+        peers.raft_id = raft_id;
+        return state_dir_save_peers(d->paths->state_dir, &peers);
+}
+
+// Makes the disk ready for a log: the CA key, and nothing of an older log.
+static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
+        int r = 0;
+
+        if (d->peers->raft_id > 0) // of that one not even the vote is left soon
+                r = save_raft_id(d, 0);
+        if (r >= 0)
+                r = identity_install_ca_key(&d->identity, message->ca_key.data, message->ca_key.len);
         if (r >= 0)
                 r = identity_save(d->paths->state_dir, &d->identity);
+        return r < 0 ? r : dir_empty(AT_FDCWD, d->log_dir);
+}
+
+static int become_voter(Daemon *d, const Argosy__ToHost__StoreOpen *message, char **ret_why) {
+        int r = prepare_log(d, message);
+
+        d->peers->raft_id = 0;
+        if (r < 0)
+                return r;
+        d->peers->raft_id = message->raft_id;
+        d->peers->generation = MAX_OF(d->peers->generation, message->generation);
+        mesh_set_generation(d->mesh, d->peers->generation);
+        r = daemon_log_open(d, false, ret_why);
         if (r >= 0)
-                r = dir_empty(AT_FDCWD, d->log_dir);
-        if (r >= 0) {
-                peers.raft_id = message->raft_id;
-                peers.generation = MAX_OF(peers.generation, message->generation);
-                r = state_dir_save_peers(d->paths->state_dir, &peers);
-        }
-        if (r >= 0) {
-                d->peers->raft_id = peers.raft_id;
-                d->peers->generation = peers.generation;
-                mesh_set_generation(d->mesh, peers.generation);
-        }
+                r = save_raft_id(d, message->raft_id);
+        if (r < 0)
+                d->peers->raft_id = 0; // as it is on the disk
         return r;
 }
 
 static void open_for(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         _cleanup_free_ char *why = NULL;
-        int r;
+        int r = become_voter(d, message, &why);
 
-        r = prepare_log(d, message);
-        if (r >= 0)
-                r = daemon_log_open(d, false, &why);
         if (r < 0) {
                 log_error("Cannot become a voter: %s", why ?: strerror(-r));
                 answer_store_open(d, message->raft_id, why ?: strerror(-r));

@@ -173,6 +173,12 @@ void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote) {
                 (void) s->uv_io.set_vote(&s->io, vote);
 }
 
+// libraft writes nothing before its first term, which the leader brings. But from when it is opened on a log is there
+// (store_exists()), whatever happens before that. The second file comes with that term.
+int raft_disk_make_exist(RaftStore *s) {
+        return store_exists(s->dir) ? 0 : s->uv_io.set_term(&s->io, raft_current_term(&s->raft));
+}
+
 static int on_set_term(struct raft_io *io, raft_term term) {
         RaftStore *s = owner_of(io);
         int r = raft_disk_must_work(s, s->uv_io.set_term(io, term), "term");

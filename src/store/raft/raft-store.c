@@ -445,8 +445,21 @@ static int init_handles(RaftStore *s) {
         return 0;
 }
 
+// libraft's code; what went wrong may be in s->open_error as well.
+static int load(RaftStore *s, const char **ret_why) {
+        int r = raft_start(&s->raft);
+
+        *ret_why = s->raft.errmsg;
+        if (r != 0 || s->open_error < 0)
+                return r;
+        raft_disk_make_room_for_terms(s, s->raft.voted_for);
+        *ret_why = s->io.errmsg;
+        return raft_disk_make_exist(s);
+}
+
 int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, Store **ret, char **ret_why) {
         _cleanup_(raft_store_freep) RaftStore *s = NULL;
+        const char *why;
         int r;
 
         assert(config->raft_id > 0);
@@ -469,13 +482,12 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         if (r < 0)
                 return r;
         raft_store_configure(s, config);
-        r = raft_start(&s->raft);
+        r = load(s, &why);
         if (r != 0 || s->open_error < 0) {
-                r = explain(s, r, s->raft.errmsg, ret_why);
+                r = explain(s, r, why, ret_why);
                 raft_store_close(&TAKE_PTR(s)->store, NULL, NULL); // goes when the loop runs
                 return r;
         }
-        raft_disk_make_room_for_terms(s, s->raft.voted_for);
         s->opening = false;
         uv_prepare_start(&s->look, on_look);
         uv_unref((uv_handle_t *) &s->look);

@@ -161,6 +161,8 @@ void raft_disk_receive(struct raft_io *io, struct raft_message *message);
 bool raft_disk_is_full(const char *dir);
 // After the log was loaded; `vote` is what is voted for in the current term.
 void raft_disk_make_room_for_terms(RaftStore *s, raft_id vote);
+// After that. An error of libraft's.
+int raft_disk_make_exist(RaftStore *s);
 // Ends the process when entries wait for the disk for too long, or leaves the lead when it is full.
 void raft_disk_look(RaftStore *s, uint64_t now_ms);
 

@@ -50,6 +50,8 @@ static struct World {
         uint64_t saved_generation;
         size_t saved_voters;
         bool saved_empty; // the log directory was empty when the peers file was written
+        bool saved_open;  // the log was open then
+        bool forgot_whole; // when a number was taken out of the peers file its log was there still
         MeshPeer voters[8];
 } w;
 
@@ -265,6 +267,8 @@ int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         w.saved_generation = peers->generation;
         w.saved_voters = peers->n_voters;
         w.saved_empty = log_is_empty();
+        w.saved_open = w.opened_id == peers->raft_id;
+        w.forgot_whole |= peers->raft_id == 0 && !w.saved_empty;
         say("save peers");
         return 0;
 }

@@ -314,12 +314,13 @@ static void order_open(uint32_t raft_id) {
         daemon_log_on_store_open(&w.d, &m);
 }
 
-// The number in the peers file promises that key and an empty log are there.
-static void a_new_voter_has_the_key_and_an_empty_log_before_the_number(void **state) {
+// The number in the peers file promises that key and log are there: a host that has it alone does not start.
+static void a_new_voter_has_the_key_and_an_open_log_before_the_number(void **state) {
         w.d.peers->raft_id = 0;
         order_open(6);
-        assert_said("key, identity with key, save peers, mesh: generation 4, mesh: raft id 6, open, opened 6");
+        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, save peers, opened 6");
         assert_true(w.saved_empty);
+        assert_true(w.saved_open);
         assert_int_equal(w.saved_raft_id, 6);
         assert_int_equal(w.saved_generation, 4);
         assert_int_equal(w.opened_id, 6);
@@ -337,6 +338,26 @@ static void who_cannot_become_a_voter_says_so_and_ends(void **state) {
         assert_int_equal(w.d.peers->raft_id, 0);
 }
 
+// It starts again as what it was before.
+static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
+        w.d.peers->raft_id = 0;
+        w.open_error = -ENOSPC;
+        order_open(6);
+        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
+                    "fail: the log of a new voter could not be opened");
+        assert_int_equal(w.saved_raft_id, 0);
+        assert_int_equal(w.d.peers->raft_id, 0);
+}
+
+static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
+        w.d.peers->raft_id = 0;
+        w.save_error = -ENOSPC;
+        order_open(6);
+        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
+                    "fail: the log of a new voter could not be opened");
+        assert_int_equal(w.d.peers->raft_id, 0);
+}
+
 static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
         follow_a_cluster();
         order_open(6);
@@ -344,7 +365,10 @@ static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void 
         order_open(7); // meanwhile: the newest counts
         assert_said("");
         end_store();
-        assert_said("key, identity with key, save peers, mesh: generation 4, mesh: raft id 7, open, opened 7");
+        assert_said("save peers, key, identity with key, mesh: generation 4, mesh: raft id 7, open, save peers, "
+                    "opened 7");
+        assert_true(w.forgot_whole); // under the old number nobody finds an empty log, to vote a second time
+        assert_int_equal(w.saved_raft_id, 7);
 }
 
 static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
@@ -380,7 +404,9 @@ static void who_is_asked_back_under_its_number_answers_when_it_is_so(void **stat
         order_open(1);
         assert_said("");
         end_store();
-        assert_said("key, identity with key, save peers, mesh: generation 4, mesh: raft id 1, open, opened 1");
+        assert_said("save peers, key, identity with key, mesh: generation 4, mesh: raft id 1, open, save peers, "
+                    "opened 1");
+        assert_true(w.forgot_whole);
         assert_true(w.saved_empty);
 }
 
@@ -411,8 +437,10 @@ int main(void) {
                 TEST(what_is_no_batch_is_an_error),
                 TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
                 TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),
-                TEST(a_new_voter_has_the_key_and_an_empty_log_before_the_number),
+                TEST(a_new_voter_has_the_key_and_an_open_log_before_the_number),
                 TEST(who_cannot_become_a_voter_says_so_and_ends),
+                TEST(who_cannot_open_the_log_of_a_voter_is_none),
+                TEST(who_cannot_note_that_it_is_a_voter_is_none),
                 TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
                 TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
                 TEST(who_is_asked_back_while_it_ends_is_a_voter_again),

@@ -94,6 +94,17 @@ static void whoever_does_not_bootstrap_waits(void **state) {
         assert_int_equal(store_submit(f->node.store, "x", 1, store_on_done, NULL), -EAGAIN);
 }
 
+// A host notes that it has a log as soon as that is open, and refuses to start without it from then on.
+static void a_log_that_was_opened_is_there_before_anybody_leads(void **state) {
+        Fixture *f = *state;
+
+        store_node_open(&f->node, false, NULL, NULL);
+        assert_true(store_exists(f->node.dir));
+        store_node_close(&f->node);
+        store_node_open(&f->node, false, NULL, NULL);
+        assert_int_equal(f->node.role, STORE_FOLLOWER);
+}
+
 // Odd lengths: libraft takes multiples of 8 only.
 static void a_batch_is_applied_before_it_is_reported(void **state) {
         Fixture *f = *state;
@@ -420,6 +431,7 @@ int main(void) {
                 TEST(the_first_host_leads_alone),
                 TEST(both_files_for_terms_are_there_from_the_start),
                 TEST(whoever_does_not_bootstrap_waits),
+                TEST(a_log_that_was_opened_is_there_before_anybody_leads),
                 TEST(a_batch_is_applied_before_it_is_reported),
                 TEST(many_batches_are_on_their_way_at_a_time),
                 TEST(the_biggest_batch_goes_through),

@@ -134,7 +134,7 @@ typedef struct StoreMember {
         uint64_t match_index; // known to the leader only, else 0
         // Leader only. We ourselves answer at once and are never behind.
         uint64_t silent_ms; // since anything was heard of it; UINT64_MAX: nothing was on this connection
-        bool answers;       // it was heard within an election timeout
+        bool answers;       // it was heard within an election timeout of when anybody was listened to
         bool caught_up;     // its log has what was committed one or two seconds ago
         bool stuck;           // leader only: a voter that answers, but whose log has not grown for 30 s although ours is ahead
 } StoreMember;

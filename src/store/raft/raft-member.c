@@ -155,15 +155,21 @@ int raft_store_transfer(Store *store, uint32_t raft_id, StoreMemberDone done, vo
 
 // ---- figures
 
+static uint64_t ms_between(uint64_t from, uint64_t to) {
+        return to > from ? to - from : 0;
+}
+
+// Whoever has not been listened to has not been silent: a loop that stood still looks at this before it reads what has
+// come meanwhile.
 static void fill_liveness(const RaftStore *s, StoreMember *m) {
-        uint64_t heard = transport_heard_ms(&s->transport, m->raft_id), now = uv_now(s->loop);
+        uint64_t heard = transport_heard_ms(&s->transport, m->raft_id);
 
         if (m->raft_id == s->raft_id) {
                 m->answers = m->caught_up = true;
                 return;
         }
-        m->silent_ms = heard == 0 ? UINT64_MAX : now > heard ? now - heard : 0;
-        m->answers = heard > 0 && m->silent_ms <= s->raft.election_timeout;
+        m->silent_ms = heard == 0 ? UINT64_MAX : ms_between(heard, uv_now(s->loop));
+        m->answers = heard > 0 && ms_between(heard, s->listened_ms) <= s->raft.election_timeout;
         m->caught_up = m->match_index > 0 && m->match_index >= s->earlier_commit && !m->stuck;
 }
 
@@ -171,6 +177,7 @@ void raft_store_stats(const Store *store, StoreStats *ret) {
         const RaftStore *s = raft_store(store);
         struct raft *raft = (struct raft *) &s->raft; // its getters take it without const
 
+        uv_update_time(s->loop); // silence is compared with clocks that stand for nobody
         *ret = (StoreStats){
                 .role = s->role,
                 .term = raft_current_term(raft),

@@ -248,6 +248,15 @@ static void on_look(uv_prepare_t *look) {
         raft_authority_look(s, now);
 }
 
+// Of the last turn it is not known whether it took anything: a signal, that to go on among them, ends the loop's sleep
+// before it has looked.
+static void on_listened(uv_check_t *listened) {
+        RaftStore *s = listened->data;
+
+        s->listened_ms = s->polled_ms;
+        s->polled_ms = uv_now(s->loop);
+}
+
 // ---- closing
 
 static void on_handle_closed(uv_handle_t *h) {
@@ -270,6 +279,7 @@ static void on_raft_closed(struct raft *raft) {
         s->drain.idle.data = s;
         drain_close(&s->drain, on_handle_closed);
         uv_close((uv_handle_t *) &s->look, on_handle_closed);
+        uv_close((uv_handle_t *) &s->listened, on_handle_closed);
 }
 
 static void on_drain(void *userdata) {
@@ -440,8 +450,9 @@ static int init_handles(RaftStore *s) {
         if (r < 0)
                 return r;
         uv_prepare_init(s->loop, &s->look);
-        s->look.data = s;
-        s->n_handles = 2;
+        uv_check_init(s->loop, &s->listened);
+        s->look.data = s->listened.data = s;
+        s->n_handles = 3;
         return 0;
 }
 
@@ -491,6 +502,8 @@ int store_open(const StoreConfig *config, const StoreOps *ops, void *userdata, S
         s->opening = false;
         uv_prepare_start(&s->look, on_look);
         uv_unref((uv_handle_t *) &s->look);
+        uv_check_start(&s->listened, on_listened);
+        uv_unref((uv_handle_t *) &s->listened);
         *ret = &TAKE_PTR(s)->store;
         return 0;
 }

@@ -64,9 +64,11 @@ typedef struct RaftStore {
         uv_thread_t thread; // the loop's
         Transport transport;
 
-        uv_prepare_t look;  // looks at libraft's state before the loop sleeps; does not keep it awake
+        uv_prepare_t look;   // looks at libraft's state before the loop sleeps; does not keep it awake
+        uv_check_t listened; // the loop has taken what had come; the same
+        uint64_t polled_ms, listened_ms; // at the end of the last turn's sleep, and of the one before
         Drain drain;        // barriers that wait, and the close
-        unsigned n_handles; // of the two above, not yet closed
+        unsigned n_handles; // of these three, not yet closed
         bool opening, closing, raft_closing;
         bool inside; // in a call to libraft from which no callback may reach the owner, or in one that must
                      // not call us

@@ -105,6 +105,34 @@ static void a_big_state_goes_to_new_members(void **state) {
         store_cluster_free(c);
 }
 
+static bool all_answer(void *userdata) {
+        StoreStats stats;
+
+        store_stats(((StoreNode *) userdata)->store, &stats);
+        for (size_t i = 0; i < stats.n_members; i++)
+                if (!stats.members[i].answers)
+                        return false;
+        return stats.role == STORE_LEADER;
+}
+
+// What they said meanwhile has not been read when the next turn begins.
+static void a_leader_that_stood_still_calls_nobody_silent(void **state) {
+        StoreCluster *c = store_cluster_of(3);
+        StoreNode *leader = store_cluster_leader(c);
+        unsigned election_ms = raft_store(leader->store)->election_ms;
+        StoreStats stats;
+
+        store_run_until(&c->loop, all_answer, leader, STORE_PATIENCE_MS, "answers");
+        uv_sleep(2 * election_ms);
+        uv_update_time(&c->loop);
+        assert_true(all_answer(leader));
+        store_stats(leader->store, &stats);
+        for (size_t i = 0; i < stats.n_members; i++)
+                assert_true(stats.members[i].raft_id == leader->raft_id ||
+                            stats.members[i].silent_ms >= 2 * election_ms);
+        store_cluster_free(c);
+}
+
 static bool has_given_up(void *userdata) {
         return ((StoreNode *) userdata)->role == STORE_FOLLOWER ||
                ((StoreNode *) userdata)->role == STORE_CANDIDATE;
@@ -602,6 +630,7 @@ int main(void) {
                 cmocka_unit_test(when_the_leader_goes_another_leads_with_everything),
                 cmocka_unit_test(a_member_that_was_away_gets_a_snapshot),
                 cmocka_unit_test(a_big_state_goes_to_new_members),
+                cmocka_unit_test(a_leader_that_stood_still_calls_nobody_silent),
                 cmocka_unit_test(without_a_majority_the_outcome_is_unknown),
                 cmocka_unit_test(one_snapshot_waits_for_a_disk_that_hangs),
                 cmocka_unit_test(what_comes_while_the_disk_is_at_work_is_written_together),

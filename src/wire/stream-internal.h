@@ -11,6 +11,7 @@
 
 #include "buf.h"
 #include "stream.h"
+#include "time-limit.h"
 #include "tls-context.h"
 #include "uvx.h"
 
@@ -45,7 +46,7 @@ struct Stream {
                 uv_tcp_t tcp;
                 uv_pipe_t pipe;
         };
-        uv_timer_t timer; // connecting, handshake, deadline of the owner, flush
+        TimeLimit limit;  // connecting, handshake, deadline of the owner, flush
         Drain drain;      // write and deliver once per turn
         uv_connect_t connect;
         StreamLookup *lookup; // of the name that was dialled, while it is under way

@@ -78,7 +78,7 @@ void stream_lookup(Stream *s, const char *name) {
         if (l) {
                 l->stream = s;
                 l->request.data = l;
-                r = uv_getaddrinfo(s->timer.loop, &l->request, on_looked_up, name, NULL, &hints);
+                r = uv_getaddrinfo(s->handle.loop, &l->request, on_looked_up, name, NULL, &hints);
         }
         if (r == 0) {
                 s->lookup = l;

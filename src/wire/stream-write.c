@@ -26,8 +26,8 @@ void stream_drop_queue(Stream *s) {
         s->queue_done = 0;
 }
 
-static void on_write_timeout(uv_timer_t *timer) {
-        Stream *s = timer->data;
+static void on_write_timeout(void *userdata) {
+        Stream *s = userdata;
 
         stream_fail(s, s->write_error, false, "connection lost: %s", strerror(-s->write_error));
 }
@@ -44,7 +44,7 @@ static void fail_write(Stream *s, int error) {
         if (s->paused || s->eof)
                 stream_fail(s, error, false, "connection lost: %s", strerror(-error));
         else
-                uv_timer_start(&s->timer, on_write_timeout, STREAM_FLUSH_MS, 0);
+                time_limit_start(&s->limit, STREAM_FLUSH_MS, on_write_timeout);
 }
 
 // Bytes at the front of the queue are gone: gives memory back without moving the rest each time.

@@ -51,18 +51,23 @@ static void on_drain_closed(uv_handle_t *handle) {
         on_handle_closed(handle);
 }
 
+static void on_limit_closed(uv_handle_t *handle) {
+        handle->data = CONTAINER_OF((uv_timer_t *) handle, Stream, limit.timer);
+        on_handle_closed(handle);
+}
+
 static void destroy(Stream *s) {
         if (s->state == STREAM_CLOSED)
                 return;
         s->state = STREAM_CLOSED;
         stream_lookup_forget(s);
         uv_close(&s->handle, on_handle_closed);
-        uv_close((uv_handle_t *) &s->timer, on_handle_closed);
+        time_limit_close(&s->limit, on_limit_closed);
         drain_close(&s->drain, on_drain_closed);
 }
 
-static void on_flush_timeout(uv_timer_t *timer) {
-        destroy(timer->data);
+static void on_flush_timeout(void *userdata) {
+        destroy(userdata);
 }
 
 static void on_shutdown(uv_shutdown_t *request, int status) {
@@ -103,11 +108,8 @@ void stream_close(Stream *s, int error, bool flush) {
         s->state = STREAM_FLUSHING;
         if (s->paused && !s->eof)
                 start_reading(s);
-        // The loop may have stood still, for a disk perhaps, and may do so again: its clock is set, and what
-        // the kernel takes goes before the timer can be due.
-        uv_update_time(s->stream.loop);
-        uv_timer_start(&s->timer, on_flush_timeout, STREAM_FLUSH_MS, 0);
-        stream_flush(s);
+        time_limit_start(&s->limit, STREAM_FLUSH_MS, on_flush_timeout);
+        stream_flush(s); // now: the loop may stand still next, and those who wait hear it nevertheless
 }
 
 void stream_fail(Stream *s, int error, bool tell_peer, const char *format, ...) {
@@ -288,8 +290,8 @@ static int learn_peer(Stream *s) {
         return 0;
 }
 
-static void on_handshake_timeout(uv_timer_t *timer) {
-        Stream *s = timer->data;
+static void on_handshake_timeout(void *userdata) {
+        Stream *s = userdata;
 
         stream_fail(s, -ETIMEDOUT, false,
                     s->state == STREAM_CONNECTING ? "no answer within %d ms"
@@ -297,23 +299,23 @@ static void on_handshake_timeout(uv_timer_t *timer) {
                     STREAM_HANDSHAKE_MS);
 }
 
-static void on_deadline(uv_timer_t *timer) {
-        stream_fail(timer->data, -ETIMEDOUT, false, "the peer did not say what it must in time");
+static void on_deadline(void *userdata) {
+        stream_fail(userdata, -ETIMEDOUT, false, "the peer did not say what it must in time");
 }
 
 void stream_set_deadline(Stream *s, unsigned ms) {
-        if (s->state != STREAM_OPEN || s->write_error < 0) // the timer is in use
+        if (s->state != STREAM_OPEN || s->write_error < 0) // the limit is in use
                 return;
         if (ms > 0)
-                uv_timer_start(&s->timer, on_deadline, ms, 0);
+                time_limit_start(&s->limit, ms, on_deadline);
         else
-                uv_timer_stop(&s->timer);
+                time_limit_stop(&s->limit);
 }
 
 void stream_set_open(Stream *s) {
         s->state = STREAM_OPEN;
         s->opened = true;
-        uv_timer_stop(&s->timer);
+        time_limit_stop(&s->limit);
         if (s->paused)
                 uv_read_stop(&s->stream);
         drain_mark(&s->drain); // what was queued before
@@ -345,10 +347,10 @@ static void on_connected(uv_connect_t *request, int status) {
 
 static void init_handles(Stream *s, uv_loop_t *loop, bool tcp) {
         // None of these allocates or can fail on Linux.
-        (void) uv_timer_init(loop, &s->timer);
+        time_limit_init(&s->limit, loop, s);
         (void) drain_init(&s->drain, loop, on_drain, s);
         (void) (tcp ? uv_tcp_init(loop, &s->tcp) : uv_pipe_init(loop, &s->pipe, 0));
-        s->handle.data = s->timer.data = s->connect.data = s;
+        s->handle.data = s->connect.data = s;
         s->n_handles = 3;
 }
 
@@ -394,7 +396,7 @@ int stream_dial(uv_loop_t *loop, const char *address, uint16_t port, TlsContext 
         if (expect_pin)
                 s->expect_pin = *expect_pin;
         init_handles(s, loop, true);
-        uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
+        time_limit_start(&s->limit, STREAM_HANDSHAKE_MS, on_handshake_timeout);
         if (is_name)
                 stream_lookup(s, address);
         else
@@ -413,7 +415,7 @@ int stream_dial_unix(uv_loop_t *loop, const char *path, const StreamOps *ops, vo
         if (r < 0)
                 return r;
         init_handles(s, loop, false);
-        uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
+        time_limit_start(&s->limit, STREAM_HANDSHAKE_MS, on_handshake_timeout);
         uv_pipe_connect(&s->connect, &s->pipe, path, on_connected); // errors come to the callback
         *ret = s;
         return 0;
@@ -460,7 +462,7 @@ int stream_new_accepted(uv_loop_t *loop, int fd, const struct sockaddr_storage *
         s->state = tls ? STREAM_HANDSHAKING : STREAM_OPEN;
         s->opened = !tls;
         if (tls)
-                uv_timer_start(&s->timer, on_handshake_timeout, STREAM_HANDSHAKE_MS, 0);
+                time_limit_start(&s->limit, STREAM_HANDSHAKE_MS, on_handshake_timeout);
         start_reading(s);
         *ret = s;
         return 0;

@@ -13,6 +13,7 @@
 #include "helper-link.h"
 #include "list.h"
 #include "manager-name.h"
+#include "time-limit.h"
 #include "uvx.h"
 
 enum { LINK_HANDLES = 3 };
@@ -20,7 +21,7 @@ enum { LINK_HANDLES = 3 };
 struct HelperLink {
         uv_process_t process;
         uv_poll_t poll;
-        uv_timer_t timer;
+        TimeLimit limit; // for an answer, or without a question
         int n_handles; // that are to be closed
         int fd;
         Buf in, out;
@@ -48,6 +49,10 @@ static void on_handle_closed(uv_handle_t *h) {
         link_unref(h->data);
 }
 
+static void on_limit_closed(uv_handle_t *h) {
+        link_unref(CONTAINER_OF((uv_timer_t *) h, HelperLink, limit.timer));
+}
+
 static void on_exit_of_process(uv_process_t *process, int64_t status, int signal) {
         HelperLink *l = process->data;
 
@@ -67,7 +72,7 @@ static void end(HelperLink *l, int error) {
                 return;
         l->ended = true;
         uv_poll_stop(&l->poll);
-        uv_timer_stop(&l->timer);
+        time_limit_stop(&l->limit);
         l->ops.ended(error, l->userdata);
 }
 
@@ -77,7 +82,7 @@ void helper_link_close(HelperLink *l) {
         l->closing = l->ended = true;
         drop_passed_fd(l);
         uv_close((uv_handle_t *) &l->poll, on_handle_closed);
-        uv_close((uv_handle_t *) &l->timer, on_handle_closed);
+        time_limit_close(&l->limit, on_limit_closed);
         close(l->fd);
         if (l->exited)
                 uv_close((uv_handle_t *) &l->process, on_handle_closed);
@@ -114,11 +119,15 @@ static int take_fd(HelperLink *l) {
         return fd;
 }
 
-static void on_timer(uv_timer_t *timer);
+static void on_over(void *userdata) {
+        HelperLink *l = userdata;
 
-static void start_timer(HelperLink *l) {
+        end(l, l->n_unanswered > 0 ? -ETIMEDOUT : 0);
+}
+
+static void start_limit(HelperLink *l) {
         if (!l->patient)
-                uv_timer_start(&l->timer, on_timer, l->n_unanswered > 0 ? l->answer_ms : HELPER_IDLE_MS, 0);
+                time_limit_start(&l->limit, l->n_unanswered > 0 ? l->answer_ms : HELPER_IDLE_MS, on_over);
 }
 
 static void on_reply(HelperLink *l, Argosy__HelperReply *reply) {
@@ -127,7 +136,7 @@ static void on_reply(HelperLink *l, Argosy__HelperReply *reply) {
         if (l->connect && reply->error == 0 && fd < 0)
                 reply->error = -EPERM; // `why` stays empty: it was not the helper that said so
         if (--l->n_unanswered == 0)
-                start_timer(l);
+                start_limit(l);
         l->ops.reply(reply, fd, l->userdata);
         argosy__helper_reply__free_unpacked(reply, NULL);
 }
@@ -233,12 +242,6 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
                 want(l);
 }
 
-static void on_timer(uv_timer_t *timer) {
-        HelperLink *l = timer->data;
-
-        end(l, l->n_unanswered > 0 ? -ETIMEDOUT : 0);
-}
-
 int helper_link_send(HelperLink *l, const Argosy__HelperRequest *request) {
         int r;
 
@@ -248,7 +251,7 @@ int helper_link_send(HelperLink *l, const Argosy__HelperRequest *request) {
         if (r < 0)
                 return r;
         if (l->n_unanswered++ == 0)
-                start_timer(l);
+                start_limit(l);
         want(l);
         return 0;
 }
@@ -258,9 +261,9 @@ void helper_link_be_patient(HelperLink *l, bool patient) {
                 return;
         l->patient = patient;
         if (patient)
-                uv_timer_stop(&l->timer);
+                time_limit_stop(&l->limit);
         else
-                start_timer(l);
+                start_limit(l);
 }
 
 // ---- the process
@@ -300,10 +303,10 @@ static int spawn(HelperLink *l, const HelperConfig *config, int child_fd) {
 
 static void init_handles(HelperLink *l, uv_loop_t *loop) {
         uv_poll_init(loop, &l->poll, l->fd); // initialising these cannot fail for a socket
-        uv_timer_init(loop, &l->timer);
-        l->poll.data = l->timer.data = l->process.data = l;
+        time_limit_init(&l->limit, loop, l);
+        l->poll.data = l->process.data = l;
         l->n_handles = LINK_HANDLES;
-        uv_timer_start(&l->timer, on_timer, l->answer_ms, 0);
+        time_limit_start(&l->limit, l->answer_ms, on_over);
         if (l->connect)
                 l->n_unanswered = 1;
         want(l);

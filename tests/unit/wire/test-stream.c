@@ -425,6 +425,20 @@ static void a_refused_frame_ends_the_stream(void **state) {
         assert_int_equal(acceptor.error, -EBADMSG);
 }
 
+// The loop runs its timers before it reads.
+static void a_deadline_is_not_over_before_what_has_come_is_read(void **state) {
+        connect_both();
+        stream_pause(acceptor.stream, true);
+        send_beat(dialler.stream, 1);
+        loop_until(stream_queued(dialler.stream) == 0);
+        stream_set_deadline(acceptor.stream, 20);
+        stream_pause(acceptor.stream, false);
+        uv_sleep(50);
+        loop_until(acceptor.n_frames || acceptor.n_closed);
+        assert_int_equal(acceptor.n_frames, 1);
+        stream_set_deadline(acceptor.stream, 0);
+}
+
 static void a_deadline_ends_a_silent_peer(void **state) {
         connect_both();
         stream_set_deadline(acceptor.stream, 30);
@@ -518,6 +532,7 @@ int main(void) {
                 LOOP_TEST(closing_when_opened_or_accepted),
                 LOOP_TEST(closing_while_dialling),
                 LOOP_TEST(a_refused_frame_ends_the_stream),
+                LOOP_TEST(a_deadline_is_not_over_before_what_has_come_is_read),
                 LOOP_TEST(a_deadline_ends_a_silent_peer),
                 LOOP_TEST(unix_peers_are_known_by_their_user),
                 LOOP_TEST(frames_come_byte_by_byte),

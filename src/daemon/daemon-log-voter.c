@@ -10,8 +10,8 @@
 // is the last that is written of a log, and the first that goes: killed in between, this host is a spare again, and is
 // asked anew.
 //
-// One after the other: a log that is still being closed is opened again when it is. A voter whose log cannot be
-// opened says so to the leader, and the daemon ends.
+// One after the other: a log that is still being closed is opened again when it is. A host that cannot have one, since
+// its disk is full perhaps, says so to the leader and stays a spare.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,18 +73,22 @@ static int become_voter(Daemon *d, const Argosy__ToHost__StoreOpen *message, cha
         return r;
 }
 
+static void on_closed_for_reopen(Daemon *d);
+
 static void open_for(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         _cleanup_free_ char *why = NULL;
         int r = become_voter(d, message, &why);
 
-        if (r < 0) {
-                log_error("Cannot become a voter: %s", why ?: strerror(-r));
-                answer_store_open(d, message->raft_id, why ?: strerror(-r));
-                daemon_fail(d, "the log of a new voter could not be opened");
+        if (r >= 0) {
+                log_notice("This host is becoming a voter (raft id %u).", message->raft_id);
+                answer_store_open(d, message->raft_id, "");
                 return;
         }
-        log_notice("This host is becoming a voter (raft id %u).", message->raft_id);
-        answer_store_open(d, message->raft_id, "");
+        log_error("Cannot become a voter: %s", why ?: strerror(-r));
+        answer_store_open(d, message->raft_id, why ?: strerror(-r));
+        mesh_set_raft_id(d->mesh, 0);
+        if (d->state) // what was begun of it
+                daemon_log_close(d, on_closed_for_reopen);
 }
 
 static void on_closed_for_reopen(Daemon *d) {

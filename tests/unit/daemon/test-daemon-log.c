@@ -329,24 +329,37 @@ static void a_new_voter_has_the_key_and_an_open_log_before_the_number(void **sta
         assert_said("opened 6");
 }
 
-static void who_cannot_become_a_voter_says_so_and_ends(void **state) {
+static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
         w.d.peers->raft_id = 0;
         w.key_error = -EKEYREJECTED;
         order_open(6);
-        assert_said("opened 6 in vain, fail: the log of a new voter could not be opened");
+        assert_said("opened 6 in vain, mesh: raft id 0");
         assert_false(log_is_empty());
         assert_int_equal(w.d.peers->raft_id, 0);
 }
 
-// It starts again as what it was before.
+static void end_leader(void) {
+        void (*leader_closed)(void *) = TAKE_PTR(w.leader_closed);
+
+        assert_non_null(leader_closed);
+        leader_closed(&w.d);
+}
+
+// It is what it was before, also if it has to start again; and may be asked once more, even before all is closed.
 static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.d.peers->raft_id = 0;
         w.open_error = -ENOSPC;
         order_open(6);
         assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "fail: the log of a new voter could not be opened");
+                    "mesh: raft id 0");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
+        order_open(7);
+        assert_said("");
+        w.open_error = 0;
+        end_leader();
+        assert_said("key, identity with key, mesh: generation 4, mesh: raft id 7, open, save peers, opened 7");
+        assert_int_equal(w.d.peers->raft_id, 7);
 }
 
 static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
@@ -354,8 +367,11 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.save_error = -ENOSPC;
         order_open(6);
         assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "fail: the log of a new voter could not be opened");
+                    "mesh: raft id 0, close");
         assert_int_equal(w.d.peers->raft_id, 0);
+        end_store();
+        assert_null(w.d.store);
+        assert_null(w.d.state);
 }
 
 static void a_voter_with_another_number_begins_anew_when_its_log_is_closed(void **state) {
@@ -438,7 +454,7 @@ int main(void) {
                 TEST(what_a_later_version_wrote_ends_the_daemon_for_good),
                 TEST(what_a_later_version_wrote_keeps_the_log_from_being_opened),
                 TEST(a_new_voter_has_the_key_and_an_open_log_before_the_number),
-                TEST(who_cannot_become_a_voter_says_so_and_ends),
+                TEST(who_cannot_become_a_voter_says_so_and_goes_on),
                 TEST(who_cannot_open_the_log_of_a_voter_is_none),
                 TEST(who_cannot_note_that_it_is_a_voter_is_none),
                 TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),

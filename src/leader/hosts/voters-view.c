@@ -32,6 +32,7 @@ static MembershipHost view_of_host(const Leader *l, const Argosy__HostRecord *r)
                 .voter = r->role == ARGOSY__HOST_ROLE__ROLE_VOTER,
                 .no_promote = r->no_promote,
                 .too_old = feature_controller_host_is_too_old(l, h),
+                .in_vain = h && h->opened_in_vain,
                 .here = here || r->host == l->config.self,
         };
 }

@@ -429,6 +429,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
                 return; // an answer to an order that nobody waits for any more
         l->voters_opening = 0;
         l->voters_due = true;
+        h->opened_in_vain = *opened->error;
         if (*opened->error) {
                 log_host(LOG_WARNING, record->name, "Host %s cannot become a voter: %.*s.", record->name,
                          (int) str_cut(opened->error, REASON_MAX), opened->error);
@@ -449,6 +450,7 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
 void voters_on_attach(Leader *l, Host *h) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
+        h->opened_in_vain = false; // there may be room now
         if (h->running_id && !record->raft_id) {
                 send_close(l, h->number, h->running_id);
                 h->running_id = 0;

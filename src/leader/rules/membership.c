@@ -30,6 +30,14 @@ static bool is_candidate(const MembershipHost *h) {
         return !h->voter && !h->no_promote && h->here && !h->raft_id && !h->too_old;
 }
 
+static bool is_good_candidate(const MembershipHost *h) {
+        return is_candidate(h) && !h->in_vain;
+}
+
+static bool is_doubtful_candidate(const MembershipHost *h) {
+        return is_candidate(h) && h->in_vain;
+}
+
 static size_t count(const MembershipView *v, bool (*what)(const MembershipHost *)) {
         size_t n = 0;
 
@@ -127,7 +135,11 @@ static bool plan_promotion(const MembershipView *v, MembershipStep *ret) {
                 return false;
         if (have >= 1 && have + can < goal) // two voters survive less than one
                 return false;
-        h = first(v, is_candidate);
+        // Where all are needed, those who could not before begin: two voters survive less than one.
+        if (have + count(v, is_good_candidate) >= goal)
+                h = first(v, is_good_candidate);
+        else
+                h = first(v, is_doubtful_candidate) ?: first(v, is_candidate);
         *ret = step(h->opened_id ? MEMBERSHIP_ENROL : MEMBERSHIP_OPEN, h);
         ret->raft_id = h->opened_id;
         return true;

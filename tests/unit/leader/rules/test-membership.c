@@ -5,7 +5,8 @@
 
 // Hosts in words: "A* B c- d": capital = voter with a raft id that is its number and a member of the log,
 // '*' = the leader,
-// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read the log.
+// '-' = not here and silent, '?' = here, but its log is silent, '!' = is to be no voter, '~' = cannot read the log,
+// '%' = could not open one.
 // Numbers follow the letters: a = 1.
 typedef struct Scene {
         MembershipHost hosts[16];
@@ -35,6 +36,8 @@ static Scene *scene(const char *text) {
                         h->no_promote = true;
                 else if (*p == '~')
                         h->too_old = true;
+                else if (*p == '%')
+                        h->in_vain = true;
                 else {
                         h = &s.hosts[s.view.n_hosts++];
                         h->host = (uint32_t) ((*p | 32) - 'a' + 1);
@@ -84,6 +87,16 @@ static void who_cannot_read_the_log_gets_no_copy_of_it(void **state) {
         assert_plan("A* b~ c d", MEMBERSHIP_OPEN, 3);
         assert_plan("A* b c~", MEMBERSHIP_NOTHING, 0); // two voters survive less than one
         assert_plan("A* B C! d~", MEMBERSHIP_DEMOTE, 3);
+}
+
+// Its disk may be full for a long time.
+static void who_could_not_open_a_log_keeps_nobody_from_voting(void **state) {
+        assert_plan("A* b% c d", MEMBERSHIP_OPEN, 3);
+        assert_plan("A* b% C d", MEMBERSHIP_OPEN, 4);
+        assert_plan("A* b% C D", MEMBERSHIP_NOTHING, 0);
+        assert_plan("A* b c%", MEMBERSHIP_OPEN, 3); // without it there would be two
+        assert_plan("A* B c%", MEMBERSHIP_OPEN, 3);
+        assert_plan("A* b% c%", MEMBERSHIP_OPEN, 2);
 }
 
 static void a_dead_voter_is_not_replaced_by_itself(void **state) {
@@ -538,6 +551,7 @@ int main(void) {
                 cmocka_unit_test(a_third_host_makes_two_voters_more_one_after_the_other),
                 cmocka_unit_test(nobody_is_promoted_unless_three_can_be_reached),
                 cmocka_unit_test(who_cannot_read_the_log_gets_no_copy_of_it),
+                cmocka_unit_test(who_could_not_open_a_log_keeps_nobody_from_voting),
                 cmocka_unit_test(a_dead_voter_is_not_replaced_by_itself),
                 cmocka_unit_test(a_voter_that_is_to_go_is_replaced_first),
                 cmocka_unit_test(of_two_hosts_that_are_left_one_stays_voter),

@@ -330,6 +330,11 @@ void bus_link_allow_rest(BusLink *l, bool allow) {
         ask_before_poll(l);
 }
 
+void bus_link_look(BusLink *l) {
+        l->more = true;
+        ask_before_poll(l);
+}
+
 uint64_t bus_link_drained_us(const BusLink *l) {
         return l->drained_us;
 }

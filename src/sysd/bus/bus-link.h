@@ -49,3 +49,5 @@ void bus_link_pause(BusLink *l, bool pause);
 void bus_link_allow_rest(BusLink *l, bool allow);
 // Boot time at which everything that had arrived until then was processed.
 uint64_t bus_link_drained_us(const BusLink *l);
+// Processes what has arrived in the next turn, also if nothing has: then that is known to be so.
+void bus_link_look(BusLink *l);

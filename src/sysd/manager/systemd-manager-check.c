@@ -12,7 +12,8 @@
 //           run: the unit is asked for its id.
 //
 // What an answer says is applied at once: it is true. If no signal tells of it within JUDGE_MS, one was
-// lost: that is counted, logged with the unit's name, and a full sync begins.
+// lost: that is counted, logged with the unit's name, and a full sync begins. What was sent by then is read
+// before, also by a process that stood still.
 //
 // A lost reply is found too: systemd answers in order, and nothing for check_answer_us is no answer.
 //
@@ -22,12 +23,14 @@
 #include <errno.h>
 
 #include "cgroup-path.h"
+#include "clock.h"
 #include "log.h"
 #include "systemd-manager-private.h"
 
 enum {
         CHECK_TICK_MIN_MS = 1,
         JUDGE_MS = 1000,         // how far a signal may lag behind an answer
+        JUDGE_AGAIN_MS = 10,     // when not all of those has been read
         CGROUPS_PER_TURN = 5000, // of those found, 0.2 us each
 };
 
@@ -41,11 +44,14 @@ static uint64_t interval_ms(const SystemdManager *m) {
 
 void manager_suspect(SystemdManager *m, SystemdUnit *w) {
         SystemdUnitWork *work = manager_work(m, w);
+        uint64_t delay_ms;
 
         if (!work || list_is_linked(&work->suspect))
                 return;
         list_append(&m->suspects, &work->suspect);
-        m->judge_ms = uv_now(m->loop) + MIN_OF((uint64_t) JUDGE_MS, interval_ms(m));
+        delay_ms = MIN_OF((uint64_t) JUDGE_MS, interval_ms(m));
+        m->judge_ms = uv_now(m->loop) + delay_ms;
+        m->judge_read_us = clock_boot_us() + delay_ms * USEC_PER_MSEC;
         manager_arm_check(m);
 }
 
@@ -70,6 +76,15 @@ static void judge_suspects(SystemdManager *m) {
         }
         if (lost)
                 manager_sync(m, true);
+}
+
+static void judge(SystemdManager *m) {
+        if (list_is_empty(&m->suspects) || bus_link_drained_us(m->link) >= m->judge_read_us) {
+                judge_suspects(m);
+                return;
+        }
+        bus_link_look(m->link);
+        m->judge_ms = uv_now(m->loop) + JUDGE_AGAIN_MS;
 }
 
 static void ask(SystemdManager *m, SystemdUnit *w, Want want) {
@@ -386,7 +401,7 @@ static void on_check(uv_timer_t *timer) {
         if (!m->synced) // the end of the sync starts it again
                 return;
         if (uv_now(m->loop) >= m->judge_ms)
-                judge_suspects(m);
+                judge(m);
         if (m->synced && !m->reloading && uv_now(m->loop) >= m->check_due_ms) {
                 m->check_due_ms = uv_now(m->loop) + interval_ms(m);
                 check_on(m);

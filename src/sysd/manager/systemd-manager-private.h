@@ -186,6 +186,7 @@ struct SystemdManager {
 
         uint64_t check_period_us, check_answer_us, check_due_ms;
         uint64_t judge_ms;                    // when a suspect has had its time
+        uint64_t judge_read_us;               // boot time: what was sent by then is read before that
         bool check_round;                     // false, true, false, ...
         size_t check_at;                      // in `units`
         bool check_found;                     // since that was 0: a unit of this round

@@ -288,6 +288,19 @@ static void a_late_signal_is_no_discrepancy(void **state) {
         assert_int_equal(n_synced, 1);
 }
 
+// Nor one that came in time, to a process that stood still and looks at its timers first.
+static void a_signal_that_was_not_read_yet_is_no_discrepancy(void **state) {
+        open_with("a.service", NULL, 400 * 1000);
+        fake_systemd_busy(fake, true);
+        fake_systemd_set(fake, "a.service", "failed", "failed", "signal");
+        loop_until(seen("a.service")->active == ARGOSY__ACTIVE_STATE__ACTIVE_FAILED); // by the check
+        fake_systemd_busy(fake, false);
+        uv_sleep(500);
+        rounds(2);
+        assert_int_equal(stats().discrepancies, 0);
+        assert_int_equal(n_synced, 1);
+}
+
 static void a_unit_that_was_believed_gone_is_found_by_its_control_group(void **state) {
         if (!cgroups)
                 skip();
@@ -663,6 +676,7 @@ int main(void) {
                 T(a_lost_failure_is_found_counted_and_told),
                 T(a_lost_stop_is_counted_too),
                 T(a_late_signal_is_no_discrepancy),
+                T(a_signal_that_was_not_read_yet_is_no_discrepancy),
                 T(a_unit_that_was_believed_gone_is_found_by_its_control_group),
                 T(one_that_failed_meanwhile_is_found_too),
                 T(one_without_a_control_group_is_found_too),

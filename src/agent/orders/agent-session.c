@@ -202,13 +202,25 @@ void agent_session_on_part(Agent *a) {
         send_beat(a, now_us);
 }
 
+static void on_beat_timer(uv_timer_t *timer);
+
+// An acknowledgement may have come while we stood still: the loop takes it behind its timers.
+static bool lease_has_ended(Agent *a, uint64_t now_us) {
+        bool looked = a->lease_looked, over = lease_is_over(a, now_us);
+
+        a->lease_looked = over && !looked;
+        if (a->lease_looked)
+                uv_timer_start(&a->beat, on_beat_timer, 1, a->beat_ms);
+        return over && looked;
+}
+
 static void on_beat_timer(uv_timer_t *timer) {
         Agent *a = timer->data;
         uint64_t now_us = clock_boot_us();
 
         if (a->leader == 0)
                 return;
-        if (a->attached && lease_is_over(a, now_us)) {
+        if (a->attached && lease_has_ended(a, now_us)) {
                 log_warning("The leader has not acknowledged a beat for %u ms; units go on running.",
                             a->lease_ms);
                 set_attached(a, false);

@@ -3,7 +3,11 @@
 // The agent and its leaders: sessions and their Welcome, the lease, the fence, and the end of a membership.
 #include "agent-world.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "agent-private.h"
+#include "clock.h"
 #include "feature-skip.h"
 #include "str.h"
 #include "unit-state.h"
@@ -163,6 +167,49 @@ static void the_lease_runs_from_the_sending_of_the_beat(void **state) {
         first = w.last_beat;
         loop_until((ack_beat(w.last_beat), w.last_beat > first + 75)); // of 20 ms: one and a half times the lease
         assert_true(w.attached);
+}
+
+typedef struct Link { // on which the leader's word has arrived
+        uv_poll_t poll;
+        int fds[2];
+        bool read, closed;
+} Link;
+
+static void on_link(uv_poll_t *poll, int status, int events) {
+        Link *link = poll->data;
+
+        ack_beat(w.last_beat);
+        link->read = true;
+        uv_poll_stop(poll);
+}
+
+static void on_link_closed(uv_handle_t *handle) {
+        ((Link *) handle->data)->closed = true;
+}
+
+static void what_arrived_while_we_stood_still_holds_the_lease_up(void **state) {
+        Link link = {};
+        unsigned attaches, beats;
+
+        meet_leader(NULL, 0); // a beat of 20 ms, a lease of a minute
+        attaches = w.n_attaches;
+        beats = w.n_beats;
+        loop_until(w.n_beats > beats);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link.fds), 0);
+        assert_int_equal(uv_poll_init(&test_loop, &link.poll, link.fds[0]), 0);
+        link.poll.data = &link;
+        assert_int_equal(uv_poll_start(&link.poll, UV_READABLE, on_link), 0);
+        assert_int_equal(write(link.fds[1], "x", 1), 1);
+        w.agent->lease_from_us -= 60 * USEC_PER_SEC;
+        uv_sleep(50);
+        beats = w.n_beats;
+        loop_until(link.read && w.n_beats > beats + 2);
+        assert_true(w.attached);
+        assert_int_equal(w.n_attaches, attaches);
+        uv_close((uv_handle_t *) &link.poll, on_link_closed);
+        loop_until(link.closed);
+        close(link.fds[0]);
+        close(link.fds[1]);
 }
 
 static void a_welcome_to_an_older_attach_is_ignored(void **state) {
@@ -457,6 +504,7 @@ int main(void) {
                 WORLD_TEST(an_attach_of_one_that_is_attached_is_repeated_too),
                 WORLD_TEST(the_same_leader_anew_is_attached_to_anew),
                 WORLD_TEST(the_lease_runs_from_the_sending_of_the_beat),
+                WORLD_TEST(what_arrived_while_we_stood_still_holds_the_lease_up),
                 WORLD_TEST(a_welcome_to_an_older_attach_is_ignored),
                 WORLD_TEST(what_was_ordered_before_an_attach_is_not_obeyed_after_it),
                 WORLD_TEST(numbers_begin_again_after_a_recovery),

@@ -46,9 +46,15 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
         return !a || (b && b < a) ? b : a;
 }
 
+// What has come while we stood still, a beat perhaps, counts: the loop takes it behind its timers.
 static void on_timer(uv_timer_t *timer) {
         Leader *l = timer->data;
 
+        l->timer_looked = !l->timer_looked;
+        if (l->timer_looked) {
+                uv_timer_start(timer, on_timer, 1, 0);
+                return;
+        }
         l->timer_due_us = 0;
         leader_on_time(l);
 }
@@ -70,6 +76,7 @@ static void arm_timer(Leader *l) {
         if (!due || l->closing || !l->leading || (l->timer_due_us && l->timer_due_us <= due))
                 return;
         l->timer_due_us = due;
+        l->timer_looked = false;
         uv_timer_start(&l->timer, on_timer, due > now ? (due - now + USEC_PER_MSEC - 1) / USEC_PER_MSEC : 0,
                        0);
 }
@@ -306,6 +313,7 @@ static void stop_leading(Leader *l) {
         l->leading = false;
         uv_timer_stop(&l->timer);
         l->timer_due_us = 0;
+        l->timer_looked = false;
         fail_tickets(l);
         followers_clear(l);
         l->voters_opening = 0;

@@ -178,6 +178,11 @@ static int refuse_double(Leader *l, Ticket *t, const Argosy__HostRecord *other, 
                                    "that machine, run "
                                    "`argosyctl cluster remove %s` first",
                                    other->name, host_record_place(other), other->name);
+        if (h && !h->attached) // it may have become a member a moment ago, and died before it knew
+                return refuse_join(t, EEXIST,
+                                   "duplicate machine id: host %s (%s), which is not heard at present, has it; if "
+                                   "this is that machine, run `argosyctl cluster remove %s` first",
+                                   other->name, host_record_place(other), other->name);
         return refuse_join(t, EEXIST,
                            "duplicate machine id: host %s (%s) has it; two machines with one id (copied "
                            "disks?) cannot both be "

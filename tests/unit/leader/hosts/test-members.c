@@ -168,6 +168,28 @@ static void a_duplicate_machine_id_is_refused_and_names_who_has_it(void **state)
         assert_refused(join_with(&token), "cluster remove n2");
 }
 
+// Its power went before it had put its new identity on the disk: the next attempt comes with another key.
+static void who_joined_and_does_not_know_it_hears_the_way_out(void **state) {
+        Identity again = {};
+        JoinToken token;
+        Buf other = {};
+        size_t n;
+
+        new_token(3600, &token);
+        assert_int_equal(join_with(&token)->status, 0);
+        g.hosts[3] = (RigHost){.rig = &g, .number = 4, .node = 4};
+        g.n_hosts = 4;
+        assert_int_equal(identity_request("n4", &again, &other), 0);
+        ask.csr = (ProtobufCBinaryData){.data = other.data, .len = other.len};
+        assert_non_null(strstr(join_with(&token)->join->error, "not heard at present"));
+        (void) cluster_state_hosts(g.state, &n);
+        assert_int_equal(n, 4);
+        assert_int_equal(cluster_remove("n4")->responses[0]->status, 0);
+        assert_string_equal(join_with(&token)->join->error, "");
+        identity_done(&again);
+        buf_done(&other);
+}
+
 // Their host ids differ, as those of two users of one machine do.
 static void hosts_of_one_machine_may_all_join(void **state) {
         const Argosy__HostRecord *n2 = cluster_state_find_host(g.state, 2);
@@ -591,6 +613,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(a_token_comes_with_the_address_to_join_at, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_duplicate_machine_id_is_refused_and_names_who_has_it,
                                                 setup, teardown),
+                cmocka_unit_test_setup_teardown(who_joined_and_does_not_know_it_hears_the_way_out, setup,
+                                                teardown),
                 cmocka_unit_test_setup_teardown(bad_requests_to_join_are_refused_with_the_reason, setup,
                                                 teardown),
                 cmocka_unit_test_setup_teardown(a_certificate_is_renewed_only_for_the_pinned_key, setup,

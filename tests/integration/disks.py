@@ -166,4 +166,18 @@ def test_damaged_small_files_are_named(c: Cluster):
         c.wait_online()
 
 
+def test_a_spare_without_room_for_the_log_stays_one_and_says_why(c: Cluster):
+    c.ctl("cluster voters 1")
+    eventually(lambda: list(c.members().values()).count("spare online") == 2)
+    node = c.followers()[0]
+    starts = restarts(node)
+    with full_disk(node):
+        c.ctl("cluster voters 3")
+        eventually(lambda: f"{node.name} cannot become a voter" in c.ctl("cluster status"), what="it is said why")
+        assert restarts(node) == starts, "argosyd does not end for a full disk"
+        assert c.members()[node.name] == "spare online"
+    node.run("systemctl restart argosyd")  # it is asked again at once
+    eventually(lambda: list(c.members().values()) == ["voter online"] * 3)
+
+
 main(nodes=3, conf=QUICK)

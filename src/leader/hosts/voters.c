@@ -450,7 +450,10 @@ void voters_on_opened(Leader *l, Host *h, const Argosy__ToVoter__StoreOpened *op
 void voters_on_attach(Leader *l, Host *h) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, h->number);
 
-        h->opened_in_vain = false; // there may be room now
+        if (h->opened_in_vain) { // there may be room now
+                h->opened_in_vain = false;
+                l->voters_pause_us = 0;
+        }
         if (h->running_id && !record->raft_id) {
                 send_close(l, h->number, h->running_id);
                 h->running_id = 0;

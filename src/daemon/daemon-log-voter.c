@@ -87,6 +87,8 @@ static void open_for(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         log_error("Cannot become a voter: %s", why ?: strerror(-r));
         answer_store_open(d, message->raft_id, why ?: strerror(-r));
         mesh_set_raft_id(d->mesh, 0);
+        buf_done(&d->identity.ca_key);
+        (void) identity_save(d->paths->state_dir, &d->identity); // a full disk has not taken the key either
         if (d->state) // what was begun of it
                 daemon_log_close(d, on_closed_for_reopen);
 }

@@ -333,7 +333,7 @@ static void who_cannot_become_a_voter_says_so_and_goes_on(void **state) {
         w.d.peers->raft_id = 0;
         w.key_error = -EKEYREJECTED;
         order_open(6);
-        assert_said("opened 6 in vain, mesh: raft id 0");
+        assert_said("opened 6 in vain, mesh: raft id 0, identity without key");
         assert_false(log_is_empty());
         assert_int_equal(w.d.peers->raft_id, 0);
 }
@@ -351,7 +351,7 @@ static void who_cannot_open_the_log_of_a_voter_is_none(void **state) {
         w.open_error = -ENOSPC;
         order_open(6);
         assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "mesh: raft id 0");
+                    "mesh: raft id 0, identity without key");
         assert_int_equal(w.saved_raft_id, 0);
         assert_int_equal(w.d.peers->raft_id, 0);
         order_open(7);
@@ -367,7 +367,7 @@ static void who_cannot_note_that_it_is_a_voter_is_none(void **state) {
         w.save_error = -ENOSPC;
         order_open(6);
         assert_said("key, identity with key, mesh: generation 4, mesh: raft id 6, open, opened 6 in vain, "
-                    "mesh: raft id 0, close");
+                    "mesh: raft id 0, identity without key, close");
         assert_int_equal(w.d.peers->raft_id, 0);
         end_store();
         assert_null(w.d.store);

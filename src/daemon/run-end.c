@@ -23,7 +23,7 @@ enum {
         TRANSFER_DEADLINE_MS = 1000, // of which so long for another voter to take over
 };
 
-static void on_deadline(uv_timer_t *timer);
+static void on_deadline(void *userdata);
 
 static void on_closed(void *userdata) {
         ((Daemon *) userdata)->closing--;
@@ -99,7 +99,7 @@ static void say_goodbye(Daemon *d) {
         agent_goodbye(d->agent, true, mesh_leader_level(d->mesh));
         d->shutting_down = SHUT_DOWN_NOT;
         close_all(d);
-        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+        time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);
 }
 
 static void on_looked(void *userdata) {
@@ -121,8 +121,8 @@ void run_shut_down_on(Daemon *d) {
         agent_look_before_goodbye(d->agent, on_looked, d);
 }
 
-static void on_deadline(uv_timer_t *timer) {
-        Daemon *d = timer->data;
+static void on_deadline(void *userdata) {
+        Daemon *d = userdata;
 
         if (d->shutting_down) {
                 say_goodbye(d);
@@ -131,7 +131,7 @@ static void on_deadline(uv_timer_t *timer) {
         if (d->transferring) { // nobody took over in time
                 d->transferring = false;
                 close_all(d);
-                uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+                time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);
                 return;
         }
         log_warning("The orderly end takes too long; ending at once.");
@@ -145,7 +145,7 @@ static void on_transferred(int error, void *userdata) {
                 return;
         d->transferring = false;
         close_all(d);
-        uv_timer_start(&d->deadline, on_deadline, END_DEADLINE_MS, 0);
+        time_limit_start(&d->deadline, END_DEADLINE_MS, on_deadline);
 }
 
 void run_end(Daemon *d, DaemonEnd how) {
@@ -153,7 +153,7 @@ void run_end(Daemon *d, DaemonEnd how) {
                 return;
         d->end = how;
         (void) sd_notify(0, how == DAEMON_RESTART ? "STATUS=Starting again" : "STOPPING=1\nSTATUS=Ending");
-        uv_timer_start(&d->deadline, on_deadline, TRANSFER_DEADLINE_MS, 0);
+        time_limit_start(&d->deadline, TRANSFER_DEADLINE_MS, on_deadline);
         if (agent_is_stopping(d->agent)) {
                 d->shutting_down = SHUT_DOWN_LEAVING;
                 d->handed_over = false; // by now this host may lead again

@@ -144,15 +144,15 @@ void run_open_handles(Daemon *d) {
         watch_signal(d, &d->sighup, on_hangup, SIGHUP);
         watch_signal(d, &d->sigusr1, on_usr1, SIGUSR1);
         uv_timer_init(d->loop, &d->watchdog);
-        uv_timer_init(d->loop, &d->deadline);
+        time_limit_init(&d->deadline, d->loop, d);
         uv_timer_init(d->loop, &d->daily);
         uv_timer_init(d->loop, &d->status);
         (void) drain_init(&d->hosts_drain, d->loop, daemon_log_on_hosts, d);
         uv_prepare_init(d->loop, &d->turn_end);
         heap_keeper_init(&d->heap, d->loop, HEAP_RELEASE_DELAY_MS);
-        d->watchdog.data = d->deadline.data = d->daily.data = d->turn_end.data = d->status.data = d;
+        d->watchdog.data = d->daily.data = d->turn_end.data = d->status.data = d;
         uv_unref((uv_handle_t *) &d->watchdog);
-        uv_unref((uv_handle_t *) &d->deadline);
+        uv_unref((uv_handle_t *) &d->deadline.timer);
         uv_unref((uv_handle_t *) &d->daily);
         uv_unref((uv_handle_t *) &d->status);
         uv_timer_start(&d->daily, on_daily, DAY_MS, DAY_MS);

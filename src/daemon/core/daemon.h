@@ -35,6 +35,7 @@
 #include "list.h"
 #include "refusals.h"
 #include "store.h"
+#include "time-limit.h"
 #include "uvx.h"
 
 typedef struct Agent Agent;
@@ -119,7 +120,8 @@ struct Daemon {
         Join *joining;      // join.c is at work: one at a time
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
-        uv_timer_t watchdog, deadline, daily, status;
+        uv_timer_t watchdog, daily, status;
+        TimeLimit deadline; // of the end
         size_t told_units, told_hosts; // in the status that systemd was told
         uv_prepare_t turn_end;                      // measures how long one turn of the loop takes
         uint64_t turn_end_ns, turn_cpu_ns, idle_ns; // when the last one ended

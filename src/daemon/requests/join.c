@@ -97,7 +97,6 @@ static void on_cleared(void *userdata) {
                 r = state_dir_replace(d->paths->state_dir, &j->identity, &peers);
         } else
                 r = state_dir_replace(d->paths->state_dir, NULL, NULL);
-        uv_update_time(d->loop); // the disk may have held it: what is timed from here on begins now
         if (r < 0) {
                 fail(j, -r, "cannot write the new identity to %s: %s", d->paths->state_dir, strerror(-r));
                 join_free(j);

@@ -121,15 +121,17 @@ int manager_connect_hear(int link, ConnectorStep *ret_step) {
 
 static int wait_for_word(int link, ConnectorStep *ret_step) {
         struct pollfd p = {.fd = link, .events = POLLIN};
-        uint64_t end_us = clock_boot_us() + CONNECTOR_SEC * USEC_PER_SEC, now_us;
-        int r = -1;
+        uint64_t end_us = clock_boot_us() + CONNECTOR_SEC * USEC_PER_SEC;
+        int r;
 
-        while (r < 0 && (now_us = clock_boot_us()) < end_us) {
-                r = poll(&p, 1, (int) ((end_us - now_us) / USEC_PER_MSEC) + 1);
-                if (r < 0 && errno != EINTR)
-                        return -errno;
-        }
-        return r <= 0 ? -ETIMEDOUT : manager_connect_hear(link, ret_step);
+        do { // and once more when the time is over: we may have stood still ourselves
+                uint64_t now_us = clock_boot_us();
+
+                r = poll(&p, 1, now_us < end_us ? (int) ((end_us - now_us) / USEC_PER_MSEC) + 1 : 0);
+        } while (r < 0 && errno == EINTR);
+        if (r < 0)
+                return -errno;
+        return r == 0 ? -ETIMEDOUT : manager_connect_hear(link, ret_step);
 }
 
 // It has waited for its child, unless it had to be ended; then that is ended too.

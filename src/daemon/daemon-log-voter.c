@@ -56,6 +56,22 @@ static int prepare_log(Daemon *d, const Argosy__ToHost__StoreOpen *message) {
         return r < 0 ? r : dir_empty(AT_FDCWD, d->log_dir);
 }
 
+// What only a voter has.
+static void clear_log(Daemon *d) {
+        int r = dir_empty(AT_FDCWD, d->log_dir);
+
+        buf_done(&d->identity.ca_key);
+        if (r >= 0)
+                r = identity_save(d->paths->state_dir, &d->identity);
+        if (r < 0)
+                log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-r));
+}
+
+void daemon_log_tidy(Daemon *d) {
+        if (d->peers->raft_id == 0 && (d->identity.ca_key.len > 0 || store_exists(d->log_dir)))
+                clear_log(d);
+}
+
 static int become_voter(Daemon *d, const Argosy__ToHost__StoreOpen *message, char **ret_why) {
         int r = prepare_log(d, message);
 
@@ -139,13 +155,9 @@ static void on_closed_for_good(Daemon *d) {
         r = state_dir_save_peers(d->paths->state_dir, &peers);
         if (r >= 0) {
                 d->peers->raft_id = d->peers->feature_level = 0;
-                r = dir_empty(AT_FDCWD, d->log_dir);
-        }
-        buf_done(&d->identity.ca_key);
-        if (r >= 0)
-                r = identity_save(d->paths->state_dir, &d->identity);
-        if (r < 0)
-                log_error("Cannot clear the log under %s: %s", d->paths->state_dir, strerror(-r));
+                clear_log(d);
+        } else
+                log_error("Cannot write %s/peers: %s", d->paths->state_dir, strerror(-r));
         mesh_set_raft_id(d->mesh, 0);
         mesh_recheck(d->mesh, is_nobody, d);
         log_notice("This host is no longer a voter.");

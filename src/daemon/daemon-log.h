@@ -15,5 +15,7 @@ void daemon_log_close(Daemon *d, void (*closed)(Daemon *d));
 void daemon_log_on_hosts(void *userdata);
 void daemon_log_on_store_open(Daemon *d, const Argosy__ToHost__StoreOpen *message);
 void daemon_log_on_store_close(Daemon *d, uint32_t raft_id);
+// At the start: a host that was killed on its way to being a voter, or from there, keeps nothing of it.
+void daemon_log_tidy(Daemon *d);
 // Writes the peers file if what the log (or the leader) says about the cluster differs from it.
 void daemon_update_peers(Daemon *d, Argosy__Voter *const *voters, size_t n_voters, uint64_t generation);

@@ -315,6 +315,8 @@ static int start(Daemon *d, char **ret_why) {
         if (r >= 0)
                 r = refuse_newer_log(d, ret_why);
         if (r >= 0)
+                daemon_log_tidy(d);
+        if (r >= 0)
                 r = tls_context_new(&d->identity, daemon_listen_judge, d, &d->tls);
         if (r >= 0)
                 r = router_new(d, &d->router);

@@ -260,6 +260,10 @@ static bool log_is_empty(void) {
         return access(path, F_OK) < 0;
 }
 
+bool store_exists(const char *dir) {
+        return !log_is_empty();
+}
+
 int state_dir_save_peers(const char *dir, const Argosy__PeersFile *peers) {
         if (w.save_error < 0)
                 return w.save_error;

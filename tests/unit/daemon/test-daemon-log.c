@@ -403,6 +403,19 @@ static void who_is_no_voter_any_more_keeps_neither_log_nor_key(void **state) {
         assert_null(w.d.state);
 }
 
+// The power went in between.
+static void what_a_spare_still_has_of_a_log_goes_when_it_starts(void **state) {
+        daemon_log_tidy(&w.d); // a voter's
+        assert_said("");
+        w.d.peers->raft_id = 0;
+        assert_int_equal(buf_append(&w.d.identity.ca_key, "key", 3), 0);
+        daemon_log_tidy(&w.d);
+        assert_said("identity without key");
+        assert_true(log_is_empty());
+        daemon_log_tidy(&w.d);
+        assert_said("");
+}
+
 static void who_is_asked_back_while_it_ends_is_a_voter_again(void **state) {
         follow_a_cluster();
         daemon_log_on_store_close(&w.d, 1);
@@ -459,6 +472,7 @@ int main(void) {
                 TEST(who_cannot_note_that_it_is_a_voter_is_none),
                 TEST(a_voter_with_another_number_begins_anew_when_its_log_is_closed),
                 TEST(who_is_no_voter_any_more_keeps_neither_log_nor_key),
+                TEST(what_a_spare_still_has_of_a_log_goes_when_it_starts),
                 TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
                 TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
                 TEST(a_leader_that_closes_stops_leading_first),

@@ -155,6 +155,8 @@ void systemd_manager_close(SystemdManager *m, void (*closed)(void *userdata), vo
 // one (-EALREADY; then it is closed).
 int systemd_manager_take_socket(SystemdManager *m, int fd);
 bool systemd_manager_is_synced(const SystemdManager *m);
+// Takes what has come by now, from outside of its callbacks; they may be called. Whether that was all of it.
+bool systemd_manager_catch_up(SystemdManager *m);
 // Asks for the state of all units anew; synced() follows, or disconnected().
 void systemd_manager_look_again(SystemdManager *m);
 // From the `stopping` callback on, until `resumed`.

@@ -335,6 +335,12 @@ void bus_link_look(BusLink *l) {
         ask_before_poll(l);
 }
 
+bool bus_link_catch_up(BusLink *l) {
+        if (!l->dead)
+                process(l);
+        return !l->dead && !l->more;
+}
+
 uint64_t bus_link_drained_us(const BusLink *l) {
         return l->drained_us;
 }

@@ -645,6 +645,10 @@ void systemd_manager_look_again(SystemdManager *m) {
         manager_sync(m, false);
 }
 
+bool systemd_manager_catch_up(SystemdManager *m) {
+        return m->link && bus_link_catch_up(m->link);
+}
+
 bool systemd_manager_is_stopping(const SystemdManager *m) {
         return m->stopping;
 }

@@ -113,6 +113,28 @@ static void a_report_says_when_it_happened_and_a_beat_until_when_all_was_told(vo
         assert_true(report_of("web.service")->changed_ms > changed_ms);
 }
 
+// A leader takes a unit for well that was not told to have failed by then.
+static void what_was_not_read_yet_was_not_told_either(void **state) {
+        uint64_t failed_ms;
+        unsigned beats;
+
+        meet_leader(NULL, 0);
+        send_order((Order){.name = "web.service", .content = web, .revision = 5, .start = 5});
+        loop_until(answered("web.service", 5));
+        loop_until(w.told_ms > report_of("web.service")->changed_ms);
+        beats = w.n_beats;
+        loop_until(w.n_beats > beats);
+        failed_ms = clock_boot_us() / USEC_PER_MSEC;
+        fake_systemd_set(systemd, "web.service", "failed", "failed", "exit-code");
+        uv_sleep(50); // a beat is due
+        beats = w.n_beats;
+        loop_until(w.n_beats > beats);
+        if (report_of("web.service")->active != ARGOSY__ACTIVE_STATE__ACTIVE_FAILED)
+                assert_true(w.told_ms <= failed_ms);
+        loop_until(w.told_ms > failed_ms);
+        assert_int_equal(report_of("web.service")->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
 static void a_oneshot_ends_and_is_told_as_done(void **state) {
         fake_systemd_behave(systemd, "job.service", FAKE_ENDS);
         meet_leader(NULL, 0);
@@ -390,6 +412,7 @@ int main(void) {
                 WORLD_TEST(the_connection_may_break_anywhere),
                 WORLD_TEST(the_end_of_a_job_may_come_before_the_change),
                 WORLD_TEST(a_report_says_when_it_happened_and_a_beat_until_when_all_was_told),
+                WORLD_TEST(what_was_not_read_yet_was_not_told_either),
                 WORLD_TEST(a_oneshot_ends_and_is_told_as_done),
                 WORLD_TEST(a_failed_start_says_why),
                 WORLD_TEST(new_content_is_taken_up_with_and_without_a_pin),

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// See time-limit.h. A timer that fires twice: the first time it only lets the loop go round once more.
 #include "time-limit.h"
 
 #include "macro.h"

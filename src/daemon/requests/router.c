@@ -31,6 +31,9 @@
 #include "request-kind.h"
 #include "router.h"
 #include "str.h"
+#include "time-limit.h"
+
+#define OVERDUE UINT64_C(1) // Router.armed_us
 
 typedef enum RoutePlace { ROUTE_WAITING, ROUTE_HERE, ROUTE_AWAY, ROUTE_LOCAL } RoutePlace;
 
@@ -61,10 +64,11 @@ struct Router {
         Map by_id;
         uint64_t last_id;
         Drain drain;
-        uv_timer_t timer;
+        TimeLimit limit;
+        uint64_t armed_us; // that it runs until; OVERDUE; 0: it does not run
 };
 
-static void arm_timer(Router *r);
+static void arm_limit(Router *r);
 static void route_respond(Route *route, const Argosy__Response *response);
 
 static void route_free(Route *route) {
@@ -146,7 +150,7 @@ static void wait_again(Route *route) {
         route->place = ROUTE_WAITING;
         route->cancel = 0;
         route->again_us = clock_boot_us() + ROUTER_AGAIN_MS * USEC_PER_MSEC;
-        arm_timer(route->router);
+        arm_limit(route->router);
 }
 
 // From the leader in this process. It tells that it stopped leading in the middle by EAGAIN; then the next
@@ -335,8 +339,11 @@ static void dispatch_away(Route *route) {
                 route_fail(route, E2BIG, "the request is too long for one frame; split it into several");
 }
 
-static void dispatch(Route *route) {
-        Daemon *d = route->router->daemon;
+// Whether it has gone somewhere; it may be answered and gone for good. False: it waits.
+static bool dispatch(Route *route) {
+        Router *r = route->router;
+        Daemon *d = r->daemon;
+        uint64_t id = route->id;
 
         route->again_us = 0;
         if (request_is_local(route->request))
@@ -345,6 +352,8 @@ static void dispatch(Route *route) {
                 dispatch_here(route);
         else if (d->known_leader != 0)
                 dispatch_away(route);
+        route = map_find(&r->by_id, &id, sizeof(id));
+        return !route || route->place != ROUTE_WAITING;
 }
 
 // ---- without a leader
@@ -421,11 +430,16 @@ static void on_deadline(Route *route) {
                                 : "nothing was changed by this request");
 }
 
-static void on_timer(uv_timer_t *timer);
+static bool somebody_leads(const Daemon *d) {
+        return d->leading || d->known_leader != 0;
+}
 
-// One timer for the earliest deadline of all that wait; there are few, and only while nobody leads.
-static void arm_timer(Router *r) {
-        uint64_t now = clock_boot_us(), next = UINT64_MAX;
+static void on_time(void *userdata);
+
+// One limit for the earliest deadline of all that wait; there are few, and only while nobody leads. One that is over
+// already is not begun anew by whatever comes in between.
+static void arm_limit(Router *r) {
+        uint64_t now = clock_boot_us(), next = UINT64_MAX, until;
 
         list_foreach (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
@@ -436,27 +450,33 @@ static void arm_timer(Router *r) {
                 if (route->again_us)
                         next = MIN_OF(next, route->again_us);
         }
-        if (next == UINT64_MAX)
-                uv_timer_stop(&r->timer);
+        until = next == UINT64_MAX ? 0 : next <= now ? OVERDUE : next;
+        if (until == r->armed_us)
+                return;
+        r->armed_us = until;
+        if (until == 0)
+                time_limit_stop(&r->limit);
         else
-                uv_timer_start(&r->timer, on_timer, next <= now ? 0 : (next - now) / USEC_PER_MSEC + 1, 0);
+                time_limit_start(&r->limit, until == OVERDUE ? 0 : (until - now) / USEC_PER_MSEC + 1, on_time);
 }
 
-static void on_timer(uv_timer_t *timer) {
-        Router *r = timer->data;
+static void on_time(void *userdata) {
+        Router *r = userdata;
         uint64_t now = clock_boot_us();
 
+        r->armed_us = 0;
         list_foreach_safe (n, &r->routes) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
                 if (route->place != ROUTE_WAITING)
                         continue;
-                if (route->deadline_us <= now)
-                        on_deadline(route);
-                else if (route->again_us && route->again_us <= now)
-                        dispatch(route);
+                if (route->deadline_us <= now) {
+                        if (!somebody_leads(r->daemon) || !dispatch(route)) // who leads may be known since just now
+                                on_deadline(route);
+                } else if (route->again_us && route->again_us <= now)
+                        (void) dispatch(route);
         }
-        arm_timer(r);
+        arm_limit(r);
 }
 
 static void on_drain(void *userdata) {
@@ -466,13 +486,9 @@ static void on_drain(void *userdata) {
                 Route *route = CONTAINER_OF(n, Route, link);
 
                 if (route->place == ROUTE_WAITING)
-                        dispatch(route);
+                        (void) dispatch(route);
         }
-        arm_timer(r);
-}
-
-static bool somebody_leads(const Daemon *d) {
-        return d->leading || d->known_leader != 0;
+        arm_limit(r);
 }
 
 static void end_makeshift(Route *route) {
@@ -659,14 +675,13 @@ int router_new(Daemon *d, Router **ret) {
                 free(r);
                 return k;
         }
-        uv_timer_init(d->loop, &r->timer);
-        r->timer.data = r;
+        time_limit_init(&r->limit, d->loop, r);
         *ret = r;
         return 0;
 }
 
-static void on_timer_closed(uv_handle_t *handle) {
-        Router *r = handle->data;
+static void on_limit_closed(uv_handle_t *handle) {
+        Router *r = CONTAINER_OF((uv_timer_t *) handle, Router, limit.timer);
 
         map_done(&r->by_id);
         free(r);
@@ -675,7 +690,7 @@ static void on_timer_closed(uv_handle_t *handle) {
 static void on_drain_closed(uv_handle_t *handle) {
         Router *r = CONTAINER_OF((uv_idle_t *) handle, Router, drain.idle);
 
-        uv_close((uv_handle_t *) &r->timer, on_timer_closed);
+        time_limit_close(&r->limit, on_limit_closed);
 }
 
 void router_close(Router *r) {

@@ -3,6 +3,9 @@
 // The router alone: leader, mesh, agent and clock are the small fakes below.
 #include "test.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "agent.h"
 #include "clock.h"
 #include "cluster-state.h"
@@ -256,8 +259,10 @@ static void pass(uint64_t ms) {
         w.now_us += ms * USEC_PER_MSEC;
         uv_update_time(&w.loop);
         router_on_leader_changed(w.daemon.router); // makes the timer look again at the fake clock
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 4; i++) {
                 uv_run(&w.loop, UV_RUN_NOWAIT);
+                uv_sleep(2); // what is over is looked at once more
+        }
 }
 
 static void a_request_waits_for_a_leader_and_goes_there(void **state) {
@@ -268,6 +273,36 @@ static void a_request_waits_for_a_leader_and_goes_there(void **state) {
         assert_int_equal(w.forwarded, 1);
         reply(true, 0);
         assert_int_equal(w.answers, 1);
+}
+
+static void on_word(uv_poll_t *poll, int status, int events) {
+        uv_poll_stop(poll);
+        w.daemon.known_leader = 2;
+        router_on_leader_changed(w.daemon.router);
+}
+
+// The process stood still: its timers come before what it reads.
+static void nobody_is_turned_away_before_what_has_come_is_read(void **state) {
+        uv_poll_t link;
+        int fds[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        assert_int_equal(uv_poll_init(&w.loop, &link, fds[0]), 0);
+        submit(ARGOSY__REQUEST__WHAT_CHANGE);
+        turn();
+        w.now_us += ROUTER_CHANGE_MS * USEC_PER_MSEC;
+        router_on_leader_changed(w.daemon.router); // the timer looks at the fake clock
+        uv_run(&w.loop, UV_RUN_NOWAIT);
+        assert_int_equal(uv_poll_start(&link, UV_READABLE, on_word), 0);
+        assert_int_equal(write(fds[1], "x", 1), 1);
+        turn();
+        turn();
+        assert_int_equal(w.answers, 0);
+        assert_int_equal(w.forwarded, 1);
+        uv_close((uv_handle_t *) &link, NULL);
+        turn();
+        close(fds[0]);
+        close(fds[1]);
 }
 
 static void what_was_not_answered_is_sent_again_to_the_next_leader(void **state) {
@@ -560,6 +595,7 @@ int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
         const struct CMUnitTest tests[] = {
                 CASE(a_request_waits_for_a_leader_and_goes_there),
+                CASE(nobody_is_turned_away_before_what_has_come_is_read),
                 CASE(what_was_not_answered_is_sent_again_to_the_next_leader),
                 CASE(a_journal_that_flowed_ends_with_the_leader),
                 CASE(what_the_client_took_of_a_journal_is_said_where_it_comes_from),

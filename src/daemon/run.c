@@ -362,6 +362,8 @@ static void forget_everything(Daemon *d) {
         message_free(d->store_open_waiting);
         free(d->log_unreadable);
         identity_done(&d->identity);
+        identity_done(&d->join_key.identity);
+        buf_done(&d->join_key.csr);
         config_done(&d->config);
         free(d->log_dir);
         if (d->port_fd >= 0)

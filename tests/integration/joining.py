@@ -65,6 +65,22 @@ def test_a_copied_machine_is_refused(c: Cluster):
     n3.run("cp /root/machine-id /etc/machine-id")
 
 
+def test_a_join_whose_answer_did_not_come_is_repeated(c: Cluster):
+    n1, n2, _ = c.nodes
+    token = c.ctl("cluster token --quiet", on=n1).strip()
+    n1.stall_disk()  # it is a member when that has it
+    try:
+        joining = c.begin(f"cluster join {n1.address} {token}", on=n2)
+        eventually(lambda: connections(n2, n1) > 0)
+        stays(lambda: not joining.is_over, 1)
+        joining.kill()
+    finally:
+        n1.go_on_with_disk()
+    eventually(lambda: "n2" in c.members(n1))
+    c.ctl(f"cluster join {n1.address} {token}", on=n2)
+    eventually(lambda: c.members(n1) == {"n1": "voter online", "n2": "spare online"})
+
+
 def test_a_host_leaves_and_comes_again(c: Cluster):
     n1, n2, n3 = cluster_of_three(c)
     c.start("w@{1..6}", on=n1)

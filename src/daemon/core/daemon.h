@@ -70,6 +70,11 @@ typedef enum ShutDown { // how far our end with the machine's has come
         SHUT_DOWN_LOOKING, // systemd is asked what still runs
 } ShutDown;
 
+typedef struct JoinKey {
+        Identity identity; // key and pin
+        Buf csr;           // empty: there is none
+} JoinKey;
+
 struct Daemon {
         uv_loop_t *loop;
         const Paths *paths;
@@ -118,6 +123,7 @@ struct Daemon {
         void (*identity_replaced)(Daemon *d);
         ListNode detaching; // managers.c: who waits for a manager to be detached
         Join *joining;      // join.c is at work: one at a time
+        JoinKey join_key;   // with which it asked to join, and heard no answer
 
         uv_signal_t sigterm, sigint, sighup, sigusr1;
         uv_timer_t watchdog, daily, status;

@@ -8,6 +8,9 @@
 //
 // Nothing of the old identity is touched before state_dir_replace(), so any failure before leaves a working
 // one-node cluster.
+//
+// Whoever has asked and has not heard the answer may be a member: the next attempt comes with the same key, by
+// which the cluster knows it again.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -43,11 +46,40 @@ struct Join {
         char *reset_why;
         bool answered;
         bool looking_up;
+        bool asked;  // with this key, and neither refused nor done
+        bool before; // it was asked with this key before, and the answer did not come
 };
 
+static void join_key_done(JoinKey *k) {
+        identity_done(&k->identity);
+        buf_done(&k->csr);
+}
+
+// A new key, or that of an attempt whose answer did not come.
+static int take_key(Join *j) {
+        JoinKey *kept = &j->daemon->join_key;
+
+        if (kept->csr.len == 0)
+                return identity_request(j->daemon->config.name, &j->identity, &j->csr);
+        j->identity = kept->identity;
+        j->csr = kept->csr;
+        j->before = true;
+        *kept = (JoinKey){};
+        return 0;
+}
+
+static void drop_key(Join *j) {
+        JoinKey mine = {.identity = j->identity, .csr = j->csr};
+
+        if (j->asked || j->before) {
+                join_key_done(&j->daemon->join_key);
+                j->daemon->join_key = mine;
+        } else
+                join_key_done(&mine);
+}
+
 static void join_free(Join *j) {
-        identity_done(&j->identity);
-        buf_done(&j->csr);
+        drop_key(j);
         tls_context_unref(j->tls);
         free(j->reset_why);
         if (j->reply)
@@ -107,6 +139,7 @@ static void on_cleared(void *userdata) {
                            j->reply->host);
         else
                 log_notice("Forgot the cluster (%s); starting again as a fresh host.", j->reset_why);
+        j->asked = j->before = false;
         answer(j, 0, "");
         join_free(j);
         d->identity_replaced(d);
@@ -154,7 +187,7 @@ static void on_opened(Stream *s, void *userdata) {
         q.labels = d->config.labels;
         q.feature_level = FEATURE_LEVEL;
         q.user = d->paths->user;
-        (void) stream_send(s, &q.base);
+        j->asked = stream_send(s, &q.base) >= 0;
 }
 
 static int on_frame(Stream *s, const uint8_t *payload, size_t len, void *userdata) {
@@ -194,6 +227,7 @@ static void on_closed(Stream *s, int error, void *userdata) {
                 return;
         }
         if (*j->reply->error || !reply_is_whole(j->reply)) {
+                j->asked = false;
                 fail(j, EACCES, "%s refused: %s", j->host,
                      *j->reply->error ? j->reply->error : "its answer is incomplete");
                 join_free(j);
@@ -290,7 +324,7 @@ void join_start(Daemon *d, const Argosy__Request__ClusterJoin *request, JoinDone
                 fail(j, EINVAL, "the token is not valid: %s", why);
         else if (!host_address_split(request->address, j->host, sizeof(j->host), &j->port))
                 fail(j, EINVAL, "'%s' is not an address (HOST, HOST:PORT or [IPV6]:PORT)", request->address);
-        else if ((r = identity_request(d->config.name, &j->identity, &j->csr)) < 0 ||
+        else if ((r = take_key(j)) < 0 ||
                  (r = tls_context_new_joiner(&j->token.ca_hash, &j->tls)) < 0)
                 fail(j, -r, "cannot make a key: %s", strerror(-r));
         if (j->answered) {

@@ -453,6 +453,7 @@ void voters_on_attach(Leader *l, Host *h) {
         if (h->opened_in_vain) { // there may be room now
                 h->opened_in_vain = false;
                 l->voters_pause_us = 0;
+                l->voters_due = true;
         }
         if (h->running_id && !record->raft_id) {
                 send_close(l, h->number, h->running_id);

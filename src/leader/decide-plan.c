@@ -330,13 +330,20 @@ static int end_turn(Plan *p) {
         return r;
 }
 
+static bool is_planned(const char *name, void *userdata) {
+        const Plan *p = userdata;
+        const DryRunUnit *u = map_find_str(&p->by_name, name);
+
+        return u && u->node;
+}
+
 // Gives those without a node their turn, among all others who wait. *ret: whether it made a difference.
 static int give_turns(Plan *p, bool *ret) {
         _cleanup_free_ SchedulerStep *steps = NULL;
         size_t n;
         int r = 0;
 
-        pending_round(p->alone.leader, &p->turn, p->alone.scheduler, &steps, &n);
+        pending_round(p->alone.leader, &(PendingView){&p->turn, is_planned, p}, p->alone.scheduler, &steps, &n);
         *ret = p->waiting = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;

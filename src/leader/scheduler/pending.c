@@ -138,12 +138,13 @@ static size_t preemptions_left(const Leader *l) {
 // What is decided about already is left alone.
 static bool may_be_preempted(Leader *l, const Unit *u, Unit *const *taken, size_t n, void *userdata) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
-        const BatchBuilder *b = userdata;
+        const PendingView *v = userdata;
         const DisruptionBudget *g = u->budget;
         size_t of_budget = 0;
 
-        if (!e || batch_builder_has_unit(b, u->name) || u->life != LIFE_RESIDENT ||
-            has_activation_affinity(l, u))
+        if (!e || batch_builder_has_unit(v->batch, u->name) || has_activation_affinity(l, u))
+                return false;
+        if (u->life != LIFE_RESIDENT && !(v->is_planned && v->is_planned(u->name, v->userdata)))
                 return false;
         if (!g || !u->counted || u->down)
                 return true;
@@ -191,8 +192,8 @@ static void all_were_tried(Leader *l, const BatchBuilder *b) {
         }
 }
 
-void pending_round(Leader *l, BatchBuilder *b, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n) {
-        scheduler_round(scheduler, STEPS_MAX, preemptions_left(l), may_be_preempted, b, ret, ret_n);
+void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n) {
+        scheduler_round(scheduler, STEPS_MAX, preemptions_left(l), may_be_preempted, view, ret, ret_n);
 }
 
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
@@ -200,7 +201,7 @@ int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
         size_t n;
         int r = 0;
 
-        pending_round(l, b, scheduler, &steps, &n);
+        pending_round(l, &(PendingView){.batch = b}, scheduler, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)

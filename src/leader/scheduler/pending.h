@@ -10,8 +10,15 @@
 // One round over the units that are on no node and those that were offered (scheduler_offer()): whose turn
 // it is goes next, and what it may preempt goes. 0 or -ENOMEM.
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
-// What such a round would do now. `b`: units that it touches are not preempted.
-void pending_round(Leader *l, BatchBuilder *b, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n);
+// Whom a round may not preempt, and whom else.
+typedef struct PendingView {
+        const BatchBuilder *batch; // units that it touches stay
+        // Of a plan: whether it has given the unit a node, where that will be by then; NULL: it is no plan.
+        bool (*is_planned)(const char *name, void *userdata);
+        void *userdata;
+} PendingView;
+// What such a round would do now.
+void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void pending_ask(Leader *l, Unit *u);
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in

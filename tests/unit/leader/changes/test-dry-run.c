@@ -326,6 +326,22 @@ static void who_waits_already_leaves_when_the_plan_makes_room(void **state) {
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
 }
 
+// It is known, and on no node: the plan gives it one, and then to somebody else.
+static void who_is_planned_first_may_be_preempted_by_the_next_one(void **state) {
+        static const char *const names[] = {"low.service", "high.service"};
+        static const char *const contents[] = {
+                SERVICE "[X-Argosy]\nHost=n1\nPriority=-5\nReserveResource=slot\n",
+                SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\n"};
+        const Argosy__Response__Change *c;
+
+        (void) rig_label(&g, "n1", "offers/slot", "1");
+        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, names[0], contents[0]);
+        c = plan_two(names, contents);
+        assert_string_equal(message_about(c, "low.service"),
+                            "would wait for a node: high.service, which has a higher priority, takes its place");
+        assert_string_equal(message_about(c, "high.service"), "would start on n1");
+}
+
 // ---- beside others
 
 enum { JOBS = 30 };
@@ -382,6 +398,7 @@ int main(void) {
                 RIG_TEST(all_of_a_group_leave_one_after_the_other),
                 RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
                 RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),
+                RIG_TEST(who_is_planned_first_may_be_preempted_by_the_next_one),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };
 

@@ -22,56 +22,21 @@
 #include "disruption-budget.h"
 #include "host-marks.h"
 #include "log.h"
-#include "message.h"
+#include "rebalance-private.h"
 #include "rebalances.h"
 #include "registry.h"
-#include "response.h"
 #include "retry-controller.h"
 #include "scheduler.h"
 #include "str.h"
 #include "tables.h"
-#include "tickets.h"
 #include "turn.h"
 #include "unit-file.h"
 #include "unit-on-node.h"
 #include "unit-record.h"
 
 enum {
-        FLYING_MAX = 4, // units that are being moved at a time
-        HEALTH_MAX_SEC = 3600,
+        FLYING_MAX = 4,       // units that are being moved at a time
         TRIES_AT_ONCE = 2000, // about 10 ms; the next plan goes on
-        MOVES_MAX = 1000,     // by one request
-        PATTERNS_MAX = 1000,  // in one request
-        FAILURE_SIZE = 512,
-        REBALANCE_ID_LEN = 16,
-};
-
-typedef enum Phase {
-        PLANNED,
-        FLYING, // in a batch, or ordered, and not up for long enough
-        ENDED,  // well, or failed, or somebody else has decided about it
-} Phase;
-
-typedef struct Move {
-        char *unit, *why, *error; // owned; error NULL: none
-        uint32_t from, to;        // node numbers
-        Phase phase;
-        uint64_t up_us;           // since when it is up there, as this leader saw it; 0: it is not
-} Move;
-
-struct Rebalance {
-        uint8_t id[REBALANCE_ID_LEN];
-        char **patterns; // NULL-terminated
-        size_t n_patterns, max_moves;
-        uint64_t health_us;
-        bool planned; // the moves that are PLANNED are a plan
-        bool more;    // max_moves ended the last one
-        bool aborted, over;
-        char failure[FAILURE_SIZE]; // "": none
-        // In the order of their beginning, then the planned ones. Those that have ended stand in the order
-        // of their end before those that fly.
-        Move *moves;
-        size_t n_moves, n_begun, n_ended, allocated;
 };
 
 static void move_done(Move *m) {
@@ -87,7 +52,7 @@ static void drop_planned(Rebalance *o) {
         o->planned = false;
 }
 
-static Rebalance *rebalance_free(Rebalance *o) {
+Rebalance *rebalance_free(Rebalance *o) {
         if (!o)
                 return NULL;
         for (size_t i = 0; i < o->n_moves; i++)
@@ -99,9 +64,8 @@ static Rebalance *rebalance_free(Rebalance *o) {
         free(o);
         return NULL;
 }
-DEFINE_CLEANUP(Rebalance *, rebalance_free)
 
-static int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
+int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
         _cleanup_(rebalance_freep) Rebalance *o = calloc(1, sizeof *o);
 
         if (!o)
@@ -117,7 +81,8 @@ static int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
         if (m->id.len == REBALANCE_ID_LEN)
                 memcpy(o->id, m->id.data, REBALANCE_ID_LEN);
         o->health_us = m->health_us;
-        o->max_moves = m->max_moves ? MIN_OF(m->max_moves, (uint32_t) MOVES_MAX) : MOVES_MAX;
+        o->max_moves =
+                m->max_moves ? MIN_OF(m->max_moves, (uint32_t) REBALANCE_MOVES_MAX) : REBALANCE_MOVES_MAX;
         *ret = TAKE_PTR(o);
         return 0;
 }
@@ -126,9 +91,7 @@ void rebalance_clear(Leader *l) {
         l->rebalance = rebalance_free(l->rebalance);
 }
 
-// A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
-// it: what it has can neither be seen nor moved until it is back or lost.
-static bool somebody_is_awaited(const Leader *l) {
+bool rebalance_has_to_wait(const Leader *l) {
         return l->n_hosts.awaited > 0;
 }
 
@@ -191,7 +154,7 @@ static int add_planned(Rebalance *o, SchedulerMove *m) {
         return o->moves[o->n_moves++].unit ? 0 : -ENOMEM;
 }
 
-static int plan(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler) {
+int rebalance_look(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler) {
         Asker asker = {l, o};
         _cleanup_free_ SchedulerMove *moves = NULL;
         size_t n;
@@ -211,7 +174,7 @@ static int plan(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler
 
 // ------------------------------------------------------------------------------------------------ begun
 
-static const char *node_name(const Leader *l, uint32_t node) {
+const char *rebalance_node_name(const Leader *l, uint32_t node) {
         const Node *n = node_find(l, node);
 
         return n ? n->name : "-";
@@ -221,7 +184,7 @@ static void stop_for(Leader *l, Rebalance *o, Move *m, const char *failure) {
         if (*o->failure)
                 return;
         str_fit(o->failure, sizeof o->failure, "%s failed on %s, where it was moved: %s", m->unit,
-                node_name(l, m->to), failure);
+                rebalance_node_name(l, m->to), failure);
         log_unit(LOG_WARNING, m->unit, "Rebalancing stops: %s.", o->failure);
         free(m->error);
         m->error = strdup(failure); // only for the eye
@@ -366,7 +329,7 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         size_t n_begun;
         int r;
 
-        if (!o || o->over || somebody_is_awaited(l))
+        if (!o || o->over || rebalance_has_to_wait(l))
                 return 0;
         look_at_all(l, o);
         if (*o->failure || o->aborted) {
@@ -377,7 +340,7 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
                 return 0; // the next plan is for when these are up
         if (!o->planned || o->n_begun == o->n_moves) {
-                r = plan(l, o, TRIES_AT_ONCE, scheduler);
+                r = rebalance_look(l, o, TRIES_AT_ONCE, scheduler);
                 if (r < 0 || o->n_begun == o->n_moves) {
                         o->over = r >= 0;
                         return r;
@@ -388,134 +351,4 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         if (r >= 0 && o->n_begun == n_begun && o->n_ended == o->n_begun)
                 finish(o, false);
         return r;
-}
-
-// ------------------------------------------------------------------------------------------------ requests
-
-static int refuse(Ticket *t, int status, const char *why) {
-        ticket_settle(t, response_error(status, "%s", why));
-        return 0;
-}
-
-static int add_move(const Leader *l, Argosy__Response *response, const Move *m) {
-        Argosy__Response__Rebalance *r = response->rebalance;
-        Argosy__Response__Rebalance__Move *row = calloc(1, sizeof *row);
-
-        if (!row)
-                return -ENOMEM;
-        argosy__response__rebalance__move__init(row);
-        if (FIELD_APPEND(r->moves, r->n_moves, row) < 0 || field_set(&row->unit, m->unit) < 0 ||
-            field_set(&row->from, node_name(l, m->from)) < 0 ||
-            field_set(&row->to, node_name(l, m->to)) < 0 || field_set(&row->why, m->why) < 0 ||
-            field_set(&row->error, m->error) < 0)
-                return -ENOMEM;
-        return 0;
-}
-
-static Argosy__Response *response_about(const Leader *l, const Rebalance *o, size_t from, size_t to) {
-        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_REBALANCE);
-
-        if (!response)
-                return NULL;
-        for (size_t i = from; i < to; i++)
-                if (add_move(l, response, &o->moves[i]) < 0)
-                        return NULL;
-        response->rebalance->remaining = (uint32_t) (o->n_moves - to);
-        response->rebalance->more = o->more;
-        return TAKE_PTR(response);
-}
-
-static int describe(Leader *l, Ticket *t, Scheduler **scheduler) {
-        _cleanup_(rebalance_freep) Rebalance *o = NULL;
-        int r = rebalance_new(t->request->rebalance, &o);
-
-        r = r < 0 ? r : plan(l, o, 0, scheduler);
-        if (r < 0)
-                return r;
-        ticket_settle(t, response_about(l, o, 0, o->n_moves));
-        return 0;
-}
-
-static int join(Leader *l, Ticket *t) {
-        list_unlink(&t->queue);
-        list_append(&l->rebalance_waiters, &t->rebalance);
-        t->drain_left = UINT32_MAX; // nothing was said yet
-        leader_mark(l);
-        return 0;
-}
-
-int rebalance_request(Leader *l, Ticket *t, Scheduler **scheduler) {
-        const Argosy__Request__Rebalance *m = t->request->rebalance;
-        int r;
-
-        if (m->n_patterns > PATTERNS_MAX)
-                return refuse(t, E2BIG, "more than 1000 patterns");
-        if (m->abort) {
-                if (!l->rebalance)
-                        return refuse(t, ENOENT, "no rebalance is under way");
-                l->rebalance->aborted = true;
-                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
-                return 0;
-        }
-        if (m->health_us > HEALTH_MAX_SEC * USEC_PER_SEC)
-                return refuse(t, EINVAL, "a health time of more than an hour");
-        if (somebody_is_awaited(l))
-                return 0; // it stays in the queue
-        if (m->dry_run)
-                return describe(l, t, scheduler);
-        if (m->id.len != REBALANCE_ID_LEN)
-                return refuse(t, EINVAL, "the request has no id of 16 bytes");
-        if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
-                return refuse(t, EBUSY,
-                              "another rebalance is under way; wait for its end, or end it with `argosyctl "
-                              "rebalance --abort`");
-        r = l->rebalance ? 0 : rebalance_new(m, &l->rebalance);
-        return r < 0 ? r : join(l, t);
-}
-
-// ------------------------------------------------------------------------------------------------ telling
-
-static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size_t n_told) {
-        Argosy__Response *r = response_about(l, o, n_told, o->n_ended);
-        size_t left = o->n_moves - o->n_ended;
-
-        if (!r)
-                return NULL;
-        if (*o->failure) {
-                r->status = EIO;
-                (void) field_printf(&r->message, "%s; nothing more is moved", o->failure);
-        } else if (o->aborted) {
-                r->status = ECANCELED;
-                (void) field_set(&r->message, "somebody ended it with --abort");
-        } else if (left)
-                (void) field_printf(
-                        &r->message,
-                        "%zu more would be better off elsewhere and cannot be moved now: too many "
-                        "of their group are down, or something has changed",
-                        left);
-        return r;
-}
-
-static void tell(Leader *l, Ticket *t) {
-        const Rebalance *o = l->rebalance;
-        size_t n_told = t->n_told;
-
-        if (o->over) {
-                ticket_settle(t, last_response(l, o, n_told));
-                return;
-        }
-        if (n_told == o->n_ended && (!t->drain_left || !o->planned))
-                return;
-        t->drain_left = 0;
-        t->n_told = o->n_ended;
-        ticket_say(t, response_about(l, o, n_told, o->n_ended));
-}
-
-void rebalance_tell(Leader *l) {
-        if (!l->rebalance)
-                return;
-        list_foreach_safe (i, &l->rebalance_waiters)
-                tell(l, CONTAINER_OF(i, Ticket, rebalance));
-        if (l->rebalance->over)
-                rebalance_clear(l);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Shared by scheduler.c, scheduler-nodes.c, scheduler-units.c, scheduler-rounds.c and scheduler-roles.c.
+// Shared by scheduler.c, scheduler-nodes.c, scheduler-units.c, scheduler-rounds.c, scheduler-rebalance.c and
+// scheduler-roles.c.
 
 #include "leader-core.h"
 #include "scheduler-spec.h"

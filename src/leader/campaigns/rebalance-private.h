@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+// What the files about rebalances share: rebalances.c (the plan and its moves) and rebalance-requests.c (who asks,
+// and what is told).
+
+#include "leader-core.h"
+#include "scheduler.h"
+
+enum {
+        REBALANCE_HEALTH_MAX_SEC = 3600,
+        REBALANCE_MOVES_MAX = 1000,    // by one request
+        REBALANCE_PATTERNS_MAX = 1000, // in one request
+        REBALANCE_FAILURE_SIZE = 512,
+        REBALANCE_ID_LEN = 16,
+};
+
+typedef enum Phase {
+        PLANNED,
+        FLYING, // in a batch, or ordered, and not up for long enough
+        ENDED,  // well, or failed, or somebody else has decided about it
+} Phase;
+
+typedef struct Move {
+        char *unit, *why, *error; // owned; error NULL: none
+        uint32_t from, to;        // node numbers
+        Phase phase;
+        uint64_t up_us;           // since when it is up there, as this leader saw it; 0: it is not
+} Move;
+
+struct Rebalance {
+        uint8_t id[REBALANCE_ID_LEN];
+        char **patterns; // NULL-terminated
+        size_t n_patterns, max_moves;
+        uint64_t health_us;
+        bool planned; // the moves that are PLANNED are a plan
+        bool more;    // max_moves ended the last one
+        bool aborted, over;
+        char failure[REBALANCE_FAILURE_SIZE]; // "": none
+        // In the order of their beginning, then the planned ones. Those that have ended stand in the order
+        // of their end before those that fly.
+        Move *moves;
+        size_t n_moves, n_begun, n_ended, allocated;
+};
+
+// 0 or -ENOMEM.
+int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret);
+Rebalance *rebalance_free(Rebalance *o);
+DEFINE_CLEANUP(Rebalance *, rebalance_free)
+// A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
+// it: what it has can neither be seen nor moved until it is back or lost.
+bool rebalance_has_to_wait(const Leader *l);
+// Makes a plan anew.
+int rebalance_look(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler);
+const char *rebalance_node_name(const Leader *l, uint32_t node); // "-": it is gone

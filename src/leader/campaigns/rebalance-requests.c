@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who asks for a rebalance, or what one would do, and what is told of it: every move as it ends, and at the end what
+// was left and why.
+//
+// A request that cannot be taken on is refused at once. One that comes while a host is away for a moment waits in the
+// queue. A client that sends its request again, also to the next leader, is told what is under way if that has the
+// same id.
+#include <errno.h>
+
+#include "clock.h"
+#include "message.h"
+#include "rebalance-private.h"
+#include "rebalances.h"
+#include "response.h"
+#include "tickets.h"
+#include "turn.h"
+
+// ------------------------------------------------------------------------------------------------ requests
+
+static int refuse(Ticket *t, int status, const char *why) {
+        ticket_settle(t, response_error(status, "%s", why));
+        return 0;
+}
+
+static int add_move(const Leader *l, Argosy__Response *response, const Move *m) {
+        Argosy__Response__Rebalance *r = response->rebalance;
+        Argosy__Response__Rebalance__Move *row = calloc(1, sizeof *row);
+
+        if (!row)
+                return -ENOMEM;
+        argosy__response__rebalance__move__init(row);
+        if (FIELD_APPEND(r->moves, r->n_moves, row) < 0 || field_set(&row->unit, m->unit) < 0 ||
+            field_set(&row->from, rebalance_node_name(l, m->from)) < 0 ||
+            field_set(&row->to, rebalance_node_name(l, m->to)) < 0 || field_set(&row->why, m->why) < 0 ||
+            field_set(&row->error, m->error) < 0)
+                return -ENOMEM;
+        return 0;
+}
+
+static Argosy__Response *response_about(const Leader *l, const Rebalance *o, size_t from, size_t to) {
+        _cleanup_response_ Argosy__Response *response = response_new(ARGOSY__RESPONSE__WHAT_REBALANCE);
+
+        if (!response)
+                return NULL;
+        for (size_t i = from; i < to; i++)
+                if (add_move(l, response, &o->moves[i]) < 0)
+                        return NULL;
+        response->rebalance->remaining = (uint32_t) (o->n_moves - to);
+        response->rebalance->more = o->more;
+        return TAKE_PTR(response);
+}
+
+static int describe(Leader *l, Ticket *t, Scheduler **scheduler) {
+        _cleanup_(rebalance_freep) Rebalance *o = NULL;
+        int r = rebalance_new(t->request->rebalance, &o);
+
+        r = r < 0 ? r : rebalance_look(l, o, 0, scheduler);
+        if (r < 0)
+                return r;
+        ticket_settle(t, response_about(l, o, 0, o->n_moves));
+        return 0;
+}
+
+static int join(Leader *l, Ticket *t) {
+        list_unlink(&t->queue);
+        list_append(&l->rebalance_waiters, &t->rebalance);
+        t->drain_left = UINT32_MAX; // nothing was said yet
+        leader_mark(l);
+        return 0;
+}
+
+int rebalance_request(Leader *l, Ticket *t, Scheduler **scheduler) {
+        const Argosy__Request__Rebalance *m = t->request->rebalance;
+        int r;
+
+        if (m->n_patterns > REBALANCE_PATTERNS_MAX)
+                return refuse(t, E2BIG, "more than 1000 patterns");
+        if (m->abort) {
+                if (!l->rebalance)
+                        return refuse(t, ENOENT, "no rebalance is under way");
+                l->rebalance->aborted = true;
+                ticket_settle(t, response_new(ARGOSY__RESPONSE__WHAT__NOT_SET));
+                return 0;
+        }
+        if (m->health_us > REBALANCE_HEALTH_MAX_SEC * USEC_PER_SEC)
+                return refuse(t, EINVAL, "a health time of more than an hour");
+        if (rebalance_has_to_wait(l))
+                return 0; // it stays in the queue
+        if (m->dry_run)
+                return describe(l, t, scheduler);
+        if (m->id.len != REBALANCE_ID_LEN)
+                return refuse(t, EINVAL, "the request has no id of 16 bytes");
+        if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
+                return refuse(t, EBUSY,
+                              "another rebalance is under way; wait for its end, or end it with `argosyctl "
+                              "rebalance --abort`");
+        r = l->rebalance ? 0 : rebalance_new(m, &l->rebalance);
+        return r < 0 ? r : join(l, t);
+}
+
+// ------------------------------------------------------------------------------------------------ telling
+
+static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size_t n_told) {
+        Argosy__Response *r = response_about(l, o, n_told, o->n_ended);
+        size_t left = o->n_moves - o->n_ended;
+
+        if (!r)
+                return NULL;
+        if (*o->failure) {
+                r->status = EIO;
+                (void) field_printf(&r->message, "%s; nothing more is moved", o->failure);
+        } else if (o->aborted) {
+                r->status = ECANCELED;
+                (void) field_set(&r->message, "somebody ended it with --abort");
+        } else if (left)
+                (void) field_printf(
+                        &r->message,
+                        "%zu more would be better off elsewhere and cannot be moved now: too many "
+                        "of their group are down, or something has changed",
+                        left);
+        return r;
+}
+
+static void tell(Leader *l, Ticket *t) {
+        const Rebalance *o = l->rebalance;
+        size_t n_told = t->n_told;
+
+        if (o->over) {
+                ticket_settle(t, last_response(l, o, n_told));
+                return;
+        }
+        if (n_told == o->n_ended && (!t->drain_left || !o->planned))
+                return;
+        t->drain_left = 0;
+        t->n_told = o->n_ended;
+        ticket_say(t, response_about(l, o, n_told, o->n_ended));
+}
+
+void rebalance_tell(Leader *l) {
+        if (!l->rebalance)
+                return;
+        list_foreach_safe (i, &l->rebalance_waiters)
+                tell(l, CONTAINER_OF(i, Ticket, rebalance));
+        if (l->rebalance->over)
+                rebalance_clear(l);
+}

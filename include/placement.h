@@ -160,6 +160,10 @@ typedef struct PlacementRefusal {
 Placement *placement_new(void) _warn_unused_;
 Placement *placement_free(Placement *p);
 DEFINE_CLEANUP(Placement *, placement_free)
+// Another one that decides as this one does, with the same handles and nothing shared: another thread may have it.
+// It knows no names of units, so it takes no new ones, nor new globs or another class for any. Not within a dry run.
+// Cost: what exists.
+Placement *placement_copy(const Placement *p) _warn_unused_;
 
 // The index of a counted resource, given when first asked for. It is given to another name when all are
 // used up, no class demands it, no role has a guarantee or limit of it, and another class was made since:
@@ -261,6 +265,9 @@ bool placement_unit_replaced(const Placement *p, uint32_t unit);
 // Whether it is where it may not be, or was released. False for a unit on no node or a lost one.
 bool placement_unit_must_go(const Placement *p, uint32_t unit);
 const char *placement_unit_name(const Placement *p, uint32_t unit);
+// Whether there is a unit of this handle; none has placement_unit_end() or a higher one.
+bool placement_has_unit(const Placement *p, uint32_t unit);
+uint32_t placement_unit_end(const Placement *p);
 // The i-th unit that follows this one; false: there are not so many.
 bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret);
 uint32_t placement_unit_class(const Placement *p, uint32_t unit);

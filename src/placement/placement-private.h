@@ -9,6 +9,7 @@
 //   placement-labels.c   label strings, terms, selectors: which node is eligible for which set of terms
 //   placement-class.c    classes, and conflicts by glob
 //   placement-spread.c   counts of groups in domains
+//   placement-copy.c     another one that decides as this one does
 //   placement-queue.c    who waits, for what, and whose turn it is
 //   placement-choose.c   the node for a unit
 //   placement-reservation.c   what is kept free for the one who waits longest

@@ -302,8 +302,6 @@ void queues_look_at_freed(Placement *p) {
 
 // ------------------------------------------------------------------------------------------------ units
 
-enum { QUEUE_KEY = 4 };
-
 // A unit that follows another, is followed or is excluded somewhere may be refused what others of its kind
 // get: its queue is its own.
 static bool is_special(const PlacedUnit *u) {

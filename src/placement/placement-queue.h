@@ -16,6 +16,8 @@ typedef enum Blocked {
         N_BLOCKED,
 } Blocked;
 
+enum { QUEUE_KEY = 4 }; // numbers that say who is of one kind
+
 typedef struct Queue { // waiting units of one role, shape and priority
         uint32_t *key; // the map's
         uint32_t role, shape;

@@ -13,7 +13,7 @@ void grow(void *array_pointer, uint32_t *allocated, uint32_t need, size_t item) 
                 return;
         if (need > UINT32_MAX / 2)
                 oom_end();
-        n = n ? n : 8;
+        n = MAX_OF(n, 8U);
         while (n < need)
                 n += n < 1024 ? n / 2 : n / 4;
         larger = oom_checked(realloc(*array, n * item));
@@ -141,6 +141,15 @@ void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value) {
         }
         c->count += slot->value == 0;
         *slot = (CountSlot){a, b, value};
+}
+
+void counts_own(Counts *c) {
+        const CountSlot *theirs = c->slots;
+
+        if (!theirs)
+                return;
+        c->slots = oom_checked(malloc(c->n_slots * sizeof *c->slots));
+        memcpy(c->slots, theirs, c->n_slots * sizeof *c->slots);
 }
 
 void counts_done(Counts *c) {

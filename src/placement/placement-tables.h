@@ -45,6 +45,7 @@ typedef struct Counts {
 } Counts;
 uint32_t counts_get(const Counts *c, uint32_t a, uint32_t b);
 void counts_set(Counts *c, uint32_t a, uint32_t b, uint32_t value);
+void counts_own(Counts *c); // slots of its own that say the same, instead of those that it has
 void counts_done(Counts *c);
 
 // Numbers by a text that somebody else keeps.

@@ -232,6 +232,14 @@ const char *placement_unit_name(const Placement *p, uint32_t unit) {
         return p->units[unit].name;
 }
 
+bool placement_has_unit(const Placement *p, uint32_t unit) {
+        return slots_has(&p->unit_slots, unit);
+}
+
+uint32_t placement_unit_end(const Placement *p) {
+        return p->unit_slots.n;
+}
+
 bool placement_unit_follower(const Placement *p, uint32_t unit, uint32_t i, uint32_t *ret) {
         uint32_t link = p->units[unit].followed;
 

@@ -70,7 +70,8 @@ typedef struct LeaderConfig {
 
 // 0 or negative errno. Copies both structs.
 int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret);
-// Answers what is open, then fires `closed`, later, when its handles are closed and the log owes it nothing.
+// Answers what is open, then fires `closed`, later, when its handles are closed and neither the log nor the pool owes
+// it anything.
 void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 
 // Begins to lead in this term (everything that was committed before has been applied), or stops: then every

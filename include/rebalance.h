@@ -25,6 +25,8 @@
 // only for units in a domain that is not the emptiest, with an unmatched preference, or on a host whose load
 // is noticeably above the lowest.
 
+#include <stdatomic.h>
+
 #include "placement.h"
 
 typedef enum RebalanceWhy {
@@ -42,15 +44,20 @@ typedef struct RebalanceMove {
 
 typedef struct RebalanceRules {
         size_t max_moves;
-        size_t max_tries; // searches for a node after which the plan may end with what it has, if that is
-                          // anything: whoever has made those moves asks again. 0: to the end
         bool (*may_move)(uint32_t unit, void *userdata); // asked once for each unit at most; NULL: all may
         void *userdata;
+        // Set by whatever thread when nobody wants the plan any more: it is over soon, with what it has. NULL: to the end.
+        const atomic_bool *stopped;
 } RebalanceRules;
 
 // *ret: the caller's to free; in an order in which they can be made. *ret_more: max_moves ended the search.
 void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **ret, size_t *ret_n,
                     bool *ret_more);
+
+// What is left of a plan when the Placement has changed since: the moves that are still possible and better, one after
+// the other, with units that are where the plan has them. Nothing about the Placement has changed afterwards.
+// Cost: the moves.
+void rebalance_revise(Placement *p, RebalanceMove *moves, size_t *n);
 
 // Carries one out if the node takes the unit now and it is still better there; then it counts there. False: it
 // is not, and nothing has changed.

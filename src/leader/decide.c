@@ -437,6 +437,7 @@ void decide(Leader *l) {
         if (l->batch_flying || !cluster_state_cluster(l->state))
                 return;
         answer_dry_runs(&d);
+        rebalance_answer(l, &d.scheduler);
         if (!paused)
                 r = decide_ours(&d);
         if (r >= 0 && !paused) // before requests: they were there first

@@ -39,10 +39,6 @@ static Argosy__Response *refuse_change(const Argosy__Request *request) {
         return NULL;
 }
 
-static int decide_rebalance(Decision *d, Ticket *t) {
-        return rebalance_request(d->leader, t, &d->scheduler);
-}
-
 // Indexed by the number of the field; numbers that no field has are rows without a function.
 static const Handler handlers[] = {
         [ARGOSY__REQUEST__WHAT_LIST_UNITS] = {.answer = answer_units},
@@ -61,7 +57,7 @@ static const Handler handlers[] = {
                                                 .level = FEATURE_MANAGER_WAIT},
 
         [ARGOSY__REQUEST__WHAT_CHANGE] = {.decide = decide_change, .refuse = refuse_change},
-        [ARGOSY__REQUEST__WHAT_REBALANCE] = {.decide = decide_rebalance},
+        [ARGOSY__REQUEST__WHAT_REBALANCE] = {.plan = rebalance_request},
         [ARGOSY__REQUEST__WHAT_ROLLOUT] = {.plan = rollout_controller_plan},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {.plan = nodes_plan_mode},
         [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {.plan = nodes_plan_modes, .level = FEATURE_NODES_CHANGE},

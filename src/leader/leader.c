@@ -340,6 +340,7 @@ static void on_ticket_over(Ticket *t) {
                 waiter_free(t->leader, t->waiter);
         change_parts_free(t);
         node_calls_end(t->leader, t);
+        rebalance_forget(t->leader, t);
 }
 
 static void finish_close(Leader *l) {

@@ -37,9 +37,13 @@ typedef struct Search {
         uint32_t n_moves, moves_allocated; // a unit has one entry, the latest at the end
         HostRank *ranks;                   // by host
         DeadlineHeap high, low;
-        size_t n_tries;
-        bool full; // max_moves reached, or enough tries for now
+        bool full;                         // max_moves reached, or nobody wants more
 } Search;
+
+static bool is_full(Search *s) {
+        s->full |= s->rules->stopped && atomic_load_explicit(s->rules->stopped, memory_order_relaxed);
+        return s->full;
+}
 
 static bool is_better(Badness d) { // of a difference
         return d.spread < 0 || (d.spread == 0 && d.load < 0);
@@ -203,7 +207,6 @@ static uint32_t find_node(Placement *p, uint32_t unit) {
 static void try_unit(Search *s, uint32_t unit, Trial *ret) {
         uint32_t from = s->p->units[unit].node, to = find_node(s->p, unit);
 
-        s->n_tries++;
         *ret = (Trial){.move.to = PLACEMENT_NONE};
         if (to == PLACEMENT_NONE)
                 return;
@@ -259,8 +262,7 @@ static void make(Search *s, const Trial *t) {
                 s->moves[s->n_moves] = t->move;
                 s->moves[s->n_moves++].from = *origin;
         }
-        s->full |= s->n_moves >= s->rules->max_moves ||
-                   (s->rules->max_tries && s->n_tries >= s->rules->max_tries && s->n_moves > 0);
+        s->full |= s->n_moves >= s->rules->max_moves;
 }
 
 // ------------------------------------------------------------------------------------------- spread, wishes
@@ -282,7 +284,7 @@ static bool wants_elsewhere(Placement *p, uint32_t unit) {
 static void please_units(Search *s, bool *ret_changed) {
         const Placement *p = s->p;
 
-        for (uint32_t unit = 0; unit < p->unit_slots.n && !s->full; unit++) {
+        for (uint32_t unit = 0; unit < p->unit_slots.n && !is_full(s); unit++) {
                 const Class *c;
                 Trial t;
 
@@ -386,7 +388,7 @@ static void best_of_node(Search *s, uint32_t node, Trial *best) {
         uint32_t n;
 
         list_units(s, node, &list, &n);
-        for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n && !is_full(s); i++) {
                 Trial t;
 
                 if (!may_be_worth_it(s, (uint32_t) list[i]))
@@ -402,7 +404,7 @@ static void even_out(Search *s, bool *ret_changed) {
         Deadline *d;
 
         fill_heaps(s);
-        while (!s->full && (d = deadline_heap_pop(&s->high, UINT64_MAX))) {
+        while (!is_full(s) && (d = deadline_heap_pop(&s->high, UINT64_MAX))) {
                 uint32_t host = CONTAINER_OF(d, HostRank, high)->host;
                 Trial best = {.move.to = PLACEMENT_NONE};
 
@@ -460,9 +462,10 @@ static void search(Search *s) {
         }
 }
 
-static void take_back(Search *s) {
-        for (uint32_t i = s->n_moves; i-- > 0;)
-                shift_back(s->p, s->moves[i].unit, s->origin[s->moves[i].unit]);
+// Each of the units has moved.
+static void take_back(Placement *p, const RebalanceMove *moves, size_t n) {
+        while (n-- > 0)
+                shift_back(p, moves[n].unit, moves[n].from);
 }
 
 static void search_init(Search *s, Placement *p, const RebalanceRules *rules) {
@@ -502,9 +505,9 @@ void rebalance_plan(Placement *p, const RebalanceRules *rules, RebalanceMove **r
 
         search_init(&s, p, rules);
         search(&s);
-        take_back(&s);
+        take_back(p, s.moves, s.n_moves);
         put_in_order(&s);
-        take_back(&s);
+        take_back(p, s.moves, s.n_moves);
         free(s.may);
         free(s.origin);
         deadline_heap_done(&s.high);
@@ -528,6 +531,19 @@ bool rebalance_carry_out(Placement *p, uint32_t unit, uint32_t to) {
                 return true;
         shift_back(p, unit, from);
         return false;
+}
+
+void rebalance_revise(Placement *p, RebalanceMove *moves, size_t *n) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < *n; i++) {
+                RebalanceMove m = moves[i];
+
+                if (p->units[m.unit].node == m.from && rebalance_carry_out(p, m.unit, m.to))
+                        moves[kept++] = m;
+        }
+        take_back(p, moves, kept);
+        *n = kept;
 }
 
 char *rebalance_why_text(const RebalanceMove *m) {

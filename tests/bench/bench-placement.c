@@ -10,6 +10,7 @@
 
 #include "../../src/placement/placement-private.h"
 #include "../lib/brute-placement.h"
+#include "rebalance.h"
 
 enum { NODES = 10000, CLASSES = 200, UNITS = 600000, BLOCK = 1000, BLOCKS = 40, NAME = 24, ROLES = 50 };
 
@@ -680,6 +681,90 @@ static void bench_memory(void) {
         fleet_done(&f);
 }
 
+static void copy_bytes(size_t n, double *ret_ms) {
+        char *from = calloc(1, n), *to;
+        uint64_t begin;
+
+        memset(from, 1, n);
+        begin = now_ns();
+        to = malloc(n);
+        memcpy(to, from, n);
+        *ret_ms = (double) (now_ns() - begin) / 1e6;
+        if (to[n - 1] != 1)
+                exit(1);
+        free(from);
+        free(to);
+}
+
+// 25 units on each of 4,000 nodes, and 1,000 that have none: what a rebalance costs the loop (a copy, and in the end
+// what of the plan is still right), and the pool (the search). The baseline of a copy is one of as many bytes.
+static void bench_rebalance(void) {
+        enum { ALL = 5000, IN_USE = 4000, EACH = 25, ROUNDS = 5, MOVES = 1000 };
+        const RebalanceRules rules = {.max_moves = MOVES};
+        double ms = 0, baseline = 0, one;
+        RebalanceMove *moves;
+        size_t n, kept;
+        uint64_t begin;
+        Placement *p;
+        bool more;
+        Fleet f;
+
+        fleet_init(&f, UINT64_C(0x2545f4914f6cdd1d));
+        for (unsigned i = 0; i < CLASSES; i++) {
+                make_class(&f, i);
+                constrain_class(&f, i);
+                f.specs[i].demand.of[PLACEMENT_CPU] = (int32_t) (50 * (1 + roll(&f, 15)));
+                f.specs[i].demand.of[PLACEMENT_MEMORY] = (int32_t) (32 * (1 + roll(&f, 50)));
+        }
+        add_nodes(&f, ALL);
+        add_classes(&f);
+        add_role(&f, 0, NULL, 1);
+        for (uint32_t i = 0; i < IN_USE * EACH; i++) {
+                unsigned class = roll(&f, CLASSES);
+                uint32_t unit;
+
+                while (!f.admits[(size_t) class * ALL + i / EACH])
+                        class = roll(&f, CLASSES);
+                name_unit(&f, i, class);
+                placement_unit_add(f.p, f.names[i], f.classes[class], f.roles[0], 0, &unit);
+                placement_unit_put(f.p, unit, i / EACH);
+                placement_unit_want(f.p, unit, true);
+        }
+        for (uint32_t i = 0; i < ALL; i++) { // each has one that is its own, as nodes have
+                PlacementLabel labels[6];
+                char name[NAME];
+
+                memcpy(labels, f.labels[i], sizeof f.labels[i]);
+                snprintf(name, sizeof name, "n%u", i);
+                labels[5] = (PlacementLabel){"name", name};
+                placement_node_label(f.p, i, labels, ELEMENTSOF(labels));
+        }
+        for (int i = 0; i < ROUNDS; i++) {
+                begin = now_ns();
+                p = placement_copy(f.p);
+                ms += (double) (now_ns() - begin) / 1e6 / ROUNDS;
+                placement_free(p);
+                copy_bytes(bytes_of(f.p), &one);
+                baseline += one / ROUNDS;
+        }
+        emit("rebalance", "copy", ms, "ms", baseline);
+        p = placement_copy(f.p);
+        begin = now_ns();
+        rebalance_plan(p, &rules, &moves, &n, &more);
+        emit("rebalance", "search", (double) (now_ns() - begin) / 1e6, "ms", 0);
+        placement_free(p);
+        kept = n;
+        begin = now_ns();
+        rebalance_revise(f.p, moves, &kept);
+        emit("rebalance", "revise", (double) (now_ns() - begin) / 1e6, "ms", 0);
+        if (n < MOVES / 2 || kept != n) {
+                fprintf(stderr, "rebalance: %zu moves, %zu of them kept\n", n, kept);
+                exit(1);
+        }
+        free(moves);
+        fleet_done(&f);
+}
+
 int main(void) {
         bench_place("place-simple", false, PLACEMENT_LEAST_LOADED);
         bench_place("place-constrained", true, PLACEMENT_LEAST_LOADED);
@@ -687,6 +772,7 @@ int main(void) {
         bench_fair("10k-1k", 10000, 1000);
         bench_fair("20k-2k", 20000, 2000);
         bench_mass_loss();
+        bench_rebalance();
         bench_memory();
         return 0;
 }

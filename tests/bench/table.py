@@ -79,6 +79,9 @@ TARGETS = {
     ("fair-round", "10k-1k"): ("<= 10 ms", lambda f: f["value"] <= 10),
     ("fair-round", "20k-2k"): ("<= 25 ms", lambda f: f["value"] <= 25),
     ("mass-loss", "wall"): ("<= 20 ms", lambda f: f["value"] <= 20),
+    ("rebalance", "copy"): ("<= 10 ms", lambda f: f["value"] <= 10),
+    ("rebalance", "revise"): ("<= 10 ms", lambda f: f["value"] <= 10),
+    ("rebalance", "search"): ("", None),
     ("place-memory", "per-unit"): ("<= 100 B", lambda f: f["value"] <= 100),
     ("place-memory", "per-node"): ("<= 1,000 B", lambda f: f["value"] <= 1000),
 }

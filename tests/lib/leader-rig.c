@@ -244,7 +244,9 @@ static const LeaderOps leader_ops = {
 };
 
 static bool loop_is_busy(Rig *g) {
-        return g->leader->drain.marked || g->leader->n_outside > 0;
+        size_t n_held = g->pool_held && g->leader->searching;
+
+        return g->leader->drain.marked || g->leader->n_outside > n_held;
 }
 
 static void assert_is_placed(const Leader *l, const Node *n) {
@@ -296,7 +298,7 @@ bool rig_turn(Rig *g) {
         if (done)
                 done(0, g->member_data);
         rig_give_up_the_lost(g);
-        uv_run(&g->loop, UV_RUN_NOWAIT);
+        uv_run(&g->loop, g->leader->searching && !g->pool_held ? UV_RUN_ONCE : UV_RUN_NOWAIT);
         rig_give_up_the_lost(g);
         for (size_t i = 0; i < g->n_hosts; i++)
                 busy |= rig_host_turn(&g->hosts[i]);
@@ -639,6 +641,8 @@ void rig_stop(Rig *g) {
         while (g->store)
                 uv_run(&g->loop, UV_RUN_ONCE);
         leader_close(g->leader, on_leader_closed, g);
+        if (g->on_closing)
+                g->on_closing(g);
         while (g->leader)
                 uv_run(&g->loop, UV_RUN_ONCE);
         for (size_t i = 0; i < n_answers; i++) {

@@ -117,6 +117,8 @@ struct Rig {
         unsigned batches;        // committed
         bool looks;              // it looks at the leader's tables itself, which does not count as the leader's work
         void (*on_turn)(Rig *g); // after each turn; NULL: nobody looks
+        bool pool_held;             // the test keeps the pool busy: what the leader has given it is not waited for
+        void (*on_closing)(Rig *g); // the leader has begun to close; NULL: nobody looks
         // What the leader tells a host, and what that one says, besides; NULL: nobody listens.
         void (*on_told)(Rig *g, uint32_t host, const Argosy__ToHost *m);
         void (*on_said)(Rig *g, uint32_t host, const Argosy__ToVoter *m);

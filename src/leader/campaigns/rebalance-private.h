@@ -33,6 +33,8 @@ struct Rebalance {
         char **patterns; // NULL-terminated
         size_t n_patterns, max_moves;
         uint64_t health_us;
+        Ticket *asker; // who only asks what it would do; NULL: it is to do it
+        SchedulerRebalance *search; // for the next plan; NULL: nobody searches
         bool planned; // the moves that are PLANNED are a plan
         bool more;    // max_moves ended the last one
         bool aborted, over;
@@ -50,6 +52,7 @@ DEFINE_CLEANUP(Rebalance *, rebalance_free)
 // A host is away for a moment, as with a restart of its argosyd, or this leader is too young to have heard
 // it: what it has can neither be seen nor moved until it is back or lost.
 bool rebalance_has_to_wait(const Leader *l);
-// Makes a plan anew.
-int rebalance_look(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler);
+// Goes on with the next plan, or begins it. 0: there is none yet, and the leader is marked when it can go on; -ENOMEM.
+typedef enum RebalanceLook { REBALANCE_PLANNED = 1 } RebalanceLook; // the planned moves are it
+int rebalance_look(Leader *l, Rebalance *o, Scheduler **scheduler);
 const char *rebalance_node_name(const Leader *l, uint32_t node); // "-": it is gone

@@ -4,8 +4,8 @@
 // was left and why.
 //
 // A request that cannot be taken on is refused at once. One that comes while a host is away for a moment waits in the
-// queue. A client that sends its request again, also to the next leader, is told what is under way if that has the
-// same id.
+// queue, and so does one that only asks while another plan is being made. A client that sends its request again, also
+// to the next leader, is told what is under way if that has the same id. Who only asks and goes away ends the search.
 #include <errno.h>
 
 #include "clock.h"
@@ -51,15 +51,38 @@ static Argosy__Response *response_about(const Leader *l, const Rebalance *o, siz
         return TAKE_PTR(response);
 }
 
-static int describe(Leader *l, Ticket *t, Scheduler **scheduler) {
-        _cleanup_(rebalance_freep) Rebalance *o = NULL;
-        int r = rebalance_new(t->request->rebalance, &o);
+// A search at a time: who comes while there is one stays in the queue.
+static int ask(Leader *l, Ticket *t) {
+        int r;
 
-        r = r < 0 ? r : rebalance_look(l, o, 0, scheduler);
+        if (l->rebalance_asked || (l->rebalance && l->rebalance->search))
+                return 0;
+        r = rebalance_new(t->request->rebalance, &l->rebalance_asked);
         if (r < 0)
                 return r;
-        ticket_settle(t, response_about(l, o, 0, o->n_moves));
+        l->rebalance_asked->asker = t;
+        list_unlink(&t->queue); // it is found by that alone
+        leader_mark(l);
         return 0;
+}
+
+void rebalance_answer(Leader *l, Scheduler **scheduler) {
+        Rebalance *o = l->rebalance_asked;
+        int r;
+
+        if (!o || rebalance_has_to_wait(l))
+                return;
+        r = rebalance_look(l, o, scheduler);
+        if (r == 0)
+                return;
+        ticket_settle(o->asker, r < 0 ? NULL : response_about(l, o, 0, o->n_moves)); // ends with rebalance_forget()
+}
+
+void rebalance_forget(Leader *l, const Ticket *t) {
+        if (!l->rebalance_asked || l->rebalance_asked->asker != t)
+                return;
+        l->rebalance_asked = rebalance_free(l->rebalance_asked);
+        leader_mark(l); // others may wait for their turn
 }
 
 static int join(Leader *l, Ticket *t) {
@@ -70,7 +93,7 @@ static int join(Leader *l, Ticket *t) {
         return 0;
 }
 
-int rebalance_request(Leader *l, Ticket *t, Scheduler **scheduler) {
+int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b) {
         const Argosy__Request__Rebalance *m = t->request->rebalance;
         int r;
 
@@ -88,7 +111,7 @@ int rebalance_request(Leader *l, Ticket *t, Scheduler **scheduler) {
         if (rebalance_has_to_wait(l))
                 return 0; // it stays in the queue
         if (m->dry_run)
-                return describe(l, t, scheduler);
+                return ask(l, t);
         if (m->id.len != REBALANCE_ID_LEN)
                 return refuse(t, EINVAL, "the request has no id of 16 bytes");
         if (l->rebalance && memcmp(l->rebalance->id, m->id.data, m->id.len) != 0)
@@ -143,5 +166,5 @@ void rebalance_tell(Leader *l) {
         list_foreach_safe (i, &l->rebalance_waiters)
                 tell(l, CONTAINER_OF(i, Ticket, rebalance));
         if (l->rebalance->over)
-                rebalance_clear(l);
+                l->rebalance = rebalance_free(l->rebalance);
 }

@@ -2,12 +2,13 @@
 //
 // Carries out rebalance.c's moves when an owner asks for it; nobody else does.
 //
-// A plan is made from the tables as they are, and its moves are put into batches a few at a time: as many as
-// have not been up where they went for a while (FLYING_MAX), and never more of a group than its
-// MaxUnavailable= leaves room for; there, too, one that is not up for that while counts as down. Each move
-// is judged again when its turn has come. When all have been made another plan is made, which is empty
-// unless something has changed meanwhile; then it is over. It is also over if the moves that are left cannot
-// be made now: nobody waits for better times. If a unit that was moved fails, nothing more is moved.
+// A plan is made from the tables as they are, by the pool (scheduler-rebalance.c), one at a time: who wants one
+// meanwhile waits. Its moves are put into batches a few at a time: as many as have not been up where they went for a
+// while (FLYING_MAX), and never more of a group than its MaxUnavailable= leaves room for; there, too, one that is not
+// up for that while counts as down. Each move is judged again when its turn has come. When all have been made another
+// plan is made, which is empty unless something has changed meanwhile; then it is over. It is also over if the moves
+// that are left cannot be made now: nobody waits for better times. If a unit that was moved fails, nothing more is
+// moved.
 //
 // What is under way is known to this leader only. With it, it ends: what was moved is where it was moved to,
 // and a client that still listens asks the next leader, who makes a plan of its own. So nothing needs to be
@@ -35,8 +36,7 @@
 #include "unit-record.h"
 
 enum {
-        FLYING_MAX = 4,       // units that are being moved at a time
-        TRIES_AT_ONCE = 2000, // about 10 ms; the next plan goes on
+        FLYING_MAX = 4, // units that are being moved at a time
 };
 
 static void move_done(Move *m) {
@@ -55,6 +55,7 @@ static void drop_planned(Rebalance *o) {
 Rebalance *rebalance_free(Rebalance *o) {
         if (!o)
                 return NULL;
+        scheduler_rebalance_free(o->search);
         for (size_t i = 0; i < o->n_moves; i++)
                 move_done(&o->moves[i]);
         free(o->moves);
@@ -89,6 +90,7 @@ int rebalance_new(const Argosy__Request__Rebalance *m, Rebalance **ret) {
 
 void rebalance_clear(Leader *l) {
         l->rebalance = rebalance_free(l->rebalance);
+        l->rebalance_asked = rebalance_free(l->rebalance_asked);
 }
 
 bool rebalance_has_to_wait(const Leader *l) {
@@ -119,7 +121,8 @@ static bool is_settled(const Leader *l, const Unit *u, const UnitEntry *e) {
         return unit_on_node_is_reported(s) && s->revision >= e->record->revision && !(s->error && *s->error);
 }
 
-static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
+static bool may_move(Leader *l, Unit *u, void *userdata) {
+        const Rebalance *o = userdata;
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const UnitFile *file;
 
@@ -129,17 +132,6 @@ static bool may_move(const Leader *l, const Rebalance *o, const Unit *u) {
                !file->stays && !file->replaces && file->failing.node_lost != NODE_LOST_NEVER &&
                !activators_activated(&l->activators, u->name) &&
                !activators_find(&l->activators, u->name, is_any, NULL);
-}
-
-typedef struct Asker {
-        const Leader *leader;
-        const Rebalance *rebalance;
-} Asker;
-
-static bool on_may_move(Unit *u, void *userdata) {
-        const Asker *a = userdata;
-
-        return may_move(a->leader, a->rebalance, u);
 }
 
 // ------------------------------------------------------------------------------------------------ the plan
@@ -154,22 +146,40 @@ static int add_planned(Rebalance *o, SchedulerMove *m) {
         return o->moves[o->n_moves++].unit ? 0 : -ENOMEM;
 }
 
-int rebalance_look(Leader *l, Rebalance *o, size_t max_tries, Scheduler **scheduler) {
-        Asker asker = {l, o};
+// Takes over what was found. 0 or -ENOMEM.
+static int take_plan(Rebalance *o, const Scheduler *scheduler) {
         _cleanup_free_ SchedulerMove *moves = NULL;
         size_t n;
         int r = 0;
 
-        *scheduler = *scheduler ?: scheduler_new(l, 0);
-        drop_planned(o);
-        scheduler_rebalance(*scheduler, o->max_moves - o->n_begun, max_tries, on_may_move, &asker, &moves,
-                            &n, &o->more);
+        scheduler_rebalance_take(o->search, scheduler, &moves, &n, &o->more);
+        o->search = scheduler_rebalance_free(o->search);
         for (size_t i = 0; i < n; i++) {
                 r = r < 0 ? r : add_planned(o, &moves[i]);
                 free(moves[i].why);
         }
         o->planned = r >= 0;
         return r;
+}
+
+int rebalance_look(Leader *l, Rebalance *o, Scheduler **scheduler) {
+        int r;
+
+        if (!o->search) {
+                drop_planned(o);
+                if (o->n_begun == o->max_moves) { // there is nothing to search for
+                        o->planned = o->more = true;
+                        return REBALANCE_PLANNED;
+                }
+                if (!o->asker && l->rebalance_asked) // that one was first, and marks the leader at its end
+                        return 0;
+                o->search = scheduler_rebalance_new(l, o->max_moves - o->n_begun, may_move, o);
+        }
+        *scheduler = *scheduler ?: scheduler_new(l, 0);
+        if (!scheduler_rebalance_step(o->search, *scheduler))
+                return 0;
+        r = take_plan(o, *scheduler);
+        return r < 0 ? r : REBALANCE_PLANNED;
 }
 
 // ------------------------------------------------------------------------------------------------ begun
@@ -290,7 +300,7 @@ static int begin(Leader *l, BatchBuilder *b, Rebalance *o, const Move *m, Schedu
         int r;
 
         if (!u || !e || !to || !u->node || u->node->number != m->from ||
-            batch_builder_has_unit(b, m->unit) || !may_move(l, o, u) || !budget_lets_go(l, o, u, e))
+            batch_builder_has_unit(b, m->unit) || !may_move(l, u, o) || !budget_lets_go(l, o, u, e))
                 return 0;
         *scheduler = *scheduler ?: scheduler_new(l, 0);
         if (!scheduler_carry_out(*scheduler, u, to))
@@ -333,6 +343,7 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
                 return 0;
         look_at_all(l, o);
         if (*o->failure || o->aborted) {
+                o->search = scheduler_rebalance_free(o->search);
                 if (o->n_ended == o->n_begun)
                         finish(o, true);
                 return 0;
@@ -340,10 +351,12 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
                 return 0; // the next plan is for when these are up
         if (!o->planned || o->n_begun == o->n_moves) {
-                r = rebalance_look(l, o, TRIES_AT_ONCE, scheduler);
-                if (r < 0 || o->n_begun == o->n_moves) {
-                        o->over = r >= 0;
+                r = rebalance_look(l, o, scheduler);
+                if (r != REBALANCE_PLANNED)
                         return r;
+                if (o->n_begun == o->n_moves) {
+                        o->over = true;
+                        return 0;
                 }
         }
         n_begun = o->n_begun;

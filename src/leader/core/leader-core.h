@@ -66,12 +66,12 @@ struct Leader {
         uint64_t timer_due_us; // 0: not armed
         bool timer_looked;     // it is due, and the loop takes once more what has come
         int n_handles;         // open uv handles while closing
-        size_t n_outside;      // completions that the log still owes us
+        size_t n_outside;      // completions that the log and the pool still owe us
         bool closing;
         void (*closed)(void *userdata);
         void *closed_data;
         // What core owes to those above it, given when the leader is made.
-        void (*on_outside_done)(Leader *l); // the log owes one completion less
+        void (*on_outside_done)(Leader *l); // one of n_outside has come
         void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
 
         bool leading;
@@ -88,6 +88,7 @@ struct Leader {
         ListNode ordering; // Unit.order_due: those who depend on it are to be looked at
         LeaseTable leases;
         SchedulerTables *places;
+        bool searching; // the pool has a copy of the Placement: there is one at a time
         ListNode globals, moving, moved; // Unit.queue: see unit-event.c
         ListNode outcomes, excluded;
         // Marks: what has happened since followers.c looked last.
@@ -143,6 +144,7 @@ struct Leader {
         LeaderStats stats;
         ListNode rollouts, rollout_waiters;
         Rebalance *rebalance; // NULL: none is under way
+        Rebalance *rebalance_asked; // what somebody asks about that one would do; NULL: nobody's turn to be answered
         ListNode rebalance_waiters;
         uint64_t rollouts_revision; // of the records as the tables have them
         uint64_t rollout_due_us;    // when time alone moves one of them; 0: never
@@ -151,6 +153,7 @@ struct Leader {
         uint64_t n_plan_dues;       // units that dry runs looked at because of others
         uint64_t n_plans;           // that were begun
         bool plans;                 // one of them is being made
+        uint64_t n_searched;        // that it was asked of whether a rebalance may move them
         ListNode drain_deadlines;   // Node.deadline
         uint64_t drain_due_us;      // boot time of the next of them; 0: none
         uint64_t pause_us;          // the log's disk is full: nothing of our own accord before this time

@@ -10,6 +10,6 @@ uint64_t leader_now(const Leader *l);
 bool leader_has_authority(Leader *l);
 uint64_t leader_wall(const Leader *l);
 void leader_mark(Leader *l);
-// The log (or the disk) has answered one of our calls: last thing that its callback does, since `l` may be
+// The log (or the pool) has answered one of our calls: last thing that its callback does, since `l` may be
 // gone afterwards.
 void leader_outside_done(Leader *l);

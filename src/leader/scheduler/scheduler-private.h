@@ -59,6 +59,9 @@ int scheduler_set_options(Leader *l, const char *name, uint32_t unit, const Unit
 // scheduler.c. The unit is again as its record is when the Scheduler is freed.
 void scheduler_touch(Scheduler *p, const char *name);
 
+// scheduler-rounds.c. NULL: it has no record.
+Unit *scheduler_unit_at(const Leader *l, uint32_t number);
+
 // scheduler-roles.c
 // The roles as the records have them. 0; -ENOSPC: more roles or resources than can be.
 int scheduler_sync_roles(Leader *l);

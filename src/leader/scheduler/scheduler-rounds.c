@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What the Placement decides about many units at once: who gets what there is.
+//
+// Happy path: whoever is to take part is offered (or wanted) for as long as the Scheduler lives; a round then decides
+// in the order of the Placement's queue, and each step is told in the words of the tables. A unit that a step names
+// may have no record yet; whoever is asked whether he may be preempted has one.
 #include "array.h"
 #include "oom.h"
 #include "registry.h"
@@ -8,8 +12,6 @@
 #include "scheduler.h"
 #include "tables.h"
 #include "turn.h"
-
-// ------------------------------------------------------------------------------------------------ rounds
 
 static void note_released(Scheduler *p, Unit *u) {
         (void) oom_check(ARRAY_RESERVE(p->released, p->n_released + 1));
@@ -50,7 +52,7 @@ bool scheduler_drive(Scheduler *p, const char *name, uint32_t *ret_node) {
         return true;
 }
 
-static Unit *unit_at(const Leader *l, uint32_t number) {
+Unit *scheduler_unit_at(const Leader *l, uint32_t number) {
         return unit_find(l, placement_unit_name(l->places->placement, number));
 }
 
@@ -62,12 +64,12 @@ typedef struct Sparing {
 
 static bool spares(uint32_t unit, const uint32_t *taken, uint32_t n, void *userdata) {
         const Sparing *s = userdata;
-        const Unit *u = unit_at(s->leader, unit);
+        const Unit *u = scheduler_unit_at(s->leader, unit);
         Unit *others[PLACEMENT_VICTIMS_MAX];
         size_t n_others = 0;
 
         for (uint32_t i = 0; i < n; i++) { // each was asked about, so it is there, or has no record yet
-                Unit *other = unit_at(s->leader, taken[i]);
+                Unit *other = scheduler_unit_at(s->leader, taken[i]);
 
                 if (other)
                         others[n_others++] = other;
@@ -78,7 +80,7 @@ static bool spares(uint32_t unit, const uint32_t *taken, uint32_t n, void *userd
 static void take_decision(Scheduler *p, const PlacementDecision *d, SchedulerStep *steps, size_t *n) {
         Leader *l = p->leader;
         SchedulerStep step = {.name = placement_unit_name(l->places->placement, d->unit),
-                              .unit = unit_at(l, d->unit)};
+                              .unit = scheduler_unit_at(l, d->unit)};
 
         scheduler_touch(p, step.name);
         if (d->kind == PLACEMENT_PREEMPT)

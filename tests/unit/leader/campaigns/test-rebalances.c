@@ -1,87 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An owner asks for a rebalance, as the leader's neighbours see it.
-#include "leader-private.h"
-#include "leader-asks.h"
-#include "test.h"
+#include "rebalance-words.h"
 
-#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
 #define ONE_DOWN SERVICE "[X-Argosy]\nMaxUnavailable=1\n"
 #define STAYS SERVICE "[X-Argosy]\nRebalance=no\n"
 #define NEVER SERVICE "[X-Argosy]\nNodeLost=never\n"
-#define START ARGOSY__VERB__VERB_START
 
-enum { START_MS = 1000, FLYING_MAX = 4, HEALTH_MS = 2000 };
-
-static Rig g;
-
-static int setup(void **state) {
-        rig_start(&g, 3);
-        return 0;
-}
-
-static int teardown(void **state) {
-        rig_stop(&g);
-        return 0;
-}
-
-static const Argosy__Response *last(const RigAnswer *a) {
-        assert_true(a->n > 0);
-        return a->responses[a->n - 1];
-}
-
-// N instances on n1 and n2 only, then n3 opens.
-static void start_on_two(unsigned n, const char *content) {
-        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_CORDONED, 0, "");
-        rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, "web@.service", content);
-        for (unsigned i = 1; i <= n; i++) {
-                char name[32];
-
-                snprintf(name, sizeof(name), "web@%u.service", i);
-                assert_int_equal(rig_change(&g, START, name, NULL)->status, 0);
-        }
-        (void) rig_set_mode(&g, "n3", ARGOSY__NODE_MODE__MODE_OPEN, 0, "");
-}
-
-typedef struct Wish {
-        const char *pattern; // NULL: all
-        unsigned max_moves;
-        bool dry_run, abort, health;
-        uint8_t id;
-} Wish;
-
-static RigAnswer *ask(Wish w) {
-        Argosy__Request__Rebalance m = ARGOSY__REQUEST__REBALANCE__INIT;
-        Argosy__Request request = ARGOSY__REQUEST__INIT;
-        uint8_t id[16] = {w.id ? w.id : 1};
-        RigAnswer *a;
-
-        m.id = (ProtobufCBinaryData){.data = id, .len = sizeof(id)};
-        m.patterns = (char **) &w.pattern;
-        m.n_patterns = w.pattern ? 1 : 0;
-        m.max_moves = w.max_moves;
-        m.dry_run = w.dry_run;
-        m.abort = w.abort;
-        m.health_us = w.health ? HEALTH_MS * 1000 : 0;
-        request.what_case = ARGOSY__REQUEST__WHAT_REBALANCE;
-        request.rebalance = &m;
-        a = rig_ask(&g, &request);
-        rig_settle(&g);
-        return a;
-}
-
-static size_t units_on(uint32_t host) {
-        return rig_host(&g, host)->units.count;
-}
-
-static unsigned n_moved(const RigAnswer *a) {
-        unsigned n = 0;
-
-        for (size_t i = 0; i < a->n; i++)
-                if (a->responses[i]->what_case == ARGOSY__RESPONSE__WHAT_REBALANCE)
-                        n += (unsigned) a->responses[i]->rebalance->n_moves;
-        return n;
-}
+enum { START_MS = 1000, FLYING_MAX = 4 };
 
 static unsigned count_down(unsigned n) {
         unsigned down = 0;

@@ -222,7 +222,7 @@ void placement_unit_change(Placement *p, uint32_t unit, uint32_t class, uint32_t
 // Whether it gives way to units of higher priority. A new unit does.
 void placement_unit_set_preemptible(Placement *p, uint32_t unit, bool preemptible);
 // Lets a wanted unit leave the node where it is, so that it waits for another one. It stays as long as there
-// is none. Over when it has moved or is held again (`released` false).
+// is none. Over when it has moved, its turn finds no better node than that, or it is held again (`released` false).
 void placement_unit_release(Placement *p, uint32_t unit, bool released);
 uint32_t placement_unit_role(const Placement *p, uint32_t unit);
 int16_t placement_unit_priority(const Placement *p, uint32_t unit);

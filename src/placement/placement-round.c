@@ -123,9 +123,11 @@ static void move_bundle(Placement *p, const Bundle *b, uint32_t to) {
         for (uint32_t i = 0; i < b->n; i++) {
                 uint32_t unit = b->units[i], from = p->units[unit].node;
 
-                if (from == to)
-                        continue;
                 wait_take(p, unit);
+                if (from == to) { // released, and nowhere better off: it stays
+                        p->units[unit].flags &= (uint8_t) ~UNIT_RELEASED;
+                        continue;
+                }
                 unit_leave(p, unit);
                 unit_enter(p, unit, to);
                 p->n_grants += demands_anything(p, unit);

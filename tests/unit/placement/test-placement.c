@@ -496,6 +496,22 @@ static void only_who_was_released_moves(void **state) {
 
 // ------------------------------------------------------------------------------------------------ the rest
 
+// Whoever let it go may have been wrong, or the reason is gone.
+static void who_was_released_and_is_nowhere_better_off_stays(void **state) {
+        Fixture *f = hosts(2);
+        uint32_t db = add(f, "db", needing(f, 100));
+
+        add(f, "other", needing(f, 3000));
+        assert_string_equal(round_at(f, 0, 0), "0>0 1>1");
+        placement_unit_release(f->p, db, true);
+        assert_string_equal(round_at(f, 1, 0), "");
+        assert_int_equal(at(f, db), 0);
+        placement_node_set_state(f->p, 0, PLACEMENT_CLOSED);
+        placement_unit_release(f->p, db, true); // it waits no more
+        assert_string_equal(round_at(f, 2, 0), "0>1");
+        done(f);
+}
+
 static void each_node_has_its_reason(void **state) {
         static const char *const r1[] = {"r1", NULL}, *const globs[] = {"db*", NULL};
         static const PlacementTerm rack = {PLACEMENT_IN, "rack", r1};
@@ -604,6 +620,7 @@ int main(void) {
                 cmocka_unit_test(nobody_gives_way_whom_a_larger_one_makes_needless),
                 cmocka_unit_test(who_is_as_high_or_does_not_agree_is_left_alone),
                 cmocka_unit_test(only_who_was_released_moves),
+                cmocka_unit_test(who_was_released_and_is_nowhere_better_off_stays),
                 cmocka_unit_test(each_node_has_its_reason),
                 cmocka_unit_test(what_is_lacking_is_told_as_it_was_asked_for),
                 cmocka_unit_test(the_reason_knows_the_fewest_of_a_group),

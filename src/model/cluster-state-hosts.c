@@ -115,15 +115,8 @@ void state_remove_host(ClusterState *s, uint32_t host) {
 static int mark_host(ClusterState *s, HostEntry *h) {
         if (h->dirty)
                 return 0;
-        if (s->n_dirty_hosts == s->dirty_hosts_allocated) {
-                size_t more = 2 * s->dirty_hosts_allocated + 8;
-                uint32_t *longer = realloc(s->dirty_hosts, more * sizeof *longer);
-
-                if (!longer)
-                        return -ENOMEM;
-                s->dirty_hosts = longer;
-                s->dirty_hosts_allocated = more;
-        }
+        if (ARRAY_GROW(s->dirty_hosts, s->dirty_hosts_allocated, s->n_dirty_hosts + 1) < 0)
+                return -ENOMEM;
         s->dirty_hosts[s->n_dirty_hosts++] = h->record->host;
         h->dirty = true;
         return 0;

@@ -3,8 +3,12 @@
 """One argosyd serves the managers of users and containers too, each as a node of its own; none of them can harm anybody else."""
 
 import json
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
 
-from lib import ONE_SHOT, SLEEPER, Cluster, eventually, main, stays
+from lib import ONE_SHOT, SLEEPER, SOURCE, Cluster, eventually, main, stays
 
 FOR_USERS = SLEEPER + "[X-Argosy]\nManager=user@*\n"
 FOR_WEB = SLEEPER + "[X-Argosy]\nManager=container@web\n"
@@ -301,6 +305,121 @@ def test_the_journal_of_a_container_is_read_inside_by_somebody_who_can_do_nothin
     c.ctl_fails("journal speaker", saying="on no node that can be reached")
     c.ctl("manager detach --force container@web", on=node)
     c.ctl("destroy speaker")
+
+
+# Writes as much into a container's journal as it is told, in the name of that container's systemd (tests/lib/journal-flood.c).
+FLOOD = Path(os.environ.get("ARGOSY_BUILD") or SOURCE / "build") / "tests/journal-flood"
+LINES, WIDTH = 5000, 3000  # 15 MB
+ALL = LINES + 1000  # systemd itself says something about the unit, too
+UNLIMITED = "[Journal]\nRateLimitIntervalSec=0\n"
+
+# What a flood may cost an argosyd, on whatever host: memory at its peak, more than it had before, and a turn of its loop.
+PEAK_KIB = 4 * 1024
+TURN_US = 10_000
+
+# Everything that root of a container can do to its journal, until there is a file /run/enough. There are links to what has no end,
+# and files are written over, cut, made enormous, copied and removed while journald writes them and somebody reads them.
+HAVOC = """
+until file=$(ls -d /run/log/journal/*/system.journal /var/log/journal/*/system.journal 2>/dev/null | head -n 1) && test "$file"; do
+    sleep 0.1
+done
+cd "$(dirname "$file")"
+ln -s /dev/zero zero.journal; mkfifo pipe.journal; mkdir directory.journal
+until test -e /run/enough; do /root/journal-flood speaker.service 500 3000 || sleep 0.1; done &
+hits=0
+until test -e /run/enough; do
+    for file in system*.journal; do
+        head -c 4096 /dev/urandom | dd of=$file bs=512 seek=$((RANDOM % 2000)) conv=notrunc,nocreat && echo $((++hits)) >/run/hits
+        case $((RANDOM % 6)) in
+        0) truncate --size=$((RANDOM * 50)) $file ;;
+        1) truncate --size=+1G $file ;;
+        2) cp --sparse=always $file system@$((RANDOM % 5)).journal ;;
+        3) rm $file ;;
+        esac
+    done
+    sleep 0.02
+done
+wait
+"""
+ASKER = """
+until test -e /root/enough; do
+    timeout 5 argosyctl journal -n 1000 speaker >/dev/null 2>&1
+    timeout 5 argosyctl status speaker >/dev/null 2>&1
+    echo asked >>/root/asked
+done
+"""
+
+
+def peak_kib(node):
+    return int(node.run(f"awk '/^VmHWM/ {{print $2}}' /proc/{node.argosyd_pid()}/status"))
+
+
+@contextmanager
+def costs_little(c):
+    pids = [node.argosyd_pid() for node in c.nodes]
+    for node, pid in zip(c.nodes, pids):
+        node.run(f"echo 5 >/proc/{pid}/clear_refs; kill -USR1 {pid}")  # peak and longest turn are of what comes now
+    before = {node.name: peak_kib(node) for node in c.nodes}
+    yield
+    assert [node.argosyd_pid() for node in c.nodes] == pids
+    grown = {node.name: peak_kib(node) - before[node.name] for node in c.nodes}
+    turns = {node.name: c.json("counters", node)["turn_cpu_max_us"] for node in c.nodes}
+    assert all(kib < PEAK_KIB for kib in grown.values()), f"argosyd had so many KiB more: {grown}"
+    assert all(us < TURN_US for us in turns.values()), f"turns took so many microseconds: {turns}"
+
+
+def flooded(lines):
+    """The numbers in those lines that come from the flood."""
+    return [int(line.split(": ", 1)[1].split(" ", 1)[0]) for line in lines if " flood[1]: " in line]
+
+
+def test_a_container_that_floods_and_tampers_with_its_journal_costs_its_host_little(c: Cluster):
+    node, other = c.nodes
+    pid = prepare_container(node)
+    inside = f"nsenter -t {pid} -m -p -C"
+    shutil.copy(FLOOD, node.path("/root/journal-flood"))
+    node.run("rm -f /root/enough /root/asked")
+    node.write("/root/unlimited", UNLIMITED)
+    node.run(f"{inside} install -D -m 644 /root/unlimited /run/systemd/journald.conf.d/unlimited.conf")
+    node.run(f"{inside} systemctl restart systemd-journald")
+    attach(c, node, "container@web")
+    c.start("speaker", SPEAKER)
+    for asking in c.nodes:  # once, so that everybody has what that takes
+        eventually(lambda: STARTED in c.ctl("journal speaker", on=asking))
+        c.ctl("status speaker", on=asking)
+    with costs_little(c):
+        # All of a flood goes through whoever asks for it, and nobody keeps it for one who does not read.
+        node.run(f"{inside} /root/journal-flood speaker.service {LINES} {WIDTH}")
+        eventually(lambda: node.run(f"{inside} journalctl --output=cat --lines=1 UNIT=speaker.service").startswith(f"{LINES} "))
+        assert flooded(c.ctl(f"journal -n {ALL} speaker", on=other).splitlines()) == list(range(1, LINES + 1))
+        client = c.begin(f"journal -n {ALL} speaker", on=other)  # its output goes into a pipe that is full soon
+        eventually(lambda: c.json("counters", node)["journals_held"] == 1)
+        # The files become short while the reader stands in the middle of them: it ends, and so does the answer.
+        node.run(f"{inside} sh -c 'truncate --size=0 /run/log/journal/*/*.journal /var/log/journal/*/*.journal 2>/dev/null; true'")
+        seen = flooded(client.result().out.splitlines())
+        assert 0 < len(seen) < LINES and seen == list(range(1, len(seen) + 1))
+        eventually(lambda: c.json("counters", node)["journals_read"] == 0)
+        # Whatever it does to them, the host goes on, and so does everybody else.
+        node.run(f"{inside} sh -c 'rm -f /run/log/journal/*/* /var/log/journal/*/*; systemctl restart systemd-journald'")
+        node.write("/root/havoc", HAVOC)
+        node.run(f"systemd-run --quiet --unit=havoc {inside} bash /root/havoc")
+        for asking in c.nodes:
+            asking.write("/root/asker", ASKER)
+            asking.run("systemd-run --quiet --unit=asker bash /root/asker")
+        eventually(lambda: int(node.run(f"{inside} cat /run/hits")) >= 20)
+        c.start("own", SLEEPER)
+        for asking in c.nodes:
+            eventually(lambda: int(asking.run("wc -l </root/asked")) >= 3)
+        assert state(c, "n1") == state(c, "n1/web") == "online" and shown(c, "speaker.service") == {"n1/web": "active"}
+    for asking in c.nodes:
+        asking.run("touch /root/enough")
+        eventually(lambda: asking.run("systemctl is-active asker; true").strip() != "active")
+        asking.run("rm /root/enough /root/asked")
+    node.run(f"{inside} touch /run/enough")
+    eventually(lambda: node.run("systemctl is-active havoc; true").strip() != "active")
+    c.ctl("destroy speaker own")
+    detach_all(c, node)
+    node.run("systemctl stop box; systemctl reset-failed")
 
 
 def test_a_user_who_logs_out_and_in_again_gets_his_units_back(c: Cluster):

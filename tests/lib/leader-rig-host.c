@@ -3,6 +3,7 @@
 // Fake hosts: what they take from the leader, do at once, and say.
 #include "leader-rig-private.h"
 
+#include "error-response.h"
 #include "feature-level.h"
 #include "leader-private.h"
 #include "message.h"
@@ -372,6 +373,8 @@ static void on_call(RigHost *h, const Argosy__ToHost__Call *call) {
                 response.usage = &usage;
                 usage.node = "what it calls itself";
                 usage.last = true;
+        } else if (call->request->what_case != ARGOSY__REQUEST__WHAT_JOURNAL) {
+                response = error_response(EOPNOTSUPP, "the hosts of the tests do not know that question");
         } else {
                 h->window = call->request->journal->window;
                 response.final = !call->request->journal->follow;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-// Questions about this host's units; what others see of it is in agent.h.
+// Questions to this host's nodes; what others see of it is in agent.h.
 
 #include "agent-core.h"
 

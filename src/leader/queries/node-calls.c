@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Verbs that agents answer, one row of `questions` for each. A request becomes one call for each node that has a
-// unit; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
+// Verbs that agents answer, one row of `questions` for each. A request becomes one call for each unit on its node, or
+// for each node that it is about; answers are passed on as they come, completed by what only the leader knows, and an empty one ends
 // them.
 //
 // Lines of journals come no faster than whoever asked takes them: the window that he offers is shared by the
@@ -93,6 +93,10 @@ typedef struct Question {
         void (*complete)(Leader *l, Argosy__Response *r, NodeCall *c);
         Argosy__Response *(*lost)(Leader *l, const NodeCall *c); // instead of an answer that will not come
 } Question;
+
+static bool can_be_asked(const Node *n) {
+        return n->host->attached && !node_is_unreachable(n);
+}
 
 static const Question *question_of(const Ticket *t);
 
@@ -225,7 +229,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
 
         if (s && s->hold != HOLD_NOT && !unit_on_node_is_reported(s)) // the host does not know of it yet
                 return say(t, status_of_held(l, unit, n));
-        if (n->host->attached && !node_is_unreachable(n))
+        if (can_be_asked(n))
                 return call(l, t, unit, n);
         why = u ? unit_held_by_mass_loss(l, u) : NULL;
         if (!why && node_takes_units(n, &why))
@@ -343,7 +347,7 @@ static bool can_read_journal(const Leader *l, const Unit *u, const UnitEntry *e,
                              uint32_t only_node) {
         if (only_node ? n->number != only_node : !has_it(l, u, e, n))
                 return false;
-        return n->host->attached && !node_is_unreachable(n);
+        return can_be_asked(n);
 }
 
 static void narrow_journal(const Ticket *t, NodeCall *c, Argosy__Request *request, RequestOfOne *room) {
@@ -386,10 +390,6 @@ static int ask_for_journal(Leader *l, Ticket *t) {
 
 // ------------------------------------------------------------------------------------------------ top
 
-static bool can_be_watched(const Node *n) {
-        return n->host->attached && !node_is_unreachable(n);
-}
-
 static int ask_for_usage(Leader *l, Ticket *t) {
         const Argosy__Request__Top *m = t->request->top;
         uint32_t number = 0;
@@ -400,7 +400,7 @@ static int ask_for_usage(Leader *l, Ticket *t) {
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
-                if (r >= 0 && can_be_watched(n) && (!*m->node || n->number == number))
+                if (r >= 0 && can_be_asked(n) && (!*m->node || n->number == number))
                         r = call(l, t, "", n);
         }
         if (r < 0 || t->n_calls)
@@ -427,7 +427,7 @@ static void watch_nodes_of(Leader *l, Host *h) {
                 list_foreach (k, &h->nodes) {
                         Node *n = CONTAINER_OF(k, Node, of_host);
 
-                        if (can_be_watched(n) && !is_called(t, n))
+                        if (can_be_asked(n) && !is_called(t, n))
                                 (void) call(l, t, "", n); // without memory it is missed, and nothing else
                 }
         }

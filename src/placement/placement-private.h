@@ -278,6 +278,8 @@ uint32_t choose(Placement *p, const uint32_t *units, uint32_t n);
 bool units_get_on(const Placement *p, const uint32_t *units, uint32_t n); // none conflicts with another
 bool node_may_hold(const Placement *p, uint32_t node, const uint32_t *units, uint32_t n);
 bool host_has_room(const Placement *p, const PlacedHost *h, const PlacementVector *demand);
+// Whether a unit that waits would have room there without those that it may preempt. Cost: the units of the host.
+bool host_would_have_room(const Placement *p, const PlacedHost *h, uint32_t unit);
 bool spread_allows(const Placement *p, const Class *c, uint32_t node);
 
 // placement-reservation.c

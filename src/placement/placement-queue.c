@@ -266,7 +266,7 @@ void node_freed(Placement *p, uint32_t node) {
         numbers_add(&p->freed, node);
 }
 
-// What waits for a selector that this node satisfies, and fits there by its demand.
+// What waits for a selector that this node satisfies, and fits there by its demand, or would if others made room.
 static void look_at_freed(Placement *p, uint32_t node) {
         const Word *mask = p->masks + (size_t) node * p->n_words;
         const PlacedHost *h = &p->hosts[p->nodes[node].host];
@@ -282,7 +282,8 @@ static void look_at_freed(Placement *p, uint32_t node) {
                                 uint32_t next = p->queues[q].next_blocked;
                                 const Class *c = &p->classes[p->shapes[p->queues[q].shape].class];
 
-                                if (host_has_room(p, h, &c->spec.demand))
+                                if (host_has_room(p, h, &c->spec.demand) ||
+                                    host_would_have_room(p, h, p->queues[q].first))
                                         queue_unblock(p, q);
                                 q = next;
                         }

@@ -327,6 +327,19 @@ static void evict(Placement *p, const Victims *v, uint32_t unit_for) {
         }
 }
 
+bool host_would_have_room(const Placement *p, const PlacedHost *h, uint32_t unit) {
+        const PlacedUnit *u = &p->units[unit];
+        PlacementVector room = h->free;
+
+        if (u->priority <= p->lowest_priority || u->follows != PLACEMENT_NONE)
+                return false;
+        for (uint32_t n = h->first_node; n != PLACEMENT_NONE; n = p->nodes[n].next_of_host)
+                for (uint32_t i = p->nodes[n].first_unit; i != PLACEMENT_NONE; i = p->units[i].next)
+                        for (unsigned k = 0; may_be_preempted(p, &p->units[i], u, false) && k < p->n_resources; k++)
+                                room.of[k] += unit_class(p, &p->units[i])->spec.demand.of[k];
+        return is_enough(p, &room, &unit_class(p, u)->spec.demand);
+}
+
 // Looks at every node of the unit's selector: once per refusal of a unit that has somebody below it.
 // Held back by its role, it may only have what that gives up for it.
 static void preempt(Placement *p, uint32_t unit, const PlacementBudget *budget, Blocked why, bool *ret_done,

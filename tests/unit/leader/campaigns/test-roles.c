@@ -383,6 +383,19 @@ static void a_new_leader_waits_for_it_too(void **state) {
         assert_null(rig_unit_on(&g, 1, "low.service"));
 }
 
+// One of them is not enough, until the other one goes by itself.
+static void what_becomes_free_and_what_makes_room_count_together(void **state) {
+        slots(1, "2");
+        start("batch.service", "Priority=-5\n");
+        start("steady.service", "Preemptible=no\n");
+        start("urgent.service", "Priority=10\nReserveResource=slot:2\n");
+        assert_int_equal(at("urgent.service"), 0);
+        rig_change(&g, UNLOAD, "steady.service", NULL);
+        rig_settle(&g);
+        assert_int_equal(at("urgent.service"), 1);
+        assert_int_equal(at("batch.service"), 0);
+}
+
 static void instances_are_displaced_within_their_budget(void **state) {
         slots(1, "3");
         for (int i = 1; i <= 3; i++) {
@@ -480,6 +493,7 @@ int main(void) {
                 TEST(displacing_never_goes_round_in_circles),
                 TEST(the_one_that_makes_room_ends_before_the_other_one_starts),
                 TEST(a_new_leader_waits_for_it_too),
+                TEST(what_becomes_free_and_what_makes_room_count_together),
                 TEST(instances_are_displaced_within_their_budget),
                 TEST(a_unit_of_a_lost_node_displaces_too),
                 TEST(of_the_units_of_a_lost_node_the_highest_gets_the_room),

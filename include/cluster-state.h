@@ -62,6 +62,7 @@ typedef struct UnitEntry {
         bool existed;
         bool removed;   // it is gone: the caller of cluster_state_next_dirty() holds the last of it
         ListNode dirty; // private
+        ListNode all;   // private
 } UnitEntry;
 
 // A node that may still run a unit of this name that is not wanted there. One for each name and node: a
@@ -144,6 +145,11 @@ UnitEntry *cluster_state_find_unit(const ClusterState *s, const char *name);
 // Sorted by name (bytes). Sorts again only after units were added or removed. 0 or -ENOMEM.
 int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) _warn_unused_;
 size_t cluster_state_n_units(const ClusterState *s);
+// All units, in the order in which this state came to know them, one with each call; NULL: these were all. There is one
+// walk at a time, and begin() begins it anew. Batches may be applied in between: none that was there at the begin and
+// still is, is left out; one that is new may be, but is dirty.
+void cluster_state_walk_begin(ClusterState *s);
+UnitEntry *cluster_state_walk_next(ClusterState *s);
 // The units placed on a node, also on one whose host is gone, and the global ones: rings of UnitEntry.placed
 // in no particular order; *ret_n may be NULL. NULL: none. For walking: list_foreach (n, head)
 // CONTAINER_OF(n, UnitEntry, placed).

@@ -53,6 +53,8 @@ typedef struct LeaderOps {
         // Until when no other leader can have been elected, see store.h; leader_on_authority() follows when
         // it was asked in vain.
         uint64_t (*authority_until)(void *userdata);
+        // The tables are whole, and it leads from now on; see leader_set_leading().
+        void (*leads)(void *userdata);
 } LeaderOps;
 
 typedef struct LeaderConfig {
@@ -76,7 +78,9 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata);
 
 // Begins to lead in this term (everything that was committed before has been applied), or stops: then every
 // open request is answered with EAGAIN and no_leader set, at once, and sending it again is safe.
-void leader_set_leading(Leader *l, bool leading, uint64_t term);
+// False: its tables are of so many units that making them takes some turns of the loop. Until LeaderOps.leads it is as
+// if it did not lead, so tell nobody before; entries may be applied meanwhile, and it may be stopped.
+bool leader_set_leading(Leader *l, bool leading, uint64_t term);
 // Does everything that is due by the clock: the leader's own timer calls it, and tests with a clock of theirs.
 void leader_on_time(Leader *l);
 // There is authority again: what waited for it goes on.
@@ -87,8 +91,9 @@ uint32_t leader_successor(const Leader *l);
 // After each batch that was applied to the state, on followers too.
 void leader_on_applied(Leader *l, uint64_t index);
 
-// Borrows the message. Ignored from hosts that are no members, and while not leading.
-void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *message);
+// Borrows the message, but a long Attach is taken out of it (then it has none), and what is in a long request (then that is
+// empty). Ignored from hosts that are no members, and while not leading.
+void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *message);
 // A host's session to this voter, leading or not; `hello` NULL: it is lost.
 void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello *hello);
 // A host that was full takes more again.
@@ -112,6 +117,9 @@ typedef void (*LeaderRespond)(const Argosy__Response *response, void *userdata);
 // fires.
 int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
                    uint64_t *ret_cancel);
+// The same, but what is in the request may be taken out of it (message_take()), so it is one that was unpacked.
+int leader_request_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata,
+                        uint64_t *ret_cancel);
 // `respond` fires no more. A change that is under way goes on.
 void leader_cancel(Leader *l, uint64_t cancel);
 // The asker of a journal with a window has got rid of the lines up to that mark (Response.Journal.mark). Also

@@ -56,6 +56,12 @@ static inline void list_splice(ListNode *to, ListNode *from) {
         list_init(from);
 }
 
+// The same to the beginning of `to`.
+static inline void list_splice_front(ListNode *to, ListNode *from) {
+        list_splice(from, to);
+        list_splice(to, from);
+}
+
 #define list_foreach(n, head) for (ListNode *n = (head)->next; n != (head); n = n->next)
 // `n` may be unlinked or freed in the body; nothing else may.
 #define list_foreach_safe(n, head) \

@@ -25,8 +25,8 @@ enum {
 
 typedef struct LocalApiOps {
         // A new request. The receiver answers with api_call_respond(), now or later, until a response with
-        // `final`. `request` is borrowed.
-        void (*request)(ApiCall *call, const Argosy__Request *request, void *userdata);
+        // `final`. `request` is borrowed, but what is in it may be taken (message_take()).
+        void (*request)(ApiCall *call, Argosy__Request *request, void *userdata);
         // The client has gone or cancelled: the call is dead after this returns and must not be touched
         // again.
         void (*cancelled)(ApiCall *call, void *userdata);

@@ -52,7 +52,7 @@ typedef struct MeshOps {
         // ForwardCancel, ForwardTaken, Reports, CallReply, StoreOpened, Renew). Always between an up and a down of
         // host_link(). May have been meant for an earlier leadership of this host, unless it follows an
         // Attach.
-        void (*to_leader)(uint32_t host, const Argosy__ToVoter *message, void *userdata);
+        void (*to_leader)(uint32_t host, Argosy__ToVoter *message, void *userdata);
         // At a voter, leading or not: a host's link came up (hello) or went down (hello NULL), by turns. Our
         // own is up exactly while we lead.
         void (*host_link)(uint32_t host, const Argosy__ToVoter__Hello *hello, void *userdata);

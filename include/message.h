@@ -10,6 +10,8 @@
 // A deep copy, to be freed like an unpacked message. NULL: out of memory.
 void *message_copy(const void *message);
 void message_free(void *message); // NULL is fine
+// One of its own that has all that `message`, an unpacked one, had: that is empty then. NULL: out of memory.
+void *message_take(void *message);
 
 // Unpacks, telling broken bytes from a lack of memory: 0, -EBADMSG or -ENOMEM.
 int message_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t len, void **ret);

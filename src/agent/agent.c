@@ -102,14 +102,29 @@ static void plan_nodes(Agent *a) {
                 agent_node_plan(node, MAX_OF(AGENT_PLANS_PER_TURN / MAX_OF(n_dirty, 1U), 1U));
 }
 
-// Orders whose fence is on the disk.
-static void obey_all(Agent *a) {
-        Argosy__ToHost *message;
+static size_t n_orders(const Argosy__ToHost *m) {
+        switch (m->msg_case) {
+        case ARGOSY__TO_HOST__MSG_WELCOME:
+                return m->welcome->n_orders;
+        case ARGOSY__TO_HOST__MSG_WELCOME_PART:
+                return m->welcome_part->n_orders;
+        default:
+                return m->orders->n_orders;
+        }
+}
 
-        while ((message = agent_fence_take(a))) {
+// Orders whose fence is on the disk. The parts of a Welcome may all have waited for that.
+static void obey_some(Agent *a) {
+        Argosy__ToHost *message;
+        size_t n = 0;
+
+        while (n < AGENT_ORDERS_PER_TURN && (message = agent_fence_take(a))) {
+                n += n_orders(message);
                 agent_obey(a, message);
                 argosy__to_host__free_unpacked(message, NULL);
         }
+        if (n >= AGENT_ORDERS_PER_TURN) // there may be more
+                drain_mark(&a->drain);
 }
 
 static void agent_drain(void *userdata) {
@@ -117,7 +132,7 @@ static void agent_drain(void *userdata) {
 
         if (a->closing)
                 return;
-        obey_all(a);
+        obey_some(a);
         agent_fence_drain(a);
         plan_nodes(a);
         agent_foreach_node (node, a)

@@ -142,7 +142,7 @@ static int refuse(Client *c, uint64_t id, int status, const char *why) {
         return 0;
 }
 
-static int on_request(Client *c, const Argosy__Request *request) {
+static int on_request(Client *c, Argosy__Request *request) {
         LocalApi *a = c->api;
         ApiCall *call;
 

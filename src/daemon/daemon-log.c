@@ -3,8 +3,8 @@
 // The replicated log of this host, where it is a voter.
 //
 //   committed batch -> apply() -> ClusterState -> Leader (which turns what is dirty into orders)
-//   role(LEADER)    -> [first batch of a new or recovered cluster] -> leader, then mesh, then by the mesh the
-//                      agent
+//   role(LEADER)    -> [first batch of a new or recovered cluster] -> leader; when its tables are whole mesh,
+//                      then by the mesh the agent
 //
 // How this host becomes a voter and ceases to be one is in daemon-log-voter.c.
 
@@ -219,11 +219,11 @@ static uint32_t host_of_raft_id(Daemon *d, uint32_t raft_id) {
 }
 
 static void stop_leading(Daemon *d, uint64_t term, uint32_t leader_host) {
-        bool was = d->leading;
+        bool was = d->leading || d->leader_builds;
 
-        d->leading = false;
+        d->leading = d->leader_builds = false;
         if (was)
-                leader_set_leading(d->leader, false, term);
+                (void) leader_set_leading(d->leader, false, term);
         mesh_set_leading(d->mesh, false, term, leader_host);
 }
 
@@ -403,11 +403,21 @@ static int submit_recovery(Daemon *d) {
         return submit_batch(d, pointers, n, on_init_done);
 }
 
+static void on_leads(void *userdata) {
+        Daemon *d = userdata;
+
+        d->leader_builds = false;
+        d->leading = true;
+        mesh_set_leading(d->mesh, true, d->store_term, d->peers->host);
+        daemon_status(d);
+}
+
 static void lead_if_ready(Daemon *d) {
         const Argosy__ClusterRecord *cluster = cluster_state_cluster(d->state);
         int r;
 
-        if (d->store_role != STORE_LEADER || d->leading || d->init_in_flight || d->store_closing)
+        if (d->store_role != STORE_LEADER || d->leading || d->leader_builds || d->init_in_flight ||
+            d->store_closing)
                 return;
         if (!cluster)
                 r = submit_first_batch(d);
@@ -416,10 +426,9 @@ static void lead_if_ready(Daemon *d) {
         else {
                 if (d->hosts_revision != cluster_state_hosts_revision(d->state))
                         publish_voters(d);
-                d->leading = true;
-                leader_set_leading(d->leader, true, d->store_term);
-                mesh_set_leading(d->mesh, true, d->store_term, d->peers->host);
-                daemon_status(d);
+                d->leader_builds = !leader_set_leading(d->leader, true, d->store_term);
+                if (!d->leader_builds)
+                        on_leads(d);
                 return;
         }
         d->init_in_flight = r == 0;
@@ -485,6 +494,7 @@ static const LeaderOps leader_ops = {
         .barrier = leader_barrier,
         .stats = leader_log_stats,
         .authority_until = leader_authority_until,
+        .leads = on_leads,
 };
 
 // ---- opening and closing
@@ -551,7 +561,7 @@ void daemon_log_close(Daemon *d, void (*closed)(Daemon *d)) {
         d->log_closed = closed;
         if (d->store_closing) // the daemon ends while the log is being closed for another reason
                 return;
-        if (d->leading)
+        if (d->leading || d->leader_builds)
                 stop_leading(d, d->store_term, 0);
         d->store_closing = true;
         if (d->store)

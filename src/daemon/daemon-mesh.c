@@ -81,7 +81,7 @@ static void on_to_host(const Argosy__ToHost *m, void *userdata) {
         }
 }
 
-static void on_to_leader(uint32_t host, const Argosy__ToVoter *m, void *userdata) {
+static void on_to_leader(uint32_t host, Argosy__ToVoter *m, void *userdata) {
         Daemon *d = userdata;
 
         if (d->leading)

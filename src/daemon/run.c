@@ -71,10 +71,10 @@ static void on_api_drained(ApiCall *call, void *userdata) {
                 router_taken(route);
 }
 
-static void on_api_request(ApiCall *call, const Argosy__Request *request, void *userdata) {
+static void on_api_request(ApiCall *call, Argosy__Request *request, void *userdata) {
         Daemon *d = userdata;
         Route *route;
-        int r = router_submit(d->router, request, on_route_answer, call, &route);
+        int r = router_submit(d->router, message_take(request), on_route_answer, call, &route);
 
         if (r < 0)
                 api_call_fail(call, -r, "%s",

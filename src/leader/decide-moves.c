@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Units that have to go elsewhere, and those that wait for a node.
+//
+// They may be thousands at once, when a node is lost. So LOOKED_UNITS of them are looked at in a turn, first to see which
+// are to move, then, when that is known of all, whether each may have its turn. One of a lost node then waits for it in
+// the Placement (Leader.enqueued), beside those without a node, and is not looked at again unless something has changed;
+// and when all wait there, rounds give to them in their order, as many as an entry of the log is to have.
 #include <errno.h>
 
 #include "activation-affinity.h"
@@ -21,6 +26,8 @@
 #include "unit-file.h"
 #include "unit-marks.h"
 #include "unit-record.h"
+
+enum { LOOKED_UNITS = 1000 }; // in one turn, at about 3 us each
 
 bool move_is_due(Decision *d, const Unit *u, const UnitEntry *e) {
         Leader *l = d->leader;
@@ -158,10 +165,14 @@ int decide_moves(Decision *d) {
         Leader *l = d->leader;
         int r = 0;
 
-        while (r >= 0 && !list_is_empty(&l->moving) && batch_builder_takes_more(&d->batch)) {
+        for (unsigned n = 0; r >= 0 && n < LOOKED_UNITS && !list_is_empty(&l->moving) &&
+                             batch_builder_takes_more(&d->batch);
+             n++) {
                 Unit *u = CONTAINER_OF(l->moving.next, Unit, queue);
                 UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
+                l->n_looked++;
+                scheduler_dequeue(l, u);
                 if (move_is_due(d, u, e) && !waits_for_its_budget(d, u, e))
                         r = move_unit(d, u, e);
                 if (r >= 0 && u->life == LIFE_MOVING) {
@@ -169,6 +180,8 @@ int decide_moves(Decision *d) {
                         unit_touch(l, u); // a wait that was judged meanwhile took it for one on its way
                 }
         }
+        if (!list_is_empty(&l->moving))
+                leader_mark(l);
         return r;
 }
 
@@ -195,7 +208,10 @@ static int offer(Decision *d, Unit *u, const UnitEntry *e) {
                 return r == -ENOSPC || r == -EINVAL ? 0 : r;
         if (place.node)
                 return give_node(d, u, e, place.node);
-        scheduler_offer(d->scheduler, u);
+        if (pending_can_be_enqueued(d->leader, u))
+                scheduler_enqueue(d->leader, u);
+        else
+                scheduler_offer(d->scheduler, u);
         return 0;
 }
 
@@ -204,6 +220,8 @@ static int ask_about(Decision *d, Unit *u) {
         UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
         l->n_asked++;
+        l->n_looked++;
+        scheduler_dequeue(l, u);
         if (move_is_due(d, u, e))
                 return waits_for_its_budget(d, u, e) ? 0 : offer(d, u, e);
         unit_event(l, u, LIFE_STAYS);
@@ -211,30 +229,94 @@ static int ask_about(Decision *d, Unit *u) {
         return 0;
 }
 
+static int ask(Decision *d, Unit *u) {
+        Leader *l = d->leader;
+        int r;
+
+        list_unlink(&u->to_schedule);
+        r = ask_about(d, u);
+        if (r < 0 || !pending_waits_by_itself(l, u))
+                pending_ask_again(l, u);
+        return r;
+}
+
+// Nothing is asked of the Placement about it.
+static bool is_asked_without_scheduler(Leader *l, const Unit *u) {
+        return pending_can_be_enqueued(l, u) || (!list_is_linked(&u->enqueued) && pending_waits_by_itself(l, u));
+}
+
+// Those that then wait in the Placement, some in each turn; the others are left for the last turn, whose Scheduler they
+// need. *ret_all: there are no more.
+static int ask_some(Decision *d, bool *ret_all) {
+        Leader *l = d->leader;
+        int r = 0;
+
+        for (unsigned n = 0; r >= 0 && n < LOOKED_UNITS && !list_is_empty(&l->asking); n++) {
+                Unit *u = CONTAINER_OF(l->asking.next, Unit, to_schedule);
+
+                if (is_asked_without_scheduler(l, u)) {
+                        r = ask(d, u);
+                        continue;
+                }
+                list_unlink(&u->to_schedule);
+                list_append(&l->asking_last, &u->to_schedule);
+        }
+        *ret_all = list_is_empty(&l->asking);
+        return r;
+}
+
+static int ask_the_last(Decision *d) {
+        Leader *l = d->leader;
+        int r = 0;
+
+        while (r >= 0 && !list_is_empty(&l->asking_last))
+                r = ask(d, CONTAINER_OF(l->asking_last.next, Unit, to_schedule));
+        return r;
+}
+
+static bool is_asking(const Leader *l) {
+        return !list_is_empty(&l->asking) || !list_is_empty(&l->asking_last);
+}
+
+void decide_pending_anew(Leader *l) {
+        if (!l->enqueued_stale)
+                return;
+        l->enqueued_stale = false;
+        while (!list_is_empty(&l->enqueued)) {
+                Unit *u = CONTAINER_OF(l->enqueued.next, Unit, enqueued);
+
+                scheduler_dequeue(l, u);
+                pending_ask(l, u);
+                l->retry_pending = true;
+        }
+}
+
 // Units without a node, and those that nobody took when they had to leave theirs, in the order of their
 // roles and priorities. None of them may be decided about in this batch already, nor is there to be little
 // room. Those of which the Placement knows everything wait there for their turn, and are not looked at.
 int decide_pending(Decision *d) {
         Leader *l = d->leader;
-        ListNode asking = LIST_INIT(asking);
-        int r = 0;
+        bool all;
+        int r;
 
-        if (!l->retry_pending || !list_is_empty(&l->moving) || d->batch.packed.len >= BATCH_SOFT_BYTES / 2 ||
-            l->one_by_one || pending_is_touched(l, &d->batch))
+        if (!pending_is_due(l) || !list_is_empty(&l->moving) ||
+            d->batch.packed.len >= BATCH_SOFT_BYTES / 2 || !batch_builder_takes_more(&d->batch) || l->one_by_one ||
+            pending_is_touched(l, &d->batch))
                 return 0;
         decision_need_scheduler(d);
-        l->retry_pending = false;
-        list_splice(&asking, &l->to_schedule);
-        while (r >= 0 && !list_is_empty(&asking)) {
-                Unit *u = CONTAINER_OF(asking.next, Unit, to_schedule);
-
-                list_unlink(&u->to_schedule);
-                r = ask_about(d, u);
-                if (r < 0 || !pending_waits_by_itself(l, u))
-                        pending_ask(l, u);
+        if (!is_asking(l)) {
+                l->retry_pending = false;
+                list_splice(&l->asking, &l->asked);
         }
-        list_splice(&l->to_schedule, &asking);
+        list_splice(&l->asking, &l->to_schedule); // also of who came since the others are being asked about
+        r = ask_some(d, &all);
+        if (r >= 0 && all)
+                r = ask_the_last(d);
         if (r < 0)
                 return r;
+        if (!all) {
+                leader_mark(l);
+                return 0;
+        }
         return pending_decide(l, &d->batch, d->scheduler);
 }

@@ -6,7 +6,8 @@
 //      1. its names are looked at, TIES_LOOK_UNITS a turn: whether the units have to do with each other
 //         (request-ties.h). If they have, it is one entry like a small one.
 //      2. PART_UNITS after PART_UNITS is planned and committed. What others ask for meanwhile goes in between.
-//      3. when the log has the last part, the client is answered once, about all units.
+//      3. when the log has the last part, the client is answered once, about all units; or, if it takes that
+//         (Request.Change.parts), about each part as it is there, and no message is of thousands of results.
 //
 // Each part but the last has an id of its own, made from the request's and from where the part begins, and the log
 // remembers it. The last one has the request's. So a client that repeats the request, since a leader has died in the
@@ -109,14 +110,23 @@ static int append_results(ChangeParts *p) {
 
 // The log has the part. True: it was the last one.
 static bool part_done(Leader *l, Ticket *t) {
+        const Argosy__Request__Change *change = t->request->change;
         ChangeParts *p = t->parts;
+        bool last = p->first + p->n == change->n_names;
 
         decide_complete(l, t, p->part);
-        (void) oom_check(append_results(p));
-        p->part->change->n_units = 0;
-        message_free(TAKE_PTR(p->part));
+        p->part->change->first = change->parts ? (uint32_t) p->first : 0;
         p->first += p->n;
-        return p->first == t->request->change->n_names;
+        if (!change->parts) {
+                (void) oom_check(append_results(p));
+                p->part->change->n_units = 0;
+                message_free(TAKE_PTR(p->part));
+        } else if (last) {
+                message_free(p->answer);
+                p->answer = TAKE_PTR(p->part);
+        } else
+                ticket_say(t, TAKE_PTR(p->part));
+        return last;
 }
 
 static void on_part_committed(Leader *l, Ticket *t) {

@@ -39,7 +39,10 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 
-enum { TURNS_MAX = 64 }; // of one plan: each goes to fewer units, or to such of lower priority
+enum {
+        TURNS_MAX = 64,   // of one plan: each goes to fewer units, or to such of lower priority
+        STEPS_MAX = 1024, // of one round
+};
 
 // A unit that may have to go because of another one.
 typedef struct PlanDue {
@@ -343,7 +346,8 @@ static int give_turns(Plan *p, bool *ret) {
         size_t n;
         int r = 0;
 
-        pending_round(p->alone.leader, &(PendingView){&p->turn, is_planned, p}, p->alone.scheduler, &steps, &n);
+        pending_round(p->alone.leader, &(PendingView){&p->turn, is_planned, p}, p->alone.scheduler, STEPS_MAX, &steps,
+                      &n);
         *ret = p->waiting = false;
         for (size_t i = 0; i < n && r >= 0; i++) {
                 *ret = true;

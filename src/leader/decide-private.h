@@ -26,6 +26,9 @@ const char *decide_extent(const Ticket *t, DecideExtent text);
 // decide-moves.c. 0 or -ENOMEM.
 int decide_moves(Decision *d);    // those that are moving: another node, if they still have to go
 int decide_pending(Decision *d);  // units that are pending, if there may be room for somebody
+// Those that wait for their turn although they have a node are asked about anew if what they were asked about may have
+// changed (Leader.enqueued_stale).
+void decide_pending_anew(Leader *l);
 
 // Whether the unit, in Leader.moving, still has to go elsewhere; and where it would go now, which counts in the
 // Placement and changes nothing else. 0 or -ENOMEM.

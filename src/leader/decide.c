@@ -41,6 +41,8 @@
 #include "unit-record.h"
 #include "voters.h"
 
+enum { PLANNED_UNITS = 500 }; // in one turn, by all who only ask; or one request of more
+
 void decision_need_scheduler(Decision *d) {
         d->scheduler = d->scheduler ?: scheduler_new(d->leader, 0);
 }
@@ -125,15 +127,33 @@ static Argosy__Response *failed_to_plan(const Ticket *t, int error) {
         return unplaceable_response(t, error);
 }
 
-// They put nothing into the batch: others do not wait for them, nor they for whatever goes into every batch.
+// They put nothing into the batch: others do not wait for them, nor they for whatever goes into every batch. Those for
+// which this turn has no time are answered in the next.
 static void answer_dry_runs(Decision *d) {
+        size_t n = 0;
+
         list_foreach_safe (i, &d->leader->dry_runs) {
                 Ticket *t = CONTAINER_OF(i, Ticket, queue);
-                int r = decide_dry_run(d, t);
+                size_t n_units = MAX_OF(t->request->change->n_names, (size_t) 1);
+                int r;
 
+                if (n > 0 && n + n_units > PLANNED_UNITS) {
+                        leader_mark(d->leader);
+                        return;
+                }
+                n += n_units;
+                r = decide_dry_run(d, t);
                 if (r < 0)
                         ticket_settle(t, failed_to_plan(t, r));
         }
+}
+
+// What it puts into one entry.
+static size_t units_of(const Ticket *t) {
+        const Argosy__Request *m = t->request;
+
+        return m->what_case == ARGOSY__REQUEST__WHAT_CHANGE ? MIN_OF(m->change->n_names, (size_t) BATCH_SOFT_UNITS)
+                                                             : 1;
 }
 
 static int decide_requests(Decision *d, ListNode *taken) {
@@ -145,7 +165,7 @@ static int decide_requests(Decision *d, ListNode *taken) {
                 BatchBuilderMark mark = batch_builder_mark(&d->batch);
                 int r;
 
-                if (!batch_builder_takes_more(&d->batch))
+                if (!batch_builder_takes_request(&d->batch, units_of(t)))
                         return 0;
                 if (t->removing && !members_removal_ready(l, t))
                         continue; // goes on when its host is no voter any more
@@ -293,8 +313,7 @@ void decide_done(Leader *l, StoreOutcome outcome) {
                         t->committed(l, t);
                 ticket_settle(t, TAKE_PTR(t->response));
         }
-        list_splice(&again, &l->queue); // they were there first
-        list_splice(&l->queue, &again);
+        list_splice(&l->queue, &again); // behind those who came meanwhile: each has its turn between two parts
         if (outcome == STORE_COMMITTED)
                 forget_granted_records(l);
         else if (outcome == STORE_NO_SPACE && l->leading)
@@ -427,6 +446,7 @@ void decide(Leader *l) {
                                 .removed = previous_nodes_of_removed,
                                 .userdata = l,
                                 .soft_bytes = l->one_by_one,
+                                .soft_units = list_is_empty(&l->queue) ? BATCH_SOFT_UNITS : BATCH_SOFT_UNITS / 2,
                                 .feature_level = cluster_state_feature_level(l->state)}};
         ListNode taken = LIST_INIT(taken);
         bool paused = l->pause_us > leader_now(l);
@@ -436,6 +456,7 @@ void decide(Leader *l) {
 
         if (l->batch_flying || !cluster_state_cluster(l->state))
                 return;
+        decide_pending_anew(l);
         answer_dry_runs(&d);
         rebalance_answer(l, &d.scheduler);
         if (!paused)
@@ -452,7 +473,7 @@ void decide(Leader *l) {
                 l->pause_us = leader_now(l) + USEC_PER_SEC;
         if (d.batch.n_ops || !list_is_empty(&taken))
                 submit(&d, &taken);
-        else if (l->one_by_one) { // all that is left is for many at once
+        else if (l->one_by_one && list_is_empty(&l->moving)) { // all that is left is for many at once
                 l->one_by_one = false;
                 leader_mark(l);
         }

@@ -17,6 +17,10 @@
 // Scheduler has to know of refusals and nodes is pulled whenever one is made (scheduler_new()), so that
 // questions between two turns are answered by the same tables.
 //
+// No turn is long: who begins to lead follows BUILD_UNITS records in each, and leads when the tables are whole
+// (followers_build_some()). Of units that were touched, thousands when a host attaches or is lost, PULLED_UNITS are
+// pulled at a time, and nobody decides before the last of them.
+//
 // Out of memory while following a record ends the process: tables that miss one would decide wrongly, and it is better
 // to begin again from the log. Without authority nothing is said that lasts; its marks stay for the turn that has it.
 #include "followers.h"
@@ -29,6 +33,7 @@
 #include "dependencies.h"
 #include "disruption-budget.h"
 #include "drain-waiters.h"
+#include "lease.h"
 #include "manager-waiters.h"
 #include "mass-loss-controller.h"
 #include "node-calls.h"
@@ -55,6 +60,11 @@
 #include "unit-record.h"
 #include "voters.h"
 #include "waiters.h"
+
+enum {
+        BUILD_UNITS = 256,   // records that are followed in one turn, at about 15 us each
+        PULLED_UNITS = 2048, // marks of units, at about 1 us each
+};
 
 // ------------------------------------------------------------------------------------------------ ends
 
@@ -89,7 +99,23 @@ static void follow_touched(Leader *l, Unit *u) {
                 unit_mark_unused(l, u);
 }
 
-void followers_pull(Leader *l) {
+static bool pull_touched(Leader *l) {
+        for (unsigned n = 0; n < PULLED_UNITS && !list_is_empty(&l->touched); n++) {
+                Unit *u = CONTAINER_OF(l->touched.next, Unit, touched);
+
+                list_unlink(&u->touched);
+                l->n_pulled++;
+                follow_touched(l, u);
+        }
+        if (list_is_empty(&l->touched))
+                return true;
+        leader_mark(l);
+        return false;
+}
+
+bool followers_pull(Leader *l) {
+        bool all;
+
         node_calls_on_sessions_ended(l);
         while (!list_is_empty(&l->nodes_touched)) {
                 Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
@@ -103,19 +129,15 @@ void followers_pull(Leader *l) {
                 list_unlink(&u->released);
                 orders_release(l, u);
         }
-        while (!list_is_empty(&l->touched)) {
-                Unit *u = CONTAINER_OF(l->touched.next, Unit, touched);
-
-                list_unlink(&u->touched);
-                follow_touched(l, u);
-        }
-        while (!list_is_empty(&l->unused)) { // last: nobody has a mark on it now
+        all = pull_touched(l);
+        while (!list_is_empty(&l->unused)) { // last: who has a mark now is asked about again when that is pulled
                 Unit *u = CONTAINER_OF(l->unused.next, Unit, unused);
 
                 list_unlink(&u->unused);
                 if (!unit_is_used(u))
                         drop_unit(l, u);
         }
+        return all;
 }
 
 // ------------------------------------------------------------------------------------------------ the log
@@ -185,6 +207,18 @@ static void follow_hosts(Leader *l) {
         l->features_due = true;
 }
 
+// A unit that changed while the tables are made, whether that has come to it or not: nobody is in session.
+static void follow_early(Leader *l) {
+        UnitEntry *e;
+
+        while ((e = cluster_state_next_dirty(l->state))) {
+                if (follow_unit(l, e) < 0)
+                        oom_end();
+                unit_mark_unused(l, unit_find(l, e->record->name));
+                cluster_state_dirty_done(l->state, e);
+        }
+}
+
 void followers_on_applied(Leader *l) {
         uint64_t hosts = cluster_state_hosts_revision(l->state);
 
@@ -193,17 +227,26 @@ void followers_on_applied(Leader *l) {
                 follow_hosts(l);
         }
         (void) oom_check(scheduler_on_roles(l)); // before units that name them
+        if (l->building) {
+                follow_early(l);
+                return;
+        }
         follow_units(l);
         tombstones_on_applied(l);
         rollout_controller_sync(l); // after the units that they are about
-        followers_pull(l);
+        (void) followers_pull(l);
         leader_mark(l);
 }
 
 // ------------------------------------------------------------------------------------------------ the turn
 
 bool followers_turn(Leader *l) {
-        followers_pull(l); // before anybody decides by what they keep
+        sessions_take_some(l);
+        if (!followers_pull(l)) { // before anybody decides by what they keep
+                if (leader_has_authority(l))
+                        sessions_acknowledge(l);
+                return true;
+        }
         orders_globals(l);
         if (l->mass_loss_due)
                 mass_loss_controller_judge(l);
@@ -215,11 +258,11 @@ bool followers_turn(Leader *l) {
         voters_step(l, NULL);
         sessions_start_barrier(l);
         orders_look_again(l);
-        followers_pull(l); // what was touched since
+        (void) followers_pull(l); // what was touched since
         ordering_drain(l);
         orders_flush(l);
         node_calls_on_sessions_begun(l);
-        followers_pull(l); // what is held back, and what has ended
+        (void) followers_pull(l); // what is held back, and what has ended
         waiters_drain(l);
         drains_tell(l);
         manager_waiters_tell(l);
@@ -231,29 +274,38 @@ bool followers_turn(Leader *l) {
 
 // ------------------------------------------------------------------------------------------------ life
 
-static int build(Leader *l) {
-        UnitEntry **units;
-        size_t n;
-        int r;
-
-        registry_build_hosts(l);
-        scheduler_open(l);
-        r = cluster_state_units(l->state, &units, &n);
-        for (size_t i = 0; r >= 0 && i < n; i++)
-                r = follow_unit(l, units[i]);
-        return r < 0 ? r : rollout_controller_build(l);
-}
-
-void followers_build(Leader *l) {
+void followers_build_begin(Leader *l) {
         cluster_state_drop_dirty(l->state); // all of it is looked at
         l->hosts_revision = cluster_state_hosts_revision(l->state);
         l->level = cluster_state_feature_level(l->state);
+        registry_build_hosts(l);
+        scheduler_open(l);
+        cluster_state_walk_begin(l->state);
+}
+
+static void end_build(Leader *l) {
+        (void) oom_check(rollout_controller_build(l)); // after the units that they are about
+        tombstones_on_applied(l);
+        lease_table_renew(&l->leases, leader_now(l)); // nobody could beat meanwhile
         l->features_due = l->voters_due = true;
-        if (build(l) < 0)
-                oom_end();
         l->drain_due_us = nodes_next_deadline(l);
-        followers_pull(l);
         leader_mark(l);
+}
+
+bool followers_build_some(Leader *l) {
+        UnitEntry *e = NULL;
+
+        for (unsigned n = 0; n < BUILD_UNITS && (e = cluster_state_walk_next(l->state)); n++)
+                if (follow_unit(l, e) < 0)
+                        oom_end();
+        (void) followers_pull(l);
+        if (e) {
+                leader_mark(l);
+                return false;
+        }
+        end_build(l);
+        (void) followers_pull(l);
+        return true;
 }
 
 void followers_clear(Leader *l) {

@@ -10,6 +10,8 @@
 #include "tables.h"
 #include "turn.h"
 
+enum { LONG_REQUEST = 1000 }; // names, or units that are waited for
+
 typedef struct Forward {
         Leader *leader;
         Host *host;
@@ -44,23 +46,34 @@ static void on_response(const Argosy__Response *response, void *userdata) {
         send_reply(l, h, id, response);
 }
 
-static void refuse(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward, int status,
-                   const char *why) {
+static void refuse(Leader *l, Host *h, uint64_t id, uint64_t request_id, int status, const char *why) {
         _cleanup_response_ Argosy__Response *r = response_error(status, "%s", why);
 
         if (!r)
                 return;
-        r->id = forward->request ? forward->request->id : 0;
-        send_reply(l, h, forward->id, r);
+        r->id = request_id;
+        send_reply(l, h, id, r);
+}
+
+// Copying it would take milliseconds.
+static bool is_long(const Argosy__Request *request) {
+        switch (request->what_case) {
+        case ARGOSY__REQUEST__WHAT_CHANGE:
+                return request->change->n_names > LONG_REQUEST;
+        case ARGOSY__REQUEST__WHAT_WAIT:
+                return request->wait->n_items > LONG_REQUEST;
+        default:
+                return false;
+        }
 }
 
 void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *forward) {
-        uint64_t id = forward->id, cancel;
+        uint64_t id = forward->id, request_id = forward->request ? forward->request->id : 0, cancel;
         Forward *f;
         int r;
 
         if (!forward->request || h->forwards.count >= FORWARDS_PER_HOST_MAX) {
-                refuse(l, h, forward, forward->request ? EBUSY : EINVAL,
+                refuse(l, h, id, request_id, forward->request ? EBUSY : EINVAL,
                        "this host has too many requests under way");
                 return;
         }
@@ -74,10 +87,11 @@ void forwards_on_request(Leader *l, Host *h, const Argosy__ToVoter__Forward *for
                 free(f);
                 return;
         }
-        r = leader_request(l, forward->request, on_response, f, &cancel);
+        r = is_long(forward->request) ? leader_request_take(l, forward->request, on_response, f, &cancel)
+                                      : leader_request(l, forward->request, on_response, f, &cancel);
         if (r < 0) {
                 end(f);
-                refuse(l, h, forward, -r, "the leader cannot take the request");
+                refuse(l, h, id, request_id, -r, "the leader cannot take the request");
         } else if (cancel) {
                 // It is still open, so that f is still there: the last answer is never given inside this
                 // call then.

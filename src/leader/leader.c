@@ -150,33 +150,53 @@ static void respond_and_free(Argosy__Response *response, const Argosy__Request *
         message_free(response);
 }
 
-int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
-                   uint64_t *ret_cancel) {
-        const Handler *h = handler_find(request->what_case);
+// True: it was, with an answer or a refusal.
+static bool is_answered_at_once(Leader *l, const Argosy__Request *request, LeaderRespond respond,
+                                void *userdata) {
         Argosy__Response *refusal;
-        Ticket *t;
+
+        if (handler_answer(l, request, respond, userdata))
+                return true;
+        refusal = refuse(l, handler_find(request->what_case), request);
+        if (!refusal)
+                return false;
+        respond_and_free(refusal, request, respond, userdata);
+        return true;
+}
+
+// `t` NULL: out of memory.
+static int request_start(Leader *l, Ticket *t, uint64_t *ret_cancel) {
         int r;
 
-        *ret_cancel = 0;
-        if (!l->leading)
-                return -EAGAIN;
-        if (handler_answer(l, request, respond, userdata))
-                return 0;
-        refusal = refuse(l, h, request);
-        if (refusal) {
-                respond_and_free(refusal, request, respond, userdata);
-                return 0;
-        }
-        t = ticket_new(l, request, respond, userdata);
         if (!t)
                 return -ENOMEM;
         *ret_cancel = t->id;
-        r = ticket_start(l, t, h);
+        r = ticket_start(l, t, handler_find(t->request->what_case));
         if (r < 0) {
                 ticket_free(t);
                 *ret_cancel = 0;
         }
         return r;
+}
+
+int leader_request(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata,
+                   uint64_t *ret_cancel) {
+        *ret_cancel = 0;
+        if (!l->leading)
+                return -EAGAIN;
+        if (is_answered_at_once(l, request, respond, userdata))
+                return 0;
+        return request_start(l, ticket_new(l, request, respond, userdata), ret_cancel);
+}
+
+int leader_request_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata,
+                        uint64_t *ret_cancel) {
+        *ret_cancel = 0;
+        if (!l->leading)
+                return -EAGAIN;
+        if (is_answered_at_once(l, request, respond, userdata))
+                return 0;
+        return request_start(l, ticket_take(l, message_take(request), respond, userdata), ret_cancel);
 }
 
 void leader_answer_stale(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
@@ -234,14 +254,19 @@ void leader_on_host_link(Leader *l, uint32_t host, const Argosy__ToVoter__Hello 
         host_drop_if_unused(l, h);
 }
 
-void leader_on_message(Leader *l, uint32_t host, const Argosy__ToVoter *m) {
+void leader_on_message(Leader *l, uint32_t host, Argosy__ToVoter *m) {
         Host *h = host_find(l, host);
 
         if (!l->leading || !h || !h->recorded)
                 return;
         switch (m->msg_case) {
         case ARGOSY__TO_VOTER__MSG_ATTACH:
-                session_on_attach(l, h, m->attach);
+                if (session_attach_is_long(m->attach)) {
+                        session_take_attach(l, h, m->attach);
+                        m->msg_case = ARGOSY__TO_VOTER__MSG__NOT_SET;
+                        m->attach = NULL;
+                } else
+                        session_on_attach(l, h, m->attach);
                 break;
         case ARGOSY__TO_VOTER__MSG_BEAT:
                 session_on_beat(l, h, m->beat);
@@ -286,15 +311,29 @@ void leader_on_host_drained(Leader *l) {
 void leader_on_applied(Leader *l, uint64_t index) {
         if (index > l->index)
                 l->index = index;
-        if (l->leading)
+        if (l->leading || l->building)
                 followers_on_applied(l);
         else // tables are kept by who leads
                 cluster_state_drop_dirty(l->state);
 }
 
+// Until its tables are whole it leads as little as one that was not elected.
+static bool build(Leader *l) {
+        if (!followers_build_some(l))
+                return false;
+        l->building = false;
+        l->leading = true;
+        return true;
+}
+
 static void on_drain(void *userdata) {
         Leader *l = userdata;
 
+        if (l->building) {
+                if (build(l))
+                        l->ops.leads(l->userdata);
+                return;
+        }
         if (!l->leading) {
                 tickets_flush(l);
                 return;
@@ -310,7 +349,7 @@ uint32_t leader_successor(const Leader *l) {
 }
 
 static void stop_leading(Leader *l) {
-        l->leading = false;
+        l->leading = l->building = false;
         uv_timer_stop(&l->timer);
         l->timer_due_us = 0;
         l->timer_looked = false;
@@ -325,14 +364,17 @@ static void stop_leading(Leader *l) {
         l->in_mass_loss = false;
 }
 
-void leader_set_leading(Leader *l, bool leading, uint64_t term) {
-        if (l->leading && (!leading || term != l->term))
+bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
+        if ((l->leading || l->building) && (!leading || term != l->term))
                 stop_leading(l);
         l->term = term;
         if (!leading || l->leading)
-                return;
-        l->leading = true;
-        followers_build(l);
+                return true;
+        if (l->building)
+                return false;
+        l->building = true;
+        followers_build_begin(l);
+        return build(l);
 }
 
 static void on_ticket_over(Ticket *t) {
@@ -417,7 +459,7 @@ static void on_drain_closed(uv_handle_t *handle) {
 }
 
 void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
-        if (l->leading)
+        if (l->leading || l->building)
                 stop_leading(l);
         map_foreach (slot, &l->hosts)
                 forwards_on_link_lost(l, slot->value);

@@ -158,7 +158,7 @@ static int on_hello(Session *s, const Argosy__ToVoter__Hello *hello, void *userd
         return 0;
 }
 
-static void on_message(Session *s, const Argosy__ToVoter *message, void *userdata) {
+static void on_message(Session *s, Argosy__ToVoter *message, void *userdata) {
         Mesh *m = userdata;
 
         if (m->leading)

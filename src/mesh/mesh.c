@@ -104,7 +104,7 @@ static void on_local_link(bool up, void *userdata) {
         m->ops->host_link(m->self.host, up ? &hello : NULL, m->userdata);
 }
 
-static void on_local_to_leader(const Argosy__ToVoter *message, void *userdata) {
+static void on_local_to_leader(Argosy__ToVoter *message, void *userdata) {
         Mesh *m = userdata;
 
         m->ops->to_leader(m->self.host, message, m->userdata);

@@ -50,20 +50,21 @@ static int image_arrays_init(ImageArrays *a, const ClusterState *s) {
                        : -ENOMEM;
 }
 
-static int record_compare(const void *a, const void *b) {
-        return strcmp((*(Argosy__UnitRecord *const *) a)->name, (*(Argosy__UnitRecord *const *) b)->name);
-}
-
 static int spec_compare(const void *a, const void *b) {
         return memcmp((*(Argosy__Spec *const *) a)->hash.data, (*(Argosy__Spec *const *) b)->hash.data,
                       HASH_SIZE);
 }
 
-static void fill_units(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
-        map_foreach (slot, &s->units)
-                a->units[image->n_units++] = ((UnitEntry *) slot->value)->record;
-        qsort(a->units, image->n_units, sizeof *a->units, record_compare);
+static int fill_units(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
+        _cleanup_free_ UnitEntry **sorted = calloc(s->units.count + 1, sizeof *sorted);
+        int r = sorted ? state_sort_units(s, sorted) : -ENOMEM;
+
+        if (r < 0)
+                return r;
+        for (; image->n_units < s->units.count; image->n_units++)
+                a->units[image->n_units] = sorted[image->n_units]->record;
         image->units = a->units;
+        return 0;
 }
 
 static void fill_specs(const ClusterState *s, ImageArrays *a, Argosy__StateImage *image) {
@@ -142,7 +143,9 @@ int cluster_state_encode(const ClusterState *s, Buf *ret) {
         image.n_pools = s->n_pools;
         image.former_hosts = s->former;
         image.n_former_hosts = s->n_former;
-        fill_units(s, &a, &image);
+        r = fill_units(s, &a, &image);
+        if (r < 0)
+                return r;
         fill_specs(s, &a, &image);
         fill_applied(s, &a, &image);
         fill_tombstones(s, &a, &image);
@@ -383,7 +386,8 @@ int cluster_state_restore(ClusterState *s, const void *data, size_t len) {
         fresh->build_level = s->build_level;
         state_done(s);
         *s = *fresh;
-        state_init_lists(s); // their heads have moved; of them only these two can have members here
+        state_init_lists(s); // their heads have moved; of them only these three can have members here
+        list_splice(&s->all, &fresh->all);
         list_splice(&s->globals, &fresh->globals);
         list_splice(&s->tombstones, &fresh->tombstones);
         free(TAKE_PTR(fresh)); // hollow now

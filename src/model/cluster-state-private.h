@@ -37,6 +37,8 @@ struct ClusterState {
         Map nodes; // number -> NodeIndex
 
         Map units; // name -> UnitEntry
+        ListNode all;   // UnitEntry.all, as they came
+        ListNode *walk; // that cluster_state_walk_next() comes to next; NULL: none is under way
         ListNode globals;
         size_t n_globals;
         UnitEntry **sorted; // by name; NULL: to be sorted again
@@ -100,6 +102,8 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
 // Takes the unit out of every table; it stays in the dirty list if it is there.
 void state_take_unit(ClusterState *s, UnitEntry *u);
 UnitEntry *unit_entry_free(UnitEntry *u);
+// All units by name, into an array that has room for them.
+int state_sort_units(const ClusterState *s, UnitEntry **ret);
 
 // cluster-state-hosts.c
 // Both take the record also on failure, which leaves the tables of hosts inconsistent. -EEXIST: a node

@@ -191,6 +191,7 @@ int state_add_unit(ClusterState *s, Argosy__UnitRecord *record, SpecEntry *spec,
         }
         u->spec = spec;
         state_use_spec(spec);
+        list_append(&s->all, &u->all);
         forget_order(s);
         *ret = u;
         return 0;
@@ -210,6 +211,9 @@ int state_replace_unit(ClusterState *s, UnitEntry *u, Argosy__UnitRecord *record
 
 void state_take_unit(ClusterState *s, UnitEntry *u) {
         unlink_placed(s, u);
+        if (s->walk == &u->all)
+                s->walk = u->all.next;
+        list_unlink(&u->all);
         map_take_str(&s->units, u->record->name);
         state_unuse_spec(s, u->spec);
         u->spec = NULL;
@@ -224,24 +228,66 @@ size_t cluster_state_n_units(const ClusterState *s) {
         return s->units.count;
 }
 
-static int unit_compare(const void *a, const void *b) {
-        return strcmp((*(UnitEntry *const *) a)->record->name, (*(UnitEntry *const *) b)->record->name);
+// Most names differ in what stands here, so comparing them comes by no other memory.
+typedef struct SortKey {
+        uint8_t head[16]; // of the name; 0 behind a shorter one
+        UnitEntry *unit;
+} SortKey;
+
+static int key_compare(const void *a, const void *b) {
+        const SortKey *x = a, *y = b;
+        int r = memcmp(x->head, y->head, sizeof x->head);
+
+        return r ? r : strcmp(x->unit->record->name, y->unit->record->name);
+}
+
+int state_sort_units(const ClusterState *s, UnitEntry **ret) {
+        SortKey *keys = calloc(s->units.count + 1, sizeof *keys);
+        size_t n = 0;
+
+        if (!keys)
+                return -ENOMEM;
+        list_foreach (i, &s->all) {
+                UnitEntry *u = CONTAINER_OF(i, UnitEntry, all);
+
+                memcpy(keys[n].head, u->record->name, strnlen(u->record->name, sizeof keys[n].head));
+                keys[n++].unit = u;
+        }
+        qsort(keys, n, sizeof *keys, key_compare);
+        for (size_t i = 0; i < n; i++)
+                ret[i] = keys[i].unit;
+        free(keys);
+        return 0;
 }
 
 int cluster_state_units(ClusterState *s, UnitEntry ***ret, size_t *ret_n) {
-        size_t n = 0;
-
         if (!s->sorted) {
-                s->sorted = calloc(s->units.count + 1, sizeof *s->sorted);
-                if (!s->sorted)
+                UnitEntry **sorted = calloc(s->units.count + 1, sizeof *sorted);
+
+                if (!sorted || state_sort_units(s, sorted) < 0) {
+                        free(sorted);
                         return -ENOMEM;
-                map_foreach (slot, &s->units)
-                        s->sorted[n++] = slot->value;
-                qsort(s->sorted, n, sizeof *s->sorted, unit_compare);
+                }
+                s->sorted = sorted;
         }
         *ret = s->sorted;
         *ret_n = s->units.count;
         return 0;
+}
+
+void cluster_state_walk_begin(ClusterState *s) {
+        s->walk = s->all.next;
+}
+
+UnitEntry *cluster_state_walk_next(ClusterState *s) {
+        ListNode *at = s->walk;
+
+        if (!at || at == &s->all) {
+                s->walk = NULL;
+                return NULL;
+        }
+        s->walk = at->next;
+        return CONTAINER_OF(at, UnitEntry, all);
 }
 
 // ---------------------------------------------------------------------------------------------- dirty units
@@ -378,6 +424,7 @@ bool cluster_state_raft_id_is_retired(const ClusterState *s, uint32_t raft_id) {
 }
 
 void state_init_lists(ClusterState *s) {
+        list_init(&s->all);
         list_init(&s->globals);
         list_init(&s->idle);
         list_init(&s->dirty);

@@ -52,7 +52,7 @@ static const RequestKind kinds[] = {
         [ARGOSY__REQUEST__WHAT_ROLLOUT_WAIT] = {"rollout_wait", REQUEST_BY_LEADER, REQUEST_WAITS, true},
         [ARGOSY__REQUEST__WHAT_MANAGER_WAIT] = {"manager_wait", REQUEST_BY_LEADER, REQUEST_WAITS, false},
 
-        [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
+        [ARGOSY__REQUEST__WHAT_CHANGE] = {"change", REQUEST_BY_LEADER, REQUEST_CHANGES, true},
         [ARGOSY__REQUEST__WHAT_NODE_CHANGE] = {"node_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
         [ARGOSY__REQUEST__WHAT_NODES_CHANGE] = {"nodes_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},
         [ARGOSY__REQUEST__WHAT_LABEL_CHANGE] = {"label_change", REQUEST_BY_LEADER, REQUEST_CHANGES, false},

@@ -24,7 +24,14 @@ void rig_host_say(RigHost *h, Argosy__ToVoter__MsgCase what, void *message) {
         m.hello = message;
         if (h->rig->on_said)
                 h->rig->on_said(h->rig, h->number, &m);
-        leader_on_message(h->rig->leader, h->number, &m);
+        if (what == ARGOSY__TO_VOTER__MSG_ATTACH) { // which the leader may keep
+                Argosy__ToVoter *copy = message_copy(&m);
+
+                assert_non_null(copy);
+                leader_on_message(h->rig->leader, h->number, copy);
+                message_free(copy);
+        } else
+                leader_on_message(h->rig->leader, h->number, &m);
 }
 
 uint64_t rig_host_clock(const RigHost *h, uint64_t now_us) {
@@ -525,7 +532,7 @@ bool rig_host_turn(RigHost *h) {
         }
         if (!h->up || h->deaf)
                 return false;
-        if (!h->attached && h->rig->led && cluster_state_find_host(h->rig->state, h->number)) {
+        if (!h->attached && h->rig->leader->leading && cluster_state_find_host(h->rig->state, h->number)) {
                 attach(h);
                 busy = true;
         }

@@ -67,7 +67,7 @@ static void on_role(StoreRole role, StoreLeader leader, void *userdata) {
 
         g->led = role == STORE_LEADER;
         if (g->leader)
-                leader_set_leading(g->leader, g->led, leader.term);
+                (void) leader_set_leading(g->leader, g->led, leader.term);
 }
 
 static void on_authority(void *userdata) {
@@ -229,6 +229,10 @@ static void stats(StoreStats *ret, void *userdata) {
         }
 }
 
+// Hosts look for themselves whether it leads.
+static void leads(void *userdata) {
+}
+
 static const LeaderOps leader_ops = {
         .to_host = to_host,
         .host_is_full = host_is_full,
@@ -241,6 +245,7 @@ static const LeaderOps leader_ops = {
         .barrier = barrier,
         .stats = stats,
         .authority_until = authority_until,
+        .leads = leads,
 };
 
 static bool loop_is_busy(Rig *g) {
@@ -619,7 +624,7 @@ void rig_start_at(Rig *g, size_t n_hosts, uint32_t feature_level) {
         g->n_hosts = n_hosts;
         propose(g, &b);
         assert_int_equal(leader_new(&config, &leader_ops, g, &g->leader), 0);
-        leader_set_leading(g->leader, true, 1);
+        (void) leader_set_leading(g->leader, true, 1);
         rig_settle(g);
 }
 

@@ -37,7 +37,9 @@ enum {
         AGENT_FILES_PER_BATCH = 512,      // unit files written by one job of the pool, about 50 us each
         AGENT_FILES_PACE_US = 20000,      // from the end of one batch to the next, if that is not full
         AGENT_FILES_BUSY_PACE_US = 60000, // the same while jobs are under way
+        AGENT_ORDERS_PER_TURN = 1024,     // taken over in one turn, about 1 us each; but messages are whole
         AGENT_REPORTS_PER_MESSAGE = 512,
+        AGENT_MESSAGES_PER_TURN = 2,      // of reports
         AGENT_BATCHES_MAX = 1024, // messages from the leader that wait for the fence; beyond that we start
                                   // over with Attach
         AGENT_BEATS_KEPT = 64,    // sent beats whose time is remembered

@@ -160,7 +160,12 @@ Argosy__ToHost *agent_fence_take(Agent *a) {
 }
 
 void agent_fence_drain(Agent *a) {
-        if (!list_is_empty(&a->batches) && !a->fence_saving && a->fence_retry_us <= clock_boot_us())
+        const Batch *newest;
+
+        if (list_is_empty(&a->batches) || a->fence_saving || a->fence_retry_us > clock_boot_us())
+                return;
+        newest = CONTAINER_OF(a->batches.prev, Batch, link);
+        if (fence_compare(&newest->fence, &a->fence) > 0) // else they only wait for their turn
                 start_save(a);
 }
 

@@ -28,7 +28,7 @@ static void say(Agent *a, Argosy__ToVoter__Goodbye *goodbye) {
 
         if (a->leader == 0)
                 return;
-        agent_report_drain(a); // what is known goes first
+        agent_report_all(a); // what is known goes first
         message.msg_case = ARGOSY__TO_VOTER__MSG_GOODBYE;
         message.goodbye = goodbye;
         (void) a->ops.send(&message, a->userdata);

@@ -3,7 +3,8 @@
 // What the leader is told: one report per changed unit and turn of the loop, however often it changed, the
 // whole of what is known about it. A unit that changes all the time by itself is told about once a second
 // (report-pace.h) and waits for its turn in Agent.paced; so does what an order comes to on its way. Reports wait until
-// the Welcome of the session; a link that takes no more leaves them waiting.
+// the Welcome of the session; a link that takes no more leaves them waiting, and so does a turn that has sent
+// AGENT_MESSAGES_PER_TURN of them.
 
 #include <errno.h>
 
@@ -163,27 +164,41 @@ static size_t n_next(const Agent *a) {
         return n;
 }
 
-void agent_report_drain(Agent *a) {
-        if (!a->attached || list_is_empty(&a->report))
-                return;
-        while (!list_is_empty(&a->report)) {
-                size_t n = 0, max = n_next(a);
-                _cleanup_free_ Row *rows = calloc(max, sizeof(*rows));
+// False: no link; the next session begins with everything.
+static bool send_next(Agent *a) {
+        size_t n = 0, max = n_next(a);
+        _cleanup_free_ Row *rows = calloc(max, sizeof(*rows));
 
-                if (!rows)
-                        return;
-                list_foreach (l, &a->report) {
-                        if (n == max)
-                                break;
-                        fill(CONTAINER_OF(l, AgentUnit, report), &rows[n].report, &rows[n].outcome);
-                        n++;
-                }
-                if (send_rows(a, rows, n) < 0)
-                        return; // no link: the next session begins with everything
-                a->stats.reports += n;
-                for (; n > 0; n--)
-                        told(CONTAINER_OF(a->report.next, AgentUnit, report));
+        if (!rows)
+                return false;
+        list_foreach (l, &a->report) {
+                if (n == max)
+                        break;
+                fill(CONTAINER_OF(l, AgentUnit, report), &rows[n].report, &rows[n].outcome);
+                n++;
         }
+        if (send_rows(a, rows, n) < 0)
+                return false;
+        a->stats.reports += n;
+        for (; n > 0; n--)
+                told(CONTAINER_OF(a->report.next, AgentUnit, report));
+        return true;
+}
+
+// Thousands, when all are told anew: what is left is for the next turn.
+void agent_report_drain(Agent *a) {
+        unsigned n = 0;
+
+        while (a->attached && !list_is_empty(&a->report) && send_next(a))
+                if (++n == AGENT_MESSAGES_PER_TURN) {
+                        drain_mark(&a->drain);
+                        return;
+                }
+}
+
+void agent_report_all(Agent *a) {
+        while (a->attached && !list_is_empty(&a->report) && send_next(a))
+                continue;
 }
 
 // ---- Attach

@@ -118,19 +118,20 @@ bool ctl_try_again(Ctl *ctl, Patience *p, int *error) {
 typedef struct Attempts {
         ResponseFn f;
         void *userdata;
+        bool parts;    // only the last response counts:
         bool answered; // something has been handed over: the question cannot be asked again
 } Attempts;
 
 static int note_answer(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         Attempts *a = userdata;
 
-        a->answered |= r != NULL;
+        a->answered |= r != NULL && (r->final || !a->parts);
         return a->f(ctl, r, a->userdata);
 }
 
 int ctl_call_until_answered(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata,
                             Patience *patience) {
-        Attempts a = {f, userdata, false};
+        Attempts a = {f, userdata, flags & CALL_PARTS, false};
         int r;
 
         do {

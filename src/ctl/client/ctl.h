@@ -58,6 +58,7 @@ enum {
         CALL_ONCE = 4,    // not asked again when the connection is lost
         CALL_NOTE = 8,    // messages of success are no warnings but for `f`
         CALL_TICK = 16,   // ctl_call(): while nothing comes, `f` is called with NULL every TICK_MS
+        CALL_PARTS = 32,  // asked again also after a part of the answer: then all of it comes
 };
 int ctl_call(Ctl *ctl, Argosy__Request *request, unsigned flags, ResponseFn f, void *userdata);
 

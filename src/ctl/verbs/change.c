@@ -52,7 +52,8 @@ typedef struct Change {
         Json json;
         size_t n_failed;
         size_t n_may_run; // of these: stopped or destroyed, but for hosts that are not heard
-        bool answered; // the Change's answer has come
+        bool answered; // the Change's answer has come, all of it
+        size_t n_heard; // of its units; the answer may come in parts, and from the first of them again
         int status;    // of the Change as a whole, 0 or positive errno
         char message[512];
         char *logs[FAILURES_SHOWN]; // units that failed on a node
@@ -188,11 +189,14 @@ static int on_change(Ctl *ctl, const Argosy__Response *r, void *userdata) {
         }
         if (r->what_case != ARGOSY__RESPONSE__WHAT_CHANGE)
                 return 0;
-        c->answered = true;
+        c->answered = r->final;
         for (size_t i = 0; i < r->change->n_units; i++) {
                 const Argosy__Response__UnitResult *u = r->change->units[i];
                 int e;
 
+                if (r->change->first + i < c->n_heard)
+                        continue;
+                c->n_heard = r->change->first + i + 1;
                 if (u->status == 0 && u->revision > 0 && will_wait(c)) {
                         e = wait_set_add(&c->waiting, u->name, u->revision);
                         if (e == 0 && u->n_may_run_on > 0)
@@ -222,7 +226,7 @@ static int send_change(Change *c, Argosy__Request__Change *change) {
 
         request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
         request.change = change;
-        r = ctl_call_until_answered(ctl, &request, 0, on_change, c, &patience);
+        r = ctl_call_until_answered(ctl, &request, CALL_PARTS, on_change, c, &patience);
         if (r == -EINTR) {
                 ctl_fail(ctl,
                          "interrupted before the cluster answered; it may have taken the request or not");
@@ -430,8 +434,10 @@ static int change_some(Change *c, const UnitArgs *a, char **names, size_t n_name
         change.files = files;
         change.replace = c->ctl->opt.given & OPT_REPLACE;
         change.dry_run = c->verb->plans;
+        change.parts = true;
         c->status = 0;
         c->answered = false;
+        c->n_heard = 0;
         code = send_change(c, &change);
         if (code != CHANGE_SPLIT)
                 return code;

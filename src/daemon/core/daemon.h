@@ -109,6 +109,7 @@ struct Daemon {
         uint64_t store_term;
         StoreRole store_role;
         bool leading;        // told to mesh, agent and leader
+        bool leader_builds;  // was told, and makes its tables before anybody else is
         bool init_in_flight; // the batch that must come before leading
         bool store_closing;
         void (*log_closed)(Daemon *d);      // what follows it

@@ -570,23 +570,22 @@ static int name_host(const Daemon *d, Argosy__Request *q) {
         return 0;
 }
 
-int router_submit(Router *r, const Argosy__Request *request, RouteRespond respond, void *userdata,
-                  Route **ret) {
-        Route *route;
+int router_submit(Router *r, Argosy__Request *request, RouteRespond respond, void *userdata, Route **ret) {
+        bool busy = r->n_routes >= ROUTER_ROUTES_MAX;
+        Route *route = busy ? NULL : calloc(1, sizeof(*route));
         int k;
 
-        if (r->n_routes >= ROUTER_ROUTES_MAX)
-                return -EBUSY;
-        route = calloc(1, sizeof(*route));
-        if (!route)
-                return -ENOMEM;
+        if (!route) {
+                message_free(request);
+                return busy ? -EBUSY : -ENOMEM;
+        }
         route->router = r;
         route->respond = respond;
         route->userdata = userdata;
         route->id = ++r->last_id;
         list_append(&r->routes, &route->link);
         r->n_routes++;
-        route->request = message_copy(request);
+        route->request = request;
         k = route->request ? translate_leave(r->daemon, route) : -ENOMEM;
         if (k >= 0)
                 k = name_host(r->daemon, route->request);

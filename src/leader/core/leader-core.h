@@ -75,6 +75,7 @@ struct Leader {
         void (*on_ticket_over)(Ticket *t);  // nobody is to work on it any more; may come again when it is freed
 
         bool leading;
+        bool building; // it is to lead when its tables are whole
         uint64_t term, index;
         uint64_t hosts_revision; // of the hosts as the tables have them
         uint32_t level;          // of the log's features, likewise
@@ -106,11 +107,13 @@ struct Leader {
         // What is to be done about hosts, by those who pull it.
         ListNode pending_records_due, pending_records_flying; // Host.pending_record_queue: for the next
                                                               // entry; of the one on its way
+        ListNode attaches_due;                  // Host.attach_due: not all that they hold is taken
         ListNode barriers_due, barriers_flying; // Host.barrier_queue: for the next barrier; of the one on its way
         ListNode beats_waiting;                 // Host.beat_waiting: to be acknowledged when there is authority
         ListNode orders_due;                    // Host.orders_due: there may be something to send
         ListNode globals_due;                   // Host.globals_due: which global units its nodes run
         uint64_t n_globals_judged;              // units on nodes, one by one
+        uint64_t n_pulled;                      // units that were touched, one by one
         ListNode waited;         // Unit.waited: touched, and somebody waits for it
         ListNode awaiting;                             // UnitOnNode.awaiting
         bool previous_nodes_due;                       // a host was heard, lost or removed: they may go on
@@ -125,8 +128,14 @@ struct Leader {
         bool one_by_one;                               // an entry was too long: whose fault was it?
         bool retry_pending;                            // a node came or changed: somebody may take them now
         ListNode to_schedule, unscheduled, preempted;  // Unit.*, of those that are pending or stranded
+        // Unit.to_schedule, too: who is asked about before the next round, last of all those that need its Scheduler; and
+        // who was, and is again before the one after that.
+        ListNode asking, asking_last, asked;
+        ListNode enqueued;            // Unit.enqueued: stranded ones that wait in the Placement
+        bool enqueued_stale;          // it may be that some of them are not to go any more
         size_t n_pending;                              // units that are pending or stranded
         uint64_t n_asked;                              // that decide_pending() looked at one by one
+        uint64_t n_looked;                             // and decide_moves()
         bool globals_changed;                          // where all nodes run them is to be judged again
         bool in_mass_loss; // so many hosts were lost at once that their units stay where they are
         bool mass_loss_due; // that is to be judged again

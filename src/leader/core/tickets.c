@@ -19,14 +19,17 @@ typedef struct Saying {
 } Saying;
 
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        Ticket *t = calloc(1, sizeof(*t));
+        return ticket_take(l, message_copy(request), respond, userdata);
+}
 
-        if (t)
-                t->request = message_copy(request);
-        if (!t || !t->request) {
-                free(t);
+Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata) {
+        Ticket *t = request ? calloc(1, sizeof(*t)) : NULL;
+
+        if (!t) {
+                message_free(request);
                 return NULL;
         }
+        t->request = request;
         t->leader = l;
         t->id = ++l->last_ticket;
         t->asked_us = leader_now(l);

@@ -44,6 +44,8 @@ struct Ticket {
 };
 
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata);
+// The same of a request that is the ticket's from now on, also if there is no ticket; NULL: out of memory.
+Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, void *userdata);
 void ticket_free(Ticket *t);
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.

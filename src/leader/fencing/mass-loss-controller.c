@@ -85,7 +85,7 @@ void mass_loss_controller_judge(Leader *l) {
         if (on == l->in_mass_loss)
                 return;
         l->in_mass_loss = on;
-        l->retry_pending = true;
+        l->retry_pending = l->enqueued_stale = true;
         l->waiters_all = true;
         if (on)
                 log_error("%zu of %zu hosts are gone at once: their units stay where they are until enough "

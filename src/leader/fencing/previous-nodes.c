@@ -136,10 +136,10 @@ const Node *previous_node_in_the_way(const Leader *l, const UnitOnNode *s, uint6
 }
 
 void previous_node_on_lost(Leader *l, UnitOnNode *s) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+        const UnitEntry *e = s->unit->node == s->node ? NULL : cluster_state_find_unit(l->state, s->unit->name);
         uint64_t until = e ? previous_node_runs_until(l, s->unit, e, s->node) : 0;
 
-        if (until && s->unit->node != s->node)
+        if (until)
                 (void) oom_check(previous_node_ends_at(l, s->unit, until));
         unit_on_node_count(s);
         unit_touch(l, s->unit);

@@ -10,6 +10,9 @@
 //
 // A host that is lost loses its session too. When it is heard again it must attach, and that settles what
 // stays and what goes.
+//
+// Of an Attach that names thousands of units HELD_PER_TURN are taken in each turn of the loop. Until all are, the host is
+// as little in session as one that has not attached; its beats count.
 #include <errno.h>
 
 #include "activators.h"
@@ -46,7 +49,10 @@
 #include "unit-wanted.h"
 #include "voters.h"
 
-enum { BARRIER_RETRY_US = 50000 };
+enum {
+        BARRIER_RETRY_US = 50000,
+        HELD_PER_TURN = 1024, // units of an Attach, at about 1 us each
+};
 
 static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, UnitOnNode *s)) {
         list_foreach (k, &h->nodes)
@@ -54,7 +60,16 @@ static void foreach_unit_on_node(Host *h, Leader *l, void (*each)(Leader *l, Uni
                         each(l, CONTAINER_OF(i, UnitOnNode, by_node));
 }
 
+static void take_the_rest(Leader *l, Host *h); // of its Attach, before what it says after that
+
+static void forget_attach(Host *h) {
+        message_free(h->attach);
+        h->attach = NULL;
+        list_unlink(&h->attach_due);
+}
+
 static void end_session(Leader *l, Host *h) {
+        forget_attach(h);
         h->attached = h->welcoming = h->welcomed = false;
         list_unlink(&h->barrier_queue);
         h->opened_id = 0;
@@ -63,6 +78,12 @@ static void end_session(Leader *l, Host *h) {
         list_foreach_safe (i, &h->orders)
                 list_unlink(i);
         h->nodes_due = false;
+        h->welcome_node = NULL;
+        list_foreach (i, &h->nodes) {
+                Node *n = CONTAINER_OF(i, Node, of_host);
+
+                n->welcome_placed = n->welcome_held = NULL;
+        }
         list_unlink(&h->orders_due);
         list_unlink(&h->session_begun);
         if (!list_is_linked(&h->session_ended))
@@ -80,13 +101,9 @@ void host_lose(Leader *l, Host *h) {
 
                 list_foreach (i, &n->placed) {
                         Unit *u = CONTAINER_OF(i, Unit, placed);
-                        UnitEntry *e = cluster_state_find_unit(l->state, u->name);
 
-                        // What has finished for good has nothing to do elsewhere.
-                        if (e && e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED &&
-                            record_final_outcome(e->record, n->number))
-                                continue;
-                        unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its budget held it back until now
+                        if (u->leaves) // what has finished for good has nothing to do elsewhere
+                                unit_event(l, u, LIFE_LOOK_ANYWAY); // also if its budget held it back until now
                 }
         }
         foreach_unit_on_node(h, l, previous_node_on_lost);
@@ -144,7 +161,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
 // The agent counts its lease from when it sent the beat. So it is enough that we could have no successor at any
 // moment since: a successor counts from its election, which comes later.
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
-        if (!h->attached || h->down)
+        if ((!h->attached && !h->attach) || h->down)
                 return;
         hear(l, h);
         h->told_ms = MAX_OF(h->told_ms, beat->told_ms);
@@ -199,6 +216,7 @@ static void note_running(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goo
 void session_on_goodbye(Leader *l, Host *h, const Argosy__ToVoter__Goodbye *goodbye) {
         if (goodbye->why == ARGOSY__TO_VOTER__GOODBYE__WHY__RESTART)
                 return;
+        take_the_rest(l, h);
         log_host(LOG_NOTICE, host_name(l, h), "Host %s is shutting down%s.", host_name(l, h),
                  goodbye->stopping ? ": it takes no new units" : "");
         h->leaving = true;
@@ -380,9 +398,9 @@ static void forget_complaint(Host *h, const Argosy__ToVoter__Attach *a) {
 
 // A run that ended for good goes into the log, unless it is there or is about an older start.
 static void note_outcome(Leader *l, UnitOnNode *s, const Argosy__Outcome *o) {
-        const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+        const UnitEntry *e = o ? cluster_state_find_unit(l->state, s->unit->name) : NULL;
 
-        if (!o || o->kind <= ARGOSY__OUTCOME__KIND__NONE || o->kind > ARGOSY__OUTCOME__KIND__UNKNOWN || !e ||
+        if (!e || o->kind <= ARGOSY__OUTCOME__KIND__NONE || o->kind > ARGOSY__OUTCOME__KIND__UNKNOWN ||
             o->start_rev != e->record->start_rev)
                 return;
         if (!unit_wanted_on(l, s->unit, e, s->node) || record_final_outcome(e->record, s->node->number))
@@ -445,8 +463,8 @@ static void take_report(Leader *l, UnitOnNode *s, const Argosy__UnitReport *repo
 
 // Each node's last word counts, however often a host repeats itself: what follows walks over the node's
 // units.
-void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
-        if (!h->attached || h->unwelcome || n_reports > MANAGERS_PER_HOST)
+static void take_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
+        if (h->unwelcome || n_reports > MANAGERS_PER_HOST)
                 return;
         list_foreach (i, &h->nodes) {
                 Node *n = CONTAINER_OF(i, Node, of_host);
@@ -464,14 +482,12 @@ static void drop_unit_on_node(Leader *l, UnitOnNode *s) {
         unit_on_node_free(l, s);
 }
 
-void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         end_session(l, h);
         foreach_unit_on_node(h, l, drop_unit_on_node);
         h->linked = true;
-        h->attached = true;
         h->leaving = h->down = false;
         h->attach_seq = a->seq;
-        list_append(&l->barriers_due, &h->barrier_queue);
         h->cpu_milli = a->cpu_milli;
         h->memory_mib = a->memory_mib;
         h->voters_configured = a->voters_configured;
@@ -482,21 +498,87 @@ void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         list_foreach (i, &h->nodes)
                 if (!h->unwelcome)
                         node_set_reason(l, CONTAINER_OF(i, Node, of_host), "");
-        session_on_node_reports(l, h, a->nodes, a->n_nodes);
+        take_node_reports(l, h, a->nodes, a->n_nodes);
         host_forget_exclusions(l, h);
-        for (size_t i = 0; i < a->n_held; i++) {
-                UnitOnNode *on_node = a->held[i]->gone ? NULL : unit_on_node_of_report(l, h, a->held[i]);
+}
 
-                if (on_node)
-                        take_report(l, on_node, a->held[i]);
-        }
-        h->heard = true;
+static void take_held(Leader *l, Host *h, const Argosy__UnitReport *report) {
+        UnitOnNode *s = report->gone ? NULL : unit_on_node_of_report(l, h, report);
+
+        if (s)
+                take_report(l, s, report);
+}
+
+static void end_attach(Leader *l, Host *h) {
+        h->attached = h->heard = true;
+        list_append(&l->barriers_due, &h->barrier_queue);
         host_touch(l, h);
         host_mark_tombstones(l, h);
         l->retry_pending = l->previous_nodes_due = true;
         host_mark_globals(l, h);
         voters_on_attach(l, h);
         leader_mark(l);
+}
+
+void session_on_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
+        begin_attach(l, h, a);
+        for (size_t i = 0; i < a->n_held; i++)
+                take_held(l, h, a->held[i]);
+        end_attach(l, h);
+}
+
+bool session_attach_is_long(const Argosy__ToVoter__Attach *a) {
+        return a->n_held > HELD_PER_TURN;
+}
+
+void session_take_attach(Leader *l, Host *h, Argosy__ToVoter__Attach *a) {
+        begin_attach(l, h, a);
+        h->attach = a;
+        h->n_held_taken = 0;
+        list_append(&l->attaches_due, &h->attach_due);
+        leader_mark(l);
+}
+
+// What was taken is freed with it: freeing all of it at the end would take as long again.
+static void take_some(Leader *l, Host *h, size_t most) {
+        Argosy__ToVoter__Attach *a = h->attach;
+
+        for (; most > 0 && h->n_held_taken < a->n_held; most--) {
+                Argosy__UnitReport **report = &a->held[h->n_held_taken++];
+
+                take_held(l, h, *report);
+                message_free(*report);
+                *report = NULL;
+        }
+        if (h->n_held_taken < a->n_held)
+                return;
+        a->n_held = 0;
+        forget_attach(h);
+        end_attach(l, h);
+}
+
+void sessions_take_some(Leader *l) {
+        Host *h;
+
+        if (list_is_empty(&l->attaches_due))
+                return;
+        h = CONTAINER_OF(l->attaches_due.next, Host, attach_due);
+        if (h->recorded)
+                take_some(l, h, HELD_PER_TURN);
+        else
+                forget_attach(h);
+        leader_mark(l);
+}
+
+static void take_the_rest(Leader *l, Host *h) {
+        if (h->attach)
+                take_some(l, h, SIZE_MAX);
+}
+
+void session_on_node_reports(Leader *l, Host *h, Argosy__NodeReport *const *reports, size_t n_reports) {
+        take_the_rest(l, h);
+        if (h->attached)
+                take_node_reports(l, h, reports, n_reports);
 }
 
 static void on_barrier(StoreOutcome outcome, uint64_t index, void *userdata) {
@@ -549,6 +631,7 @@ static void on_gone(Leader *l, UnitOnNode *s, const Argosy__UnitReport *report) 
 }
 
 void session_on_reports(Leader *l, Host *h, const Argosy__ToVoter__Reports *reports) {
+        take_the_rest(l, h);
         if (!h->attached)
                 return;
         for (size_t i = 0; i < reports->n_reports; i++) {

@@ -84,20 +84,24 @@ static int touch(BatchBuilder *b, KeyKind kind, const void *data, size_t len) {
         if (r < 0)
                 return r;
         set->keys[set->n++] = TAKE_PTR(key);
+        b->n_units += kind == KEY_UNIT;
         return 0;
 }
 
-static void forget_since(KeySet *set, size_t n) {
+static void forget_since(BatchBuilder *b, size_t n) {
+        KeySet *set = &b->touched;
+
         while (set->n > n) {
                 Key *key = set->keys[--set->n];
 
+                b->n_units -= key->bytes[0] == KEY_UNIT;
                 map_take(&set->map, key->bytes, key->len);
                 free(key);
         }
 }
 
 void batch_builder_done(BatchBuilder *b) {
-        forget_since(&b->touched, 0);
+        forget_since(b, 0);
         map_done(&b->touched.map);
         free(b->touched.keys);
         buf_done(&b->packed);
@@ -112,14 +116,28 @@ BatchBuilderMark batch_builder_mark(const BatchBuilder *b) {
 }
 
 void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark) {
-        forget_since(&b->touched, mark.n_touched);
+        forget_since(b, mark.n_touched);
         b->packed.len = mark.len;
         b->n_ops = mark.n_ops;
         b->n_tombstones = mark.n_tombstones;
 }
 
-bool batch_builder_takes_more(const BatchBuilder *b) {
+static bool has_room(const BatchBuilder *b) {
         return b->packed.len < (b->soft_bytes ?: (size_t) BATCH_SOFT_BYTES);
+}
+
+size_t batch_builder_units_left(const BatchBuilder *b) {
+        size_t most = b->soft_units ?: (size_t) BATCH_SOFT_UNITS;
+
+        return b->n_units < most ? most - b->n_units : 0;
+}
+
+bool batch_builder_takes_more(const BatchBuilder *b) {
+        return has_room(b) && batch_builder_units_left(b) > 0;
+}
+
+bool batch_builder_takes_request(const BatchBuilder *b, size_t n_units) {
+        return has_room(b) && (b->n_units == 0 || b->n_units + n_units <= BATCH_MOST_UNITS);
 }
 
 static int append(BatchBuilder *b, const Argosy__LogBatch *part) {

@@ -26,6 +26,10 @@ typedef struct KeySet {
 
 enum {
         BATCH_SOFT_BYTES = STORE_BATCH_MAX / 2, // what the leader fills by itself; a request may go beyond
+        // Each unit of an entry costs those who apply it and follow it some 20 us, all in one turn of their loops. So many
+        // the leader puts into one by itself, half as many if requests wait; and of so many requests make it.
+        BATCH_SOFT_UNITS = 256,
+        BATCH_MOST_UNITS = 384,
 };
 
 // Where a unit may still run that is removed.
@@ -39,8 +43,9 @@ typedef struct BatchBuilderRemoval {
 typedef struct BatchBuilder {
         Buf packed;
         size_t soft_bytes; // 0: BATCH_SOFT_BYTES
+        size_t soft_units; // 0: BATCH_SOFT_UNITS
         KeySet touched;    // what each key says is in batch-builder.c
-        size_t n_ops;
+        size_t n_ops, n_units; // units: that it touches
         uint32_t feature_level; // what the log may contain; 0: nobody asks
         // Which nodes the unit of a record may still run on besides those where it places it, as an array
         // that is freed; 0 or -ENOMEM. NULL: as the record says.
@@ -59,7 +64,10 @@ void batch_builder_done(BatchBuilder *b);
 BatchBuilderMark batch_builder_mark(const BatchBuilder *b);
 void batch_builder_rollback(BatchBuilder *b, BatchBuilderMark mark);
 // Whether one more thing may go into it; the rest is for the next entry.
-bool batch_builder_takes_more(const BatchBuilder *b);
+bool batch_builder_takes_more(const BatchBuilder *b); // of what the leader does by itself
+bool batch_builder_takes_request(const BatchBuilder *b, size_t n_units); // one about so many units
+// How many more units it takes of what the leader does by itself.
+size_t batch_builder_units_left(const BatchBuilder *b);
 
 enum {
         BATCH_BUMP_START = 1 << 0,

@@ -4,8 +4,12 @@
 // several changes of one unit in one turn are one order. Each says everything; a unit that a host does not
 // hold yet comes with its content, once per session.
 //
-// They go out in messages of about ORDERS_PIECE_BYTES, as fast as the host takes them. The first that a host
-// hears is its Welcome, which names all that is wanted there: what does not fit comes before it in parts.
+// They go out in messages of about ORDERS_PIECE_BYTES, as fast as the host takes them, and at most ORDERS_PER_TURN to
+// all hosts together in a turn of the loop. The first that a host hears is its Welcome, which names all that is wanted
+// there: what does not fit comes before it in parts.
+//
+// What is wanted on a host is walked through in turns as well (Host.welcome_node). A unit that comes or changes meanwhile
+// is marked like any other, and its order is in one of the parts; one that goes moves the walk on (registry.c).
 #include <errno.h>
 
 #include "feature-level.h"
@@ -30,6 +34,8 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 #include "unit-wanted.h"
+
+enum { ORDERS_PER_TURN = 512 }; // made or walked past, at about 4 us each
 
 void orders_mark(Leader *l, Unit *u, Node *n) {
         UnitOnNode *s;
@@ -377,65 +383,6 @@ static void send_welcome(Leader *l, Host *h, Bundle *b) {
                 list_append(&l->sessions_begun, &h->session_begun);
 }
 
-static size_t count_orders(const Host *h) {
-        size_t n = 0;
-
-        list_foreach (i, &h->orders)
-                n++;
-        return n;
-}
-
-// A host that knows no parts of a Welcome would take the first for the whole.
-static bool must_be_whole(const Host *h) {
-        return h->welcoming && h->feature_level < FEATURE_WELCOME_PARTS;
-}
-
-static int flush_some(Leader *l, Host *h) {
-        _cleanup_(bundle_done) Bundle b = {};
-        int r = bundle_new(count_orders(h), &b);
-
-        while (r >= 0 && !list_is_empty(&h->orders) && (b.bytes < ORDERS_PIECE_BYTES || must_be_whole(h))) {
-                UnitOnNode *s = CONTAINER_OF(h->orders.next, UnitOnNode, order);
-                const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
-
-                list_unlink(&s->order);
-                r = bundle_consider(l, &b, s, unit_wanted_on(l, s->unit, e, s->node), e);
-        }
-        if (r < 0)
-                return r;
-        if (h->welcoming && list_is_empty(&h->orders))
-                send_welcome(l, h, &b);
-        else if (h->welcoming)
-                send_part(l, h, &b);
-        else if (b.n_orders || h->nodes_due)
-                send_orders(l, h, &b);
-        return 0;
-}
-
-static bool has_orders(const Host *h) {
-        return h->recorded &&
-               (h->welcoming || (h->welcomed && (h->nodes_due || !list_is_empty(&h->orders))));
-}
-
-// What a host does not take yet stays in its list: it may be hundreds of MiB.
-void orders_flush(Leader *l) {
-        ListNode due = LIST_INIT(due);
-
-        list_splice(&due, &l->orders_due);
-        while (!list_is_empty(&due)) {
-                Host *h = CONTAINER_OF(due.next, Host, orders_due);
-
-                list_unlink(&h->orders_due);
-                while (has_orders(h) && !l->ops.host_is_full(h->number, l->userdata))
-                        if (flush_some(l, h) < 0) { // it hears everything again when it comes back
-                                l->ops.drop_host(h->number, l->userdata);
-                                break;
-                        }
-                if (has_orders(h) && !list_is_linked(&h->orders_due))
-                        list_append(&l->orders_due, &h->orders_due);
-        }
-}
-
 // ------------------------------------------------------------------------------------------------ welcome
 
 static int welcome_unit(Leader *l, Unit *u, Node *n) {
@@ -446,7 +393,7 @@ static int welcome_unit(Leader *l, Unit *u, Node *n) {
         s = unit_on_node_get(l, u, n);
         if (!s)
                 return -ENOMEM;
-        if (!list_is_linked(&s->order))
+        if (!list_is_linked(&s->order) && !unit_on_node_is_to_have(s))
                 list_append(&n->host->orders, &s->order);
         return 0;
 }
@@ -455,6 +402,8 @@ static int welcome_unit(Leader *l, Unit *u, Node *n) {
 static void welcome_unwanted(Leader *l, UnitOnNode *s) {
         const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
 
+        if (unit_wanted_on(l, s->unit, e, s->node)) // its order was in a part, or is held back
+                return;
         if (!ordering_hold(l, s, e, false) && s->hold == HOLD_STOP) {
                 list_append(&s->node->host->orders, &s->order);
                 return;
@@ -464,18 +413,58 @@ static void welcome_unwanted(Leader *l, UnitOnNode *s) {
         unit_on_node_event(s, ON_NODE_TOLD_TO_GO);
 }
 
-static int welcome_node(Leader *l, Node *n) {
+static int welcome_globals(Leader *l, Node *n) {
         int r = 0;
 
-        list_foreach (i, &n->placed)
-                if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, placed), n)) < 0)
-                        return r;
         list_foreach (i, &l->globals)
                 if ((r = welcome_unit(l, CONTAINER_OF(i, Unit, queue), n)) < 0)
                         return r;
-        list_foreach (i, &n->units_on_node)
-                if (!list_is_linked(&CONTAINER_OF(i, UnitOnNode, by_node)->order))
-                        welcome_unwanted(l, CONTAINER_OF(i, UnitOnNode, by_node));
+        return 0;
+}
+
+// First what is wanted on the node, then what else is there. 0: all was looked at, or *left is used up.
+static int welcome_node(Leader *l, Node *n, size_t *left) {
+        int r = 0;
+
+        if (!n->welcome_placed && !n->welcome_held)
+                n->welcome_placed = n->placed.next;
+        for (; r >= 0 && n->welcome_placed && n->welcome_placed != &n->placed && *left > 0; (*left)--) {
+                Unit *u = CONTAINER_OF(n->welcome_placed, Unit, placed);
+
+                n->welcome_placed = n->welcome_placed->next;
+                r = welcome_unit(l, u, n);
+        }
+        if (r >= 0 && n->welcome_placed == &n->placed) {
+                n->welcome_placed = NULL;
+                n->welcome_held = n->units_on_node.next;
+                r = welcome_globals(l, n);
+        }
+        for (; r >= 0 && n->welcome_held && n->welcome_held != &n->units_on_node && *left > 0; (*left)--) {
+                UnitOnNode *s = CONTAINER_OF(n->welcome_held, UnitOnNode, by_node);
+
+                n->welcome_held = n->welcome_held->next;
+                if (!list_is_linked(&s->order))
+                        welcome_unwanted(l, s);
+        }
+        return r;
+}
+
+static bool is_walked(const Node *n) {
+        return n->welcome_held == &n->units_on_node;
+}
+
+// Goes on with the walk. Host.welcome_node is NULL when it is over.
+static int welcome_some(Leader *l, Host *h, size_t *left) {
+        while (h->welcome_node != &h->nodes) {
+                Node *n = CONTAINER_OF(h->welcome_node, Node, of_host);
+                int r = welcome_node(l, n, left);
+
+                if (r < 0 || !is_walked(n))
+                        return r;
+                n->welcome_held = NULL;
+                h->welcome_node = h->welcome_node->next;
+        }
+        h->welcome_node = NULL;
         return 0;
 }
 
@@ -484,10 +473,88 @@ void orders_welcome(Leader *l, Host *h) {
                 return;
         h->welcoming = true;
         h->welcome_parts = 0;
+        h->welcome_node = h->nodes.next;
         host_mark_orders(l, h);
-        list_foreach (i, &h->nodes)
-                if (welcome_node(l, CONTAINER_OF(i, Node, of_host)) < 0) {
+}
+
+// ------------------------------------------------------------------------------------------------ flushing
+
+static size_t count_orders(const Host *h, size_t most) {
+        size_t n = 0;
+
+        list_foreach (i, &h->orders)
+                if (n++ == most)
+                        return most;
+        return n;
+}
+
+// A host that knows no parts of a Welcome would take the first for the whole.
+static bool must_be_whole(const Host *h) {
+        return h->welcoming && h->feature_level < FEATURE_WELCOME_PARTS;
+}
+
+static int fill(Leader *l, Host *h, Bundle *b, size_t *left) {
+        bool whole = must_be_whole(h);
+        int r = bundle_new(count_orders(h, whole ? SIZE_MAX : *left), b);
+
+        while (r >= 0 && !list_is_empty(&h->orders) && (whole || (b->bytes < ORDERS_PIECE_BYTES && *left > 0))) {
+                UnitOnNode *s = CONTAINER_OF(h->orders.next, UnitOnNode, order);
+                const UnitEntry *e = cluster_state_find_unit(l->state, s->unit->name);
+
+                list_unlink(&s->order);
+                r = bundle_consider(l, b, s, unit_wanted_on(l, s->unit, e, s->node), e);
+                *left -= *left > 0;
+        }
+        return r;
+}
+
+static int flush_some(Leader *l, Host *h, size_t *left) {
+        _cleanup_(bundle_done) Bundle b = {};
+        int r = h->welcome_node ? welcome_some(l, h, left) : 0;
+
+        if (r < 0 || (h->welcome_node && must_be_whole(h)))
+                return r;
+        r = fill(l, h, &b, left);
+        if (r < 0)
+                return r;
+        if (h->welcoming && !h->welcome_node && list_is_empty(&h->orders))
+                send_welcome(l, h, &b);
+        else if (h->welcoming && b.n_orders)
+                send_part(l, h, &b);
+        else if (!h->welcoming && (b.n_orders || h->nodes_due))
+                send_orders(l, h, &b);
+        return 0;
+}
+
+static bool has_orders(const Host *h) {
+        return h->recorded &&
+               (h->welcoming || (h->welcomed && (h->nodes_due || !list_is_empty(&h->orders))));
+}
+
+static void flush_host(Leader *l, Host *h, size_t *left) {
+        while (has_orders(h) && *left > 0 && !l->ops.host_is_full(h->number, l->userdata))
+                if (flush_some(l, h, left) < 0) { // it hears everything again when it comes back
                         l->ops.drop_host(h->number, l->userdata);
                         return;
                 }
+}
+
+// What a host does not take yet stays in its list: it may be hundreds of MiB. Whoever had no turn has the first one in the
+// next turn of the loop.
+void orders_flush(Leader *l) {
+        ListNode due = LIST_INIT(due);
+        size_t left = ORDERS_PER_TURN;
+
+        list_splice(&due, &l->orders_due);
+        while (!list_is_empty(&due) && left > 0) {
+                Host *h = CONTAINER_OF(due.next, Host, orders_due);
+
+                list_unlink(&h->orders_due);
+                flush_host(l, h, &left);
+                if (has_orders(h) && !list_is_linked(&h->orders_due))
+                        list_append(&l->orders_due, &h->orders_due);
+        }
+        list_splice_front(&l->orders_due, &due);
+        if (left == 0 && !list_is_empty(&l->orders_due))
+                leader_mark(l);
 }

@@ -127,7 +127,7 @@ static void tell(Leader *l, Ticket *t) {
         else if (v.left == 0 && !v.unheard)
                 ticket_settle(t, progress_response(0));
         else if (v.stuck == v.left && !v.ends && list_is_empty(&l->moving) && !l->batch_flying &&
-                 !l->retry_pending && l->n_hosts.unheard == 0)
+                 !pending_is_due(l) && l->n_hosts.unheard == 0)
                 ticket_settle(t, stuck_response(l, h, node, v.stuck));
         else if (t->drain_left != v.left) {
                 t->drain_left = (uint32_t) v.left;

@@ -34,7 +34,7 @@ static Lease *oldest(ListNode *head) {
         return list_is_empty(head) ? NULL : CONTAINER_OF(head->next, Lease, list);
 }
 
-static void grant_all(LeaseTable *t, uint64_t now_us) {
+void lease_table_renew(LeaseTable *t, uint64_t now_us) {
         list_foreach (n, &t->online)
                 CONTAINER_OF(n, Lease, list)->heard_us = now_us;
         list_foreach (n, &t->suspect)
@@ -45,7 +45,7 @@ Lease *lease_table_expire(LeaseTable *t, uint64_t now_us) {
         Lease *l;
 
         if (t->due_us && now_us > t->due_us + t->lease_us / 4)
-                grant_all(t, now_us);
+                lease_table_renew(t, now_us);
         t->due_us = 0;
 
         // Those who are lost first: a host on its way from online to lost in one step would otherwise be met

@@ -15,6 +15,7 @@
 #include "activators.h"
 #include "batch-builder.h"
 #include "disruption-budget.h"
+#include "host-marks.h"
 #include "pending.h"
 #include "registry.h"
 #include "scheduler.h"
@@ -26,8 +27,6 @@
 
 enum {
         PREEMPTED_MAX = 16, // units that are ending because they were preempted, and those of one round
-        STEP_BYTES = 512,   // of the log, at least one step
-        STEPS_MAX = STORE_BATCH_MAX / 2 / STEP_BYTES,
 };
 
 // -------------------------------------------------------------------------------------------- who made room
@@ -101,8 +100,22 @@ void pending_ask(Leader *l, Unit *u) {
                 list_append(&l->to_schedule, &u->to_schedule);
 }
 
+void pending_ask_again(Leader *l, Unit *u) {
+        if (unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
+                list_append(&l->asked, &u->to_schedule);
+}
+
 bool pending_waits_by_itself(Leader *l, const Unit *u) {
-        return !u->node && !u->retry && u->place && !has_activation_affinity(l, u);
+        return list_is_linked(&u->enqueued) ||
+               (!u->node && !u->retry && u->place && !has_activation_affinity(l, u));
+}
+
+bool pending_can_be_enqueued(Leader *l, const Unit *u) {
+        return u->node && host_is_lost(u->node->host) && !u->retry && u->place && !has_activation_affinity(l, u);
+}
+
+bool pending_is_due(const Leader *l) {
+        return l->retry_pending || !list_is_empty(&l->asking) || !list_is_empty(&l->asking_last);
 }
 
 static bool is_pending(const char *name, void *userdata) {
@@ -192,21 +205,22 @@ static void all_were_tried(Leader *l, const BatchBuilder *b) {
         }
 }
 
-void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n) {
-        scheduler_round(scheduler, STEPS_MAX, preemptions_left(l), may_be_preempted, view, ret, ret_n);
+void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, size_t most, SchedulerStep **ret,
+                   size_t *ret_n) {
+        scheduler_round(scheduler, most, preemptions_left(l), may_be_preempted, view, ret, ret_n);
 }
 
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler) {
         _cleanup_free_ SchedulerStep *steps = NULL;
-        size_t n;
+        size_t n, most = batch_builder_units_left(b);
         int r = 0;
 
-        pending_round(l, &(PendingView){.batch = b}, scheduler, &steps, &n);
+        pending_round(l, &(PendingView){.batch = b}, scheduler, most, &steps, &n);
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = take_step(l, b, &steps[i]);
         if (r < 0)
                 return r;
-        if (n >= STEPS_MAX)
+        if (n >= most)
                 l->retry_pending = true;
         else if (l->n_hosts.unheard == 0) // one of those that this leader has not heard yet may take them
                 all_were_tried(l, b);

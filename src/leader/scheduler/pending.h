@@ -7,8 +7,9 @@
 #include "leader-core.h"
 #include "scheduler.h"
 
-// One round over the units that are on no node and those that were offered (scheduler_offer()): whose turn
-// it is goes next, and what it may preempt goes. 0 or -ENOMEM.
+// One round over the units that are on no node, those that are enqueued and those that were offered
+// (scheduler_offer()): whose turn it is goes next, and what it may preempt goes, as many as the batch takes; the others in
+// the next entry. 0 or -ENOMEM.
 int pending_decide(Leader *l, BatchBuilder *b, Scheduler *scheduler);
 // Whom a round may not preempt, and whom else.
 typedef struct PendingView {
@@ -17,13 +18,21 @@ typedef struct PendingView {
         bool (*is_planned)(const char *name, void *userdata);
         void *userdata;
 } PendingView;
-// What such a round would do now.
-void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, SchedulerStep **ret, size_t *ret_n);
+// What such a round would do now, in at most so many steps.
+void pending_round(Leader *l, PendingView *view, Scheduler *scheduler, size_t most, SchedulerStep **ret,
+                   size_t *ret_n);
+// Whether there is still somebody to be asked about, or a round to come, before it can be said that nobody takes those
+// that wait.
+bool pending_is_due(const Leader *l);
 // The next turn that gives out nodes looks at the unit by itself, if it is pending or stranded.
 void pending_ask(Leader *l, Unit *u);
+void pending_ask_again(Leader *l, Unit *u); // it was; only the next round does again
 // Whether the Placement knows all there is to be known about the unit: then it waits there, and a turn in
 // which it gets no node has nothing to do with it.
 bool pending_waits_by_itself(Leader *l, const Unit *u);
+// Whether one that is stranded may wait there as well (scheduler_enqueue()): it is on a lost node, and only what sets
+// Leader.enqueued_stale, or its record, decides whether it is to go.
+bool pending_can_be_enqueued(Leader *l, const Unit *u);
 // Whether the batch touches one of them.
 bool pending_is_touched(Leader *l, const BatchBuilder *b);
 int pending_on_unit(Leader *l, Unit *u, const UnitEntry *e); // follows its record. 0 or -ENOMEM

@@ -124,6 +124,32 @@ static void put_unit(Leader *l, const Unit *u, const UnitEntry *e) {
         placement_unit_want(p, u->place - 1, placed);
 }
 
+void scheduler_enqueue(Leader *l, Unit *u) {
+        if (!u->place || !u->node)
+                return;
+        placement_unit_release(l->places->placement, u->place - 1, true);
+        if (!list_is_linked(&u->enqueued))
+                list_append(&l->enqueued, &u->enqueued);
+}
+
+void scheduler_dequeue(Leader *l, Unit *u) {
+        if (!list_is_linked(&u->enqueued))
+                return;
+        list_unlink(&u->enqueued);
+        if (u->place)
+                placement_unit_release(l->places->placement, u->place - 1, false);
+}
+
+// Its record, or the end of a Scheduler, puts it where it is: if it is still to go, that is asked anew.
+static void leave_queue(Leader *l, Unit *u) {
+        bool waited = list_is_linked(&u->enqueued);
+
+        scheduler_dequeue(l, u);
+        placement_unit_release(l->places->placement, u->place - 1, false); // offered
+        if (waited && unit_life_is_queued(u->life) && !list_is_linked(&u->to_schedule))
+                list_append(&l->to_schedule, &u->to_schedule);
+}
+
 // What a unit is whose options cannot be had is not known: it counts, and demands nothing.
 void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         UnitOptions *options = NULL;
@@ -134,7 +160,7 @@ void scheduler_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         if (map_find_str(&l->places->guests, u->name))
                 return; // a Scheduler has it; looked at again when that is freed
         unit = scheduler_get_unit(l, u->name, false);
-        placement_unit_release(l->places->placement, unit, false);
+        leave_queue(l, u);
         // Also of global ones: who conflicts with them. What cannot be counted any more demands nothing.
         if (e && oom_check(unit_options_of(e, &options)) >= 0)
                 (void) scheduler_set_options(l, u->name, unit, options);

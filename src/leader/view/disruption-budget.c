@@ -28,6 +28,8 @@
 #include "unit-record.h"
 #include "unit-state.h"
 
+enum { WOKEN_UNITS = 256 };
+
 static void look_at_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
         bool up = e && unit_on_node_is_up(l, s, e);
 
@@ -71,12 +73,13 @@ void disruption_budget_drop_if_unused(Leader *l, DisruptionBudget *g) {
         free(g);
 }
 
-// Room may have come: whoever waits for it asks again.
+// Room may have come: whoever waits for it asks again. Of thousands the first: room for more of them comes with more
+// changes, and who asks in vain waits behind the others.
 static void changed(Leader *l, DisruptionBudget *g) {
         if (g->rollout)
                 g->rollout->due = true;
-        list_foreach_safe (i, &g->waiting)
-                unit_event(l, CONTAINER_OF(i, Unit, queue), LIFE_LOOK_ANYWAY);
+        for (unsigned n = 0; n < WOKEN_UNITS && !list_is_empty(&g->waiting); n++)
+                unit_event(l, CONTAINER_OF(g->waiting.next, Unit, queue), LIFE_LOOK_ANYWAY);
         leader_mark(l);
 }
 

@@ -65,9 +65,10 @@ static void mark(ListNode *list, ListNode *host) {
 
 void host_touch(Leader *l, Host *h) {
         recount(l, h);
-        if (!h->recorded || !host_is_lost(h))
+        if (!h->recorded || !host_is_lost(h)) {
+                l->enqueued_stale |= list_is_linked(&h->lost);
                 list_unlink(&h->lost);
-        else
+        } else
                 mark(&l->lost_hosts, &h->lost);
         host_mark_place(l, h);
         host_mark_voters(l, h);
@@ -109,6 +110,9 @@ void host_set_pending_record(Leader *l, Host *h, Argosy__HostRecord *pending_rec
 void host_forget_marks(Host *h) {
         message_free(h->pending_record);
         h->pending_record = NULL;
+        message_free(h->attach);
+        h->attach = NULL;
+        list_unlink(&h->attach_due);
         h->counted = (HostCounts){};
         list_unlink(&h->pending_record_queue);
         list_unlink(&h->barrier_queue);

@@ -88,6 +88,7 @@ int node_sync_mode(Leader *l, Node *n, const Argosy__NodeRecord *record) {
                 list_unlink(&n->deadline);
         else if (!list_is_linked(&n->deadline))
                 list_append(&l->drain_deadlines, &n->deadline);
+        l->enqueued_stale |= changed;
         if (changed)
                 list_foreach (i, &n->units_on_node)
                         unit_on_node_count(CONTAINER_OF(i, UnitOnNode, by_node));

@@ -87,6 +87,8 @@ void node_free(Leader *l, Node *n) {
         list_unlink(&n->gone);
         list_unlink(&n->deadline);
         map_take(&l->nodes, &n->number, sizeof(n->number));
+        if (h->welcome_node == &n->of_host)
+                h->welcome_node = n->of_host.next;
         list_unlink(&n->of_host);
         free(n->reason);
         free(n->manager);
@@ -183,6 +185,7 @@ static void mark_nodes_gone(Leader *l, const Host *h, const Argosy__HostRecord *
                 if (record_has_node(record, n->number) || list_is_linked(&n->gone))
                         continue;
                 list_append(&l->nodes_gone, &n->gone);
+                l->enqueued_stale = true;
                 list_foreach (k, &l->globals)
                         unit_touch(l, CONTAINER_OF(k, Unit, queue));
         }
@@ -314,6 +317,8 @@ void unit_exclude(Leader *l, Unit *u, uint32_t node, const char *reason) {
 static void unit_unplace(Unit *u) {
         if (!u->node)
                 return;
+        if (u->node->welcome_placed == &u->placed)
+                u->node->welcome_placed = u->placed.next;
         list_unlink(&u->placed);
         u->node->n_placed--;
         u->node->n_to_leave -= u->leaves;
@@ -329,6 +334,7 @@ void unit_free(Leader *l, Unit *u) {
         list_unlink(&u->waited);
         list_unlink(&u->order_due);
         list_unlink(&u->parting);
+        list_unlink(&u->enqueued);
         deadline_heap_clear(&l->end_deadlines, &u->end_due);
         unit_forget_exclusions(NULL, u, 0);
         map_take_str(&l->units, u->name);
@@ -385,6 +391,7 @@ void registry_clear(Leader *l) {
                 h->recorded = h->attached = h->welcoming = h->welcomed = h->unwelcome = h->heard =
                         h->leaving = h->down = h->nodes_due = false;
                 h->opened_id = 0;
+                h->welcome_node = NULL;
                 map_done_with(&h->specs, free);
                 free(h->name_later);
                 h->name_later = NULL;
@@ -397,6 +404,7 @@ void registry_clear(Leader *l) {
         list_init(&l->voters_touched);
         list_init(&l->pending_records_due);
         list_init(&l->pending_records_flying);
+        list_init(&l->attaches_due);
         list_init(&l->barriers_due);
         list_init(&l->barriers_flying);
         list_init(&l->beats_waiting);
@@ -408,6 +416,11 @@ void registry_clear(Leader *l) {
         l->n_pending = 0;
         list_init(&l->to_schedule);
         list_init(&l->unscheduled);
+        list_init(&l->asking);
+        list_init(&l->asking_last);
+        list_init(&l->asked);
+        list_init(&l->enqueued);
+        l->enqueued_stale = false;
         list_init(&l->preempted);
         list_init(&l->globals);
         list_init(&l->touched);

@@ -39,6 +39,7 @@ struct Host {
         bool linked;      // its session to this voter is up
         bool attached;    // said what it holds, in this session
         bool welcoming;   // is being told what it is to hold, in parts
+        ListNode *welcome_node; // Node.of_host that the walk through these is at; NULL: it is over
         bool welcomed;    // and was told all of it: from now on orders go out
         bool unwelcome;   // it cannot be told: its nodes say why (Node.reason)
         char *complaint;  // what it said of itself that was not taken; NULL: nothing
@@ -49,6 +50,9 @@ struct Host {
                                    // until then
         ListNode barrier_queue; // its Attach waits: in Leader.barriers_due or .barriers_flying
         uint64_t attach_seq;
+        Argosy__ToVoter__Attach *attach; // owned; of which not all is taken yet. NULL: nothing is left
+        size_t n_held_taken;             // of the units that it names; these are freed
+        ListNode attach_due;             // in Leader.attaches_due, while there is one
         uint32_t welcome_parts; // sent of the Welcome so far
         uint64_t told_ms;       // on its own clock: what it has seen until then was told; 0: not said yet
         uint64_t beat_seq;      // of a beat that is not acknowledged yet, for want of authority
@@ -99,6 +103,8 @@ struct Node {
         size_t n_placed;
         ListNode units_on_node; // UnitOnNode.by_node
         size_t n_units_on_node;
+        // Where the walk for its host's Welcome is: Unit.placed, later UnitOnNode.by_node. NULL: not here.
+        ListNode *welcome_placed, *welcome_held;
         size_t n_globals; // global units that run here
         // What a drain waits for, kept as records and reports come.
         size_t n_to_leave; // of the placed ones: if the node is emptied, they have to leave
@@ -153,7 +159,8 @@ struct Unit {
         UnitLife life;     // changed by unit_event() alone
         ListNode queue;    // in the list that follows from it (unit-event.c)
         ListNode to_schedule; // in Leader.to_schedule while it is pending or stranded: more than room
-                              // decides about it
+                              // decides about it; or in .asking, .asking_last or .asked
+        ListNode enqueued;    // in Leader.enqueued: it waits in the Placement as if it had no node
         ListNode
                 unscheduled; // in Leader.unscheduled: likewise, and no round has looked for a node since it
                              // became so

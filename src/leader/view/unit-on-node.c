@@ -147,6 +147,8 @@ void unit_on_node_free(Leader *l, UnitOnNode *s) {
 
         unit_on_node_event(s, ON_NODE_GONE);
         list_unlink(&s->by_unit);
+        if (s->node->welcome_held == &s->by_node)
+                s->node->welcome_held = s->by_node.next;
         list_unlink(&s->by_node);
         s->node->n_units_on_node--;
         host_mark_tombstones(l, s->node->host);

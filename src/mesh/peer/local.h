@@ -11,7 +11,7 @@
 
 typedef struct LocalOps { // from local_update() and local_deliver() only
         void (*link)(bool up, void *userdata); // up and down by turns
-        void (*to_leader)(const Argosy__ToVoter *message, void *userdata);
+        void (*to_leader)(Argosy__ToVoter *message, void *userdata);
         void (*to_host)(const Argosy__ToHost *message, void *userdata);
         void (*drained)(void *userdata); // the host has taken all, after local_is_full()
 } LocalOps;

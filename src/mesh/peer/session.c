@@ -29,7 +29,7 @@ void session_open(Session *s) {
         s->announced = true;
 }
 
-static int on_message(Session *s, const Argosy__ToVoter *message) {
+static int on_message(Session *s, Argosy__ToVoter *message) {
         bool is_hello = message->msg_case == ARGOSY__TO_VOTER__MSG_HELLO;
 
         if (is_hello == s->announced)

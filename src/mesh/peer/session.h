@@ -16,7 +16,7 @@ typedef struct SessionOps { // none but `closed` when the session was dropped
         // dropped with that.
         int (*hello)(Session *s, const Argosy__ToVoter__Hello *hello, void *userdata);
         // Any further frame, behind session_open().
-        void (*message)(Session *s, const Argosy__ToVoter *message, void *userdata);
+        void (*message)(Session *s, Argosy__ToVoter *message, void *userdata);
         void (*drained)(Session *s, void *userdata); // the host has taken all that was queued for it
         void (*closed)(Session *s, void *userdata);  // it is freed behind this
 } SessionOps;

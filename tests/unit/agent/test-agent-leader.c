@@ -370,6 +370,31 @@ static void an_attach_that_is_too_long_says_later_what_went_wrong(void **state) 
         loop_until(*report_of("broken.service")->error);
 }
 
+// As the parts of a Welcome wait for the fence, and all that is held is told anew behind it.
+static void thousands_of_orders_and_of_reports_are_taken_in_turns(void **state) {
+        enum { MESSAGES = 6, ORDERS = 600, TAKEN_MAX = 2, TOLD_MAX = 2 }; // 1,024 orders, and whole messages
+        static char names[ORDERS][32];
+        static Order orders[ORDERS];
+
+        meet_leader(NULL, 0);
+        for (unsigned k = 0; k < MESSAGES; k++) {
+                for (unsigned i = 0; i < ORDERS; i++) {
+                        snprintf(names[i], sizeof(names[i]), "gone@%u-%u.service", k, i);
+                        orders[i] = (Order){.name = names[i], .remove = true, .revision = 5};
+                }
+                send_orders(orders, ORDERS);
+        }
+        while (w.seen.count < MESSAGES * ORDERS) {
+                uint64_t obeyed = w.agent->n_obeyed;
+                unsigned told = w.n_report_messages;
+
+                uv_run(&test_loop, UV_RUN_ONCE);
+                assert_in_range(w.agent->n_obeyed - obeyed, 0, TAKEN_MAX);
+                assert_in_range(w.n_report_messages - told, 0, TOLD_MAX);
+        }
+        loop_until(agent_n_units(w.agent) == 0); // each was told, and is forgotten
+}
+
 static void an_older_fence_orders_nothing(void **state) {
         Fence fence;
 
@@ -513,6 +538,7 @@ int main(void) {
                 WORLD_TEST(a_welcome_without_all_its_parts_removes_nothing),
                 WORLD_TEST(what_waits_for_the_fence_is_dropped_with_the_session_that_it_belongs_to),
                 WORLD_TEST(an_attach_that_is_too_long_says_later_what_went_wrong),
+                WORLD_TEST(thousands_of_orders_and_of_reports_are_taken_in_turns),
                 WORLD_TEST(an_older_fence_orders_nothing),
                 WORLD_TEST(the_fence_is_on_the_disk_before_anything_is_done),
                 WORLD_TEST(nothing_is_obeyed_while_the_fence_cannot_be_written),

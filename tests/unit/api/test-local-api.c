@@ -30,7 +30,7 @@ static struct World {
         } peers[CLIENTS];
 } w;
 
-static void on_request(ApiCall *call, const Argosy__Request *request, void *userdata) {
+static void on_request(ApiCall *call, Argosy__Request *request, void *userdata) {
         if (w.answer_at_once)
                 api_call_fail(call, 0, "%s", "");
         else

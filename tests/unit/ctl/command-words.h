@@ -86,17 +86,23 @@ static inline size_t fill(const Result *results, Argosy__Response__UnitResult *u
         return n;
 }
 
-static inline void reply_change(FakeDaemon *d, const Result *results) {
+// A part of the answer, from the name of that number on.
+static inline void reply_change_part(FakeDaemon *d, const Result *results, uint32_t first, bool final) {
         Argosy__Response__UnitResult units[RESULTS_MAX], *pointers[RESULTS_MAX];
         Argosy__Response__Change change = ARGOSY__RESPONSE__CHANGE__INIT;
         Argosy__Response r = ARGOSY__RESPONSE__INIT;
 
         change.n_units = fill(results, units, pointers);
         change.units = pointers;
-        r.final = true;
+        change.first = first;
+        r.final = final;
         r.what_case = ARGOSY__RESPONSE__WHAT_CHANGE;
         r.change = &change;
         fake_reply(d, &r);
+}
+
+static inline void reply_change(FakeDaemon *d, const Result *results) {
+        reply_change_part(d, results, 0, true);
 }
 
 static inline void reply_progress(FakeDaemon *d, const Result *results, bool final) {

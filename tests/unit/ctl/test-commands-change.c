@@ -93,6 +93,34 @@ static void who_fails_on_a_node_has_the_last_word(void **state) {
                                    "  n2 a[7]: alas\n");
 }
 
+// The daemon is restarted in the middle: what was asked is asked again, and what was heard is not said again.
+static void answers_in_parts(FakeDaemon *d) {
+        uint8_t id[16];
+
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        memcpy(id, d->memory, sizeof(id));
+        reply_change_part(d, RESULTS({"a.service", .status = ENOENT, .message = "no such unit"}), 0, false);
+        reply_change_part(d, RESULTS({"b.service", .revision = 5}), 1, false);
+        fake_hang_up(d);
+        fake_accept(d);
+        done(read_change(d, ARGOSY__VERB__VERB_START));
+        assert(memcmp(id, d->memory, sizeof(id)) == 0);
+        reply_change_part(d, RESULTS({"a.service", .status = ENOENT, .message = "no such unit"}), 0, false);
+        reply_change_part(d, RESULTS({"b.service", .revision = 5}), 1, false);
+        reply_change_part(d, RESULTS({"c.service", .revision = 6}), 2, true);
+        expect_wait(d, ARGOSY__VERB__VERB_START, RESULTS({"b.service", .revision = 5}, {"c.service", .revision = 6}));
+        reply_progress(d, RESULTS({"b.service"}, {"c.service"}), true);
+        fake_expect_end(d);
+}
+
+static void an_answer_in_parts_is_one_answer_whoever_gives_the_rest(void **state) {
+        _cleanup_outcome_ Outcome o = run(answers_in_parts, "start a b c");
+
+        assert_int_equal(o.code, 1);
+        assert_string_equal(o.err, "argosyctl: start a.service: no such unit\n");
+}
+
 static void results_come_as_json(void **state) {
         _cleanup_outcome_ Outcome o = run(one_fails, "start --json=short a b");
 
@@ -375,6 +403,7 @@ int main(void) {
                 cmocka_unit_test(every_failure_is_named_and_the_exit_is_1),
                 cmocka_unit_test(who_fails_on_a_node_has_the_last_word),
                 cmocka_unit_test(results_come_as_json),
+                cmocka_unit_test(an_answer_in_parts_is_one_answer_whoever_gives_the_rest),
                 cmocka_unit_test(what_may_still_run_has_an_exit_status_of_its_own),
                 cmocka_unit_test(who_does_not_wait_is_told_as_well),
                 cmocka_unit_test(and_at_the_end_of_ones_patience),

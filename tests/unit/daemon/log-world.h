@@ -44,6 +44,8 @@ static struct World {
         uint64_t index, commit_index;
         // The others.
         void (*leader_closed)(void *userdata);
+        LeaderOps leader_ops;
+        bool leader_builds;   // it takes its time before it leads
         bool known_elsewhere; // the mesh has found the voter at another address
         int save_error, key_error;
         uint32_t saved_raft_id;
@@ -135,6 +137,7 @@ int store_transfer(Store *s, uint32_t raft_id, StoreMemberDone done, void *userd
 // ---- the leader
 
 int leader_new(const LeaderConfig *config, const LeaderOps *ops, void *userdata, Leader **ret) {
+        w.leader_ops = *ops;
         *ret = (Leader *) &w;
         return 0;
 }
@@ -143,8 +146,9 @@ void leader_close(Leader *l, void (*closed)(void *userdata), void *userdata) {
         w.leader_closed = closed;
 }
 
-void leader_set_leading(Leader *l, bool leading, uint64_t term) {
+bool leader_set_leading(Leader *l, bool leading, uint64_t term) {
         say("leader %s in %u", leading ? "leads" : "stops", (unsigned) term);
+        return !leading || !w.leader_builds;
 }
 
 void leader_on_applied(Leader *l, uint64_t index) {

@@ -451,6 +451,36 @@ static void a_leader_that_closes_stops_leading_first(void **state) {
         assert_said("log closed");
 }
 
+// Its tables take turns of the loop.
+static void nobody_hears_of_a_leader_before_its_tables_are_whole(void **state) {
+        follow_a_cluster();
+        w.leader_builds = true;
+        become(STORE_LEADER, 1, 4);
+        assert_said("leader leads in 4");
+        assert_false(w.d.leading);
+        w.ops.authority(&w.d);
+        become(STORE_LEADER, 1, 4);
+        assert_said("");
+        w.leader_ops.leads(&w.d);
+        assert_said("mesh: we lead in 4, host 1");
+        assert_true(w.d.leading);
+        become(STORE_FOLLOWER, 2, 5);
+        assert_said("leader stops in 5, mesh: we do not in 5, host 2");
+}
+
+static void who_is_followed_before_its_tables_are_whole_has_never_led(void **state) {
+        follow_a_cluster();
+        w.leader_builds = true;
+        become(STORE_LEADER, 1, 4);
+        become(STORE_FOLLOWER, 2, 5);
+        assert_said("leader leads in 4, leader stops in 5, mesh: we do not in 5, host 2");
+        become(STORE_LEADER, 1, 6);
+        daemon_log_close(&w.d, on_log_closed);
+        assert_said("leader leads in 6, leader stops in 6, mesh: we do not in 6, host 0, close");
+        end_store();
+        assert_said("log closed");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void) {
@@ -476,6 +506,8 @@ int main(void) {
                 TEST(who_is_asked_back_while_it_ends_is_a_voter_again),
                 TEST(who_is_asked_back_under_its_number_answers_when_it_is_so),
                 TEST(a_leader_that_closes_stops_leading_first),
+                TEST(nobody_hears_of_a_leader_before_its_tables_are_whole),
+                TEST(who_is_followed_before_its_tables_are_whole_has_never_led),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include "leader.h"
 #include "managers.h"
 #include "mesh.h"
+#include "message.h"
 #include "peers.h"
 #include "router.h"
 
@@ -236,7 +237,7 @@ static Route *submit(Argosy__Request__WhatCase what) {
                 q.manager_wait = &manager_wait;
         else
                 q.cluster_leave = &leave;
-        assert_int_equal(router_submit(w.daemon.router, &q, on_answer, NULL, &route), 0);
+        assert_int_equal(router_submit(w.daemon.router, message_copy(&q), on_answer, NULL, &route), 0);
         return route;
 }
 

@@ -74,6 +74,27 @@ static void what_was_seen_on_a_host_that_goes_leaves_with_it(void **state) {
         assert_null(host_find(t.leader, 2));
 }
 
+// Thousands at once, and nobody decides before the last of them.
+static void of_many_that_were_touched_some_are_looked_at_in_each_turn(void **state) {
+        enum { PULLED_MAX = 2048, UNITS = 2 * PULLED_MAX + 10 };
+        uint64_t pulled = t.leader->n_pulled;
+
+        for (unsigned i = 0; i < UNITS; i++) {
+                char name[32];
+
+                snprintf(name, sizeof(name), "u%u.service", i);
+                unit_touch(t.leader, unit_get(t.leader, name));
+        }
+        assert_false(followers_pull(t.leader));
+        assert_int_equal(t.leader->n_pulled - pulled, PULLED_MAX);
+        assert_true(followers_turn(t.leader)); // goes no further
+        assert_false(list_is_empty(&t.leader->touched));
+        assert_int_equal(t.leader->n_pulled - pulled, 2 * PULLED_MAX);
+        assert_true(followers_pull(t.leader));
+        assert_int_equal(t.leader->n_pulled - pulled, UNITS);
+        assert_int_equal(t.leader->units.count, 0); // and whom nobody needs goes, wherever it was in the list
+}
+
 // ---- refusals
 
 // The node that a unit would be placed on now; 0: none takes it.
@@ -162,6 +183,7 @@ int main(void) {
                 TEST(what_is_down_is_counted_when_the_turn_begins),
                 TEST(what_runs_on_a_dark_node_counts_as_down),
                 TEST(what_was_seen_on_a_host_that_goes_leaves_with_it),
+                TEST(of_many_that_were_touched_some_are_looked_at_in_each_turn),
                 TEST(who_asks_for_a_node_knows_who_refuses_the_unit),
                 TEST(a_question_ends_with_its_session_and_not_with_the_one_before),
                 TEST(a_question_ends_with_its_node),

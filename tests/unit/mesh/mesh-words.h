@@ -81,7 +81,7 @@ static inline int send_ack(Host *h, uint32_t to, uint64_t seq) {
         return mesh_to_host(h->mesh, to, &message);
 }
 
-static inline void on_to_leader(uint32_t from, const Argosy__ToVoter *m, void *userdata) {
+static inline void on_to_leader(uint32_t from, Argosy__ToVoter *m, void *userdata) {
         Host *h = userdata;
 
         if (m->msg_case == ARGOSY__TO_VOTER__MSG_ATTACH) {

@@ -428,6 +428,67 @@ static void of_too_many_rollouts_the_oldest_that_ended_goes(void **state) {
         assert_non_null(cluster_state_find_rollout(s, name));
 }
 
+// ------------------------------------------------------------------------------------------------ a walk
+
+static void assert_walks_to(ClusterState *s, const char *name) {
+        const UnitEntry *u = cluster_state_walk_next(s);
+
+        if (name) {
+                assert_non_null(u);
+                assert_string_equal(u->record->name, name);
+        } else
+                assert_null(u);
+}
+
+static void a_walk_goes_on_whatever_is_applied_meanwhile(void **state) {
+        static const char *const names[] = {"d.service", "a.service", "c.service", "b.service"};
+        ClusterState *s = *state;
+        Batch b = {0};
+
+        assert_walks_to(s, NULL);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                batch_unit(&b, names[i], WEB, (UnitPut){.target = LOADED});
+        apply(s, &b);
+        cluster_state_walk_begin(s);
+        assert_walks_to(s, "d.service"); // as they came
+        batch_unit_remove(&b, "d.service");
+        batch_unit_remove(&b, "a.service"); // which would be next
+        batch_unit(&b, "c.service", WEB2, (UnitPut){.target = LAUNCHED}); // stays where it is
+        apply(s, &b);
+        assert_walks_to(s, "c.service");
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED}); // another one
+        apply(s, &b);
+        assert_walks_to(s, "b.service");
+        assert_walks_to(s, "a.service");
+        assert_walks_to(s, NULL);
+        assert_walks_to(s, NULL);
+        cluster_state_walk_begin(s);
+        assert_walks_to(s, "c.service");
+        cluster_state_walk_begin(s);
+        assert_walks_to(s, "c.service");
+}
+
+static void a_walk_comes_to_what_an_image_has(void **state) {
+        _cleanup_(cluster_state_freep) ClusterState *other = cluster_state_new();
+        ClusterState *s = *state;
+        _cleanup_buf_ Buf image = {0};
+        Batch b = {0};
+
+        batch_unit(&b, "b.service", WEB, (UnitPut){.target = LOADED});
+        batch_unit(&b, "a.service", WEB, (UnitPut){.target = LOADED});
+        apply(s, &b);
+        assert_int_equal(cluster_state_encode(s, &image), 0);
+        batch_unit(&b, "gone.service", WEB, (UnitPut){.target = LOADED});
+        apply(other, &b);
+        cluster_state_walk_begin(other);
+        assert_int_equal(cluster_state_restore(other, image.data, image.len), 0);
+        assert_walks_to(other, NULL); // that was of before
+        cluster_state_walk_begin(other);
+        assert_walks_to(other, "a.service");
+        assert_walks_to(other, "b.service");
+        assert_walks_to(other, NULL);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(every_change_raises_one_counter),
@@ -450,6 +511,8 @@ int main(void) {
                 TEST(a_rollout_to_an_unknown_content_is_skipped),
                 TEST(a_nodes_turn_gets_the_revision_in_which_it_was_given),
                 TEST(of_too_many_rollouts_the_oldest_that_ended_goes),
+                TEST(a_walk_goes_on_whatever_is_applied_meanwhile),
+                TEST(a_walk_comes_to_what_an_image_has),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,10 +21,12 @@ static Rig g;
 static char names[UNITS][32], *pointers[UNITS];
 static uint64_t revision, judged;
 static size_t most_changed, most_judged;
+static bool in_parts; // the client takes its answer so
 
 static int setup(void **state) {
         rig_start(&g, 3);
         most_changed = most_judged = 0;
+        in_parts = false;
         for (size_t i = 0; i < UNITS; i++) {
                 snprintf(names[i], sizeof(names[i]), "load@%zu.service", i + 1);
                 pointers[i] = names[i];
@@ -65,6 +67,7 @@ static RigAnswer *ask_with(Argosy__Verb verb, char **which, size_t n, const char
         change.verb = verb;
         change.names = which;
         change.n_names = n;
+        change.parts = in_parts;
         if (content) {
                 file.name = file.path = (char *) file_name;
                 file.content = (ProtobufCBinaryData){.data = (uint8_t *) content, .len = strlen(content)};
@@ -117,6 +120,58 @@ static void many_instances_are_several_entries_and_one_answer(void **state) {
         watch();
         assert_answered(change(START, UNITS, 1), UNITS);
         assert_int_equal(most_changed, PART_MAX);
+        for (size_t i = 0; i < UNITS; i++)
+                assert_int_equal(rig_count_running(&g, names[i]), 1);
+}
+
+static void who_takes_parts_hears_each_of_them_as_it_is_there(void **state) {
+        RigAnswer *a;
+        size_t n = 0;
+
+        submit(SERVICE);
+        in_parts = true;
+        a = change(START, UNITS, 1);
+        assert_true(a->final);
+        assert_int_equal(a->n, (UNITS + PART_MAX - 1) / PART_MAX);
+        for (size_t k = 0; k < a->n; k++) {
+                const Argosy__Response *r = a->responses[k];
+
+                assert_int_equal(r->status, 0);
+                assert_int_equal(r->final, k + 1 == a->n);
+                assert_int_equal(r->change->first, n);
+                assert_in_range(r->change->n_units, 1, PART_MAX);
+                for (size_t i = 0; i < r->change->n_units; i++, n++) {
+                        assert_string_equal(r->change->units[i]->name, names[n]);
+                        assert_int_equal(r->change->units[i]->revision, rig_record(&g, names[n])->revision);
+                }
+        }
+        assert_int_equal(n, UNITS);
+        a = change(START, PART_MAX, 2); // one that is no more than a part has one answer
+        assert_int_equal(a->n, 1);
+        assert_int_equal(a->responses[0]->change->first, 0);
+        assert_int_equal(a->responses[0]->change->n_units, PART_MAX);
+}
+
+// Who asks the next leader again is told from the beginning.
+static void a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next(void **state) {
+        RigAnswer *a;
+        size_t n = 0;
+
+        submit(SERVICE);
+        in_parts = true;
+        a = ask(START, UNITS, 1);
+        while (a->n == 0)
+                (void) rig_turn(&g);
+        assert_false(a->final);
+        rig_depose(&g);
+        assert_true(a->final);
+        assert_true(a->responses[a->n - 1]->no_leader);
+        rig_elect(&g);
+        a = change(START, UNITS, 1);
+        assert_true(a->final);
+        for (size_t k = 0; k < a->n; k++)
+                n += a->responses[k]->change->n_units;
+        assert_int_equal(n, UNITS);
         for (size_t i = 0; i < UNITS; i++)
                 assert_int_equal(rig_count_running(&g, names[i]), 1);
 }
@@ -389,6 +444,8 @@ static void a_wait_for_many_is_judged_again_some_in_each_turn(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(many_instances_are_several_entries_and_one_answer),
+                TEST(who_takes_parts_hears_each_of_them_as_it_is_there),
+                TEST(a_leader_that_ends_between_two_answers_leaves_the_rest_to_the_next),
                 TEST(others_are_served_in_between),
                 TEST(what_has_to_do_with_each_other_is_one_entry),
                 TEST(those_that_others_need_are_one_entry),

@@ -31,6 +31,101 @@ static void what_a_host_holds_is_known_as_it_says_it(void **state) {
         assert_null(tables_unit_on_node(&t, "web.service", 2));
 }
 
+enum { MANY = 1500, HELD_MAX = 1024 }; // as in sessions.c
+
+// As it comes from a link: the leader's, if it takes it.
+static Argosy__ToVoter__Attach *long_attach(uint32_t host, char names[MANY][32]) {
+        Argosy__UnitReport *reports = calloc(MANY, sizeof(*reports)), **held = calloc(MANY, sizeof(*held));
+        Argosy__ToVoter__Attach a, *copy;
+
+        for (unsigned i = 0; i < MANY; i++) {
+                snprintf(names[i], 32, "u%u.service", i);
+                put(names[i], host);
+                reports[i] = tables_report(&t, names[i], host);
+                held[i] = &reports[i];
+        }
+        tables_link(&t, host);
+        a = attach_of(host);
+        a.held = held;
+        a.n_held = MANY;
+        copy = message_copy(&a);
+        assert_non_null(copy);
+        free(held);
+        free(reports);
+        return copy;
+}
+
+static void what_a_host_holds_is_taken_in_turns_if_it_is_much(void **state) {
+        static char names[MANY][32];
+        Argosy__ToVoter__Attach *a = long_attach(2, names);
+        const Host *h = tables_host(&t, 2);
+
+        assert_true(session_attach_is_long(a));
+        session_take_attach(t.leader, tables_host(&t, 2), a);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 0);
+        sessions_take_some(t.leader);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, HELD_MAX);
+        assert_false(h->attached);
+        assert_false(h->heard); // as little in session as before
+        assert_true(list_is_empty(&t.leader->barriers_due));
+        sessions_take_some(t.leader);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, MANY);
+        assert_true(h->attached);
+        assert_true(h->heard);
+        assert_false(list_is_empty(&t.leader->barriers_due));
+        assert_null(h->attach);
+        sessions_take_some(t.leader); // nothing
+        assert_true(unit_on_node_is_reported(tables_unit_on_node(&t, names[MANY - 1], 2)));
+}
+
+static void what_a_host_says_after_a_long_attach_comes_after_it(void **state) {
+        static char names[MANY][32];
+        Argosy__ToVoter__Attach *a = long_attach(2, names);
+        Argosy__UnitReport r;
+
+        session_take_attach(t.leader, tables_host(&t, 2), a);
+        sessions_take_some(t.leader);
+        r = tables_report(&t, names[MANY - 1], 2); // which is not taken yet
+        r.active = ARGOSY__ACTIVE_STATE__ACTIVE_FAILED;
+        report(2, r);
+        assert_true(tables_host(&t, 2)->attached);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, MANY);
+        assert_int_equal(tables_unit_on_node(&t, names[MANY - 1], 2)->active, ARGOSY__ACTIVE_STATE__ACTIVE_FAILED);
+}
+
+static void beats_count_while_what_a_host_holds_is_taken(void **state) {
+        static char names[MANY][32];
+        Argosy__ToVoter__Beat beat = ARGOSY__TO_VOTER__BEAT__INIT;
+        const Host *h = tables_host(&t, 2);
+
+        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
+        t.now_us += TABLES_LEASE_MS / 4 * USEC_PER_MSEC;
+        tables_forget_told(&t);
+        beat.seq = 1;
+        session_on_beat(t.leader, tables_host(&t, 2), &beat);
+        assert_int_equal(h->lease.heard_us, t.now_us);
+        assert_int_equal(t.n_told, 1); // and is acknowledged
+        assert_int_equal(t.told[0].message->msg_case, ARGOSY__TO_HOST__MSG_BEAT_ACK);
+        assert_false(h->attached);
+}
+
+static void a_long_attach_ends_with_its_link_and_with_the_next_one(void **state) {
+        static char names[MANY][32];
+
+        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
+        sessions_take_some(t.leader);
+        session_on_link_lost(t.leader, tables_host(&t, 2));
+        assert_null(tables_host(&t, 2)->attach);
+        assert_true(list_is_empty(&t.leader->attaches_due));
+        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names));
+        sessions_take_some(t.leader);
+        attach(2); // which holds nothing
+        assert_null(tables_host(&t, 2)->attach);
+        assert_true(tables_host(&t, 2)->attached);
+        assert_int_equal(tables_node(&t, 2)->n_units_on_node, 0);
+        session_take_attach(t.leader, tables_host(&t, 2), long_attach(2, names)); // and with the leader
+}
+
 static void a_report_about_what_is_not_the_hosts_is_not_taken(void **state) {
         put("web.service", 2);
         attach(2);
@@ -235,6 +330,10 @@ static void a_host_that_cannot_be_told_says_why_until_it_links_anew(void **state
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_a_host_holds_is_known_as_it_says_it),
+                TEST(what_a_host_holds_is_taken_in_turns_if_it_is_much),
+                TEST(what_a_host_says_after_a_long_attach_comes_after_it),
+                TEST(beats_count_while_what_a_host_holds_is_taken),
+                TEST(a_long_attach_ends_with_its_link_and_with_the_next_one),
                 TEST(a_report_about_what_is_not_the_hosts_is_not_taken),
                 TEST(what_a_host_says_of_itself_becomes_a_wish_for_its_record),
                 TEST(managers_that_came_get_numbers_and_those_that_went_lose_theirs),

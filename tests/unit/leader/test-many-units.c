@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Thousands of units whose node is lost, or whose host attaches to a new leader. What one turn of the loop does about them
+// is bounded, and counted here; and what is left at the end is what it would be if it were done at once, whatever happens
+// between two turns.
+#include "feature-skip.h"
+#include "leader-asks.h"
+#include "leader-private.h"
+#include "leader-rig-private.h"
+#include "leader-rig.h"
+#include "str.h"
+#include "test.h"
+
+#define SERVICE "[Service]\nExecStart=/bin/sleep 1000\n"
+#define SLOT SERVICE "[X-Argosy]\nReserveResource=slot\n"
+#define START ARGOSY__VERB__VERB_START
+#define STOP ARGOSY__VERB__VERB_STOP
+
+enum {
+        UNITS = 3600,       // 1,200 a host: more than is looked at in a turn
+        SCARCE = 700,       // of each priority
+        ENTRY_MAX = 256,    // BATCH_SOFT_UNITS
+        LOOKED_MAX = 2000,  // LOOKED_UNITS to see which move, and as many to ask about them
+        ORDERS_MAX = 512,   // ORDERS_PER_TURN
+        ROUNDS = 10,
+        CHANGED = 200, // units that others change meanwhile
+};
+
+static Rig g;
+static char names[UNITS][32], *pointers[UNITS];
+static bool wanted[UNITS];
+static uint64_t revision, looked, n_ids;
+static size_t n_orders, most_changed, most_looked, most_orders;
+static bool saw_attaching;
+
+static int setup(void **state) {
+        rig_start(&g, 3);
+        return 0;
+}
+
+static int teardown(void **state) {
+        rig_stop(&g);
+        return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+// ---- asking
+
+static RigAnswer *change(Argosy__Verb verb, char **which, size_t n) {
+        Argosy__Request__Change change = ARGOSY__REQUEST__CHANGE__INIT;
+        Argosy__Request request = ARGOSY__REQUEST__INIT;
+        uint64_t words[2] = {++n_ids, 77};
+
+        change.id = (ProtobufCBinaryData){.data = (uint8_t *) words, .len = sizeof(words)};
+        change.verb = verb;
+        change.names = which;
+        change.n_names = n;
+        request.what_case = ARGOSY__REQUEST__WHAT_CHANGE;
+        request.change = &change;
+        return rig_ask(&g, &request);
+}
+
+static void start(const char *template, const char *content, size_t first, size_t n) {
+        const char *at = strchr(template, '@');
+        RigAnswer *a;
+
+        assert_int_equal(rig_change(&g, ARGOSY__VERB__VERB_SUBMIT, template, content)->status, 0);
+        for (size_t i = first; i < first + n; i++) {
+                snprintf(names[i], sizeof(names[i]), "%.*s%zu%s", (int) (at - template + 1), template, i + 1, at + 1);
+                pointers[i] = names[i];
+                wanted[i] = true;
+        }
+        a = change(START, pointers + first, n);
+        rig_settle(&g);
+        assert_true(a->final);
+}
+
+// ---- looking
+
+static size_t count_on(uint32_t host) {
+        size_t n;
+
+        (void) cluster_state_units_on(g.state, rig_host(&g, host)->node, &n);
+        return n;
+}
+
+static void assert_all_run_as_wanted(void) {
+        for (size_t i = 0; i < UNITS; i++)
+                if (rig_count_running(&g, names[i]) != wanted[i])
+                        fail_msg("%s runs on %u hosts, and is to run on %u", names[i], rig_count_running(&g, names[i]),
+                                 (unsigned) wanted[i]);
+}
+
+static void on_turn(Rig *rig) {
+        uint64_t now = cluster_state_revision(rig->state), n_looked = rig->leader->n_looked;
+
+        most_changed = MAX_OF(most_changed, (size_t) (now - revision));
+        most_looked = MAX_OF(most_looked, (size_t) (n_looked - looked));
+        most_orders = MAX_OF(most_orders, n_orders);
+        revision = now;
+        looked = n_looked;
+        n_orders = 0;
+        for (uint32_t i = 1; i <= rig->n_hosts; i++) {
+                const Host *h = host_find(rig->leader, i);
+
+                saw_attaching |= h && h->attach;
+                if (h && h->attach)
+                        assert_false(h->attached);
+        }
+}
+
+static void on_told(Rig *rig, uint32_t host, const Argosy__ToHost *m) {
+        if (m->msg_case == ARGOSY__TO_HOST__MSG_ORDERS)
+                n_orders += m->orders->n_orders;
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME)
+                n_orders += m->welcome->n_orders;
+        else if (m->msg_case == ARGOSY__TO_HOST__MSG_WELCOME_PART)
+                n_orders += m->welcome_part->n_orders;
+}
+
+static void watch(void) {
+        revision = cluster_state_revision(g.state);
+        looked = g.leader->n_looked;
+        n_orders = most_changed = most_looked = most_orders = 0;
+        saw_attaching = false;
+        g.on_turn = on_turn;
+        g.on_told = on_told;
+}
+
+// ---- hosts
+
+// The leader has just found it lost, and done nothing about it.
+static void lose(uint32_t host) {
+        rig_host_off(&g, host);
+        rig_pass_ms(&g, RIG_LEASE_MS - RIG_BEAT_MS); // the others beat
+        g.now_us = host_find(g.leader, host)->lease.heard_us + (RIG_LEASE_MS + 100) * USEC_PER_MSEC;
+        leader_on_time(g.leader);
+        assert_true(host_is_lost(host_find(g.leader, host)));
+}
+
+// As rig_host_on(), but nothing follows yet.
+static void come_back(uint32_t host) {
+        RigHost *h = rig_host(&g, host);
+
+        if (h->linked) {
+                h->linked = h->was_linked = false;
+                rig_host_clear_inbox(h);
+                leader_on_host_link(g.leader, host, NULL);
+        }
+        h->up = true;
+        h->attached = h->welcomed = h->was_linked = false;
+}
+
+static uint32_t fullest(void) {
+        uint32_t most = 2; // the first is the leader's
+
+        return count_on(3) > count_on(most) ? 3 : most;
+}
+
+// ---- a lost node
+
+static void units_of_a_lost_node_move_a_few_in_each_turn(void **state) {
+        uint64_t before;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        start("load@.service", SERVICE, 0, UNITS);
+        assert_int_equal(count_on(3), UNITS / 3);
+        watch();
+        before = g.leader->n_looked;
+        lose(3);
+        rig_settle(&g);
+        assert_in_range(most_changed, 1, ENTRY_MAX);
+        assert_in_range(most_looked, 1, LOOKED_MAX);
+        assert_in_range(most_orders, 1, ORDERS_MAX);
+        assert_in_range(g.leader->n_looked - before, UNITS / 3, 5 * UNITS / 3); // each a few times, not once a round
+        assert_int_equal(count_on(3), 0);
+        assert_in_range(count_on(2), UNITS / 2 - 20, UNITS / 2 + 20);
+        assert_all_run_as_wanted();
+        rig_host_on(&g, 3, false); // where nothing of it is any more
+        assert_int_equal(rig_host(&g, 3)->units.count, 0);
+        assert_all_run_as_wanted();
+}
+
+static void a_drain_moves_a_few_in_each_entry(void **state) {
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        start("load@.service", SERVICE "[X-Argosy]\nMaxUnavailable=100%\n", 0, UNITS);
+        watch();
+        (void) rig_set_host_mode(&g, 3, ARGOSY__NODE_MODE__MODE_DRAINING, 0);
+        assert_in_range(most_changed, 1, ENTRY_MAX);
+        assert_in_range(most_looked, 1, LOOKED_MAX);
+        assert_in_range(most_orders, 1, ORDERS_MAX);
+        assert_int_equal(count_on(3), 0);
+        assert_all_run_as_wanted();
+}
+
+static void slots(uint32_t host, const char *n) {
+        rig_host_set_labels(&g, host, "offers/slot", n);
+}
+
+static size_t count_running(size_t first, size_t n, uint32_t not_on) {
+        size_t sum = 0;
+
+        for (size_t i = first; i < first + n; i++)
+                for (uint32_t h = 1; h <= g.n_hosts; h++) {
+                        const RigUnit *u = rig_unit_on(&g, h, names[i]);
+
+                        sum += h != not_on && u && u->active == ARGOSY__ACTIVE_STATE__ACTIVE_ACTIVE;
+                }
+        return sum;
+}
+
+// The lower ones are looked at first, and in other turns.
+static void what_room_there_is_goes_by_priority_although_they_are_asked_in_turns(void **state) {
+        uint64_t asked;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        slots(3, "2000");
+        start("low@.service", SLOT "Priority=1\n", 0, SCARCE);
+        start("high@.service", SLOT "Priority=5\n", SCARCE, SCARCE);
+        assert_int_equal(count_on(3), 2 * SCARCE);
+        slots(1, "350");
+        slots(2, "350");
+        lose(3);
+        rig_settle(&g);
+        assert_int_equal(count_running(0, SCARCE, 3), 0);
+        assert_int_equal(count_running(SCARCE, SCARCE, 3), SCARCE);
+        assert_int_equal(g.leader->n_pending, SCARCE);
+
+        asked = g.leader->n_asked; // whose turn comes is known
+        slots(1, "450");
+        assert_int_equal(count_running(0, SCARCE, 3), 100);
+        assert_int_equal(g.leader->n_asked, asked);
+
+        rig_host_on(&g, 3, false);
+        assert_int_equal(g.leader->n_pending, 0);
+        assert_true(list_is_empty(&g.leader->enqueued));
+        assert_int_equal(count_running(0, 2 * SCARCE, 0), 2 * SCARCE);
+        assert_int_equal(count_on(3), SCARCE - 100);
+        slots(2, "2000"); // and who stayed is not taken elsewhere
+        assert_int_equal(count_on(3), SCARCE - 100);
+}
+
+// Nobody is given what one who is before it would have had at once.
+static void who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round(void **state) {
+        enum { LOW = 1300, HIGH = 600 };
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        slots(3, "1300");
+        start("low@.service", SLOT "Priority=1\nPreemptible=no\n", 0, LOW);
+        slots(2, "600");
+        start("high@.service", SLOT "Priority=5\nPreemptible=no\n", LOW, HIGH);
+        assert_int_equal(count_on(3), LOW);
+        assert_int_equal(count_on(2), HIGH);
+        slots(1, "600");
+        lose(3);
+        while (list_is_empty(&g.leader->asking))
+                (void) rig_turn(&g);
+        rig_host_off(&g, 2);
+        host_lose(g.leader, host_find(g.leader, 2));
+        rig_settle(&g);
+        assert_int_equal(count_running(LOW, HIGH, 2), HIGH);
+        assert_int_equal(count_on(1), HIGH);
+        assert_int_equal(count_on(3), LOW);
+}
+
+// Who waits in the Placement is asked about again when so many hosts are gone that nothing is to move, and afterwards.
+static void who_waits_stays_when_nothing_is_to_be_moved_any_more(void **state) {
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        g.leader->config.mass_loss_percent = 50;
+        slots(3, "2000");
+        start("low@.service", SLOT, 0, SCARCE);
+        assert_int_equal(rig_change(&g, START, "other.service", SERVICE "[X-Argosy]\nHost=n2\n")->status, 0);
+        lose(3);
+        rig_settle(&g);
+        assert_int_equal(g.leader->n_pending, SCARCE);
+        assert_false(list_is_empty(&g.leader->enqueued));
+        rig_host_off(&g, 2);
+        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+        assert_true(g.leader->in_mass_loss);
+        assert_true(list_is_empty(&g.leader->enqueued));
+        slots(1, "2000");
+        assert_int_equal(count_on(3), SCARCE);
+        rig_host_on(&g, 2, false);
+        assert_false(g.leader->in_mass_loss);
+        assert_int_equal(count_on(1), SCARCE);
+        assert_int_equal(count_running(0, SCARCE, 3), SCARCE);
+}
+
+// ---- in between
+
+static void stop_or_start_some(void) {
+        static char *some[CHANGED];
+        bool up = rand() % 2;
+        size_t at = (size_t) rand() % (UNITS - CHANGED);
+
+        for (size_t i = 0; i < CHANGED; i++) {
+                some[i] = names[at + i];
+                wanted[at + i] = up;
+        }
+        (void) change(up ? START : STOP, some, CHANGED);
+}
+
+static void hold_the_log_up(void) {
+        g.slow = true;
+        rig_turns(&g, 1 + (unsigned) rand() % 5);
+        g.slow = false;
+        rig_release(&g);
+}
+
+static void change_the_leader(void) {
+        rig_depose(&g);
+        rig_elect(&g);
+}
+
+static void whatever_happens_meanwhile_each_runs_where_it_is_to(void **state) {
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        start("load@.service", SERVICE, 0, UNITS);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                uint32_t host = fullest();
+
+                srand(round);
+                lose(host);
+                watch();
+                rig_turns(&g, (unsigned) rand() % 25);
+                switch (round % 5) {
+                case 0:
+                        come_back(host);
+                        break;
+                case 1:
+                        stop_or_start_some();
+                        break;
+                case 2:
+                        hold_the_log_up();
+                        break;
+                case 3:
+                        stop_or_start_some();
+                        rig_turns(&g, (unsigned) rand() % 10);
+                        come_back(host);
+                        break;
+                default:
+                        change_the_leader();
+                        rig_pass_ms(&g, 2 * RIG_LEASE_MS);
+                        break;
+                }
+                rig_settle(&g);
+                if (!rig_host(&g, host)->up)
+                        rig_host_on(&g, host, false);
+                assert_true(most_orders <= ORDERS_MAX);
+                assert_all_run_as_wanted();
+        }
+}
+
+// ---- a new leader
+
+static void a_host_with_many_units_attaches_and_is_welcomed_in_turns(void **state) {
+        unsigned starts = 0;
+
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        start("load@.service", SERVICE, 0, UNITS);
+        rig_depose(&g);
+        watch();
+        rig_elect(&g);
+        assert_true(saw_attaching);
+        assert_in_range(most_orders, 1, ORDERS_MAX);
+        for (uint32_t i = 1; i <= g.n_hosts; i++) {
+                assert_true(rig_host(&g, i)->all_parts >= UNITS / 3 / ORDERS_MAX);
+                map_foreach (slot, &rig_host(&g, i)->units)
+                        starts += ((const RigUnit *) slot->value)->starts;
+        }
+        assert_int_equal(starts, UNITS); // nothing was taken away and brought again
+        assert_all_run_as_wanted();
+}
+
+static bool somebody_is_walked_to(void) {
+        for (uint32_t i = 1; i <= g.n_hosts; i++)
+                if (host_find(g.leader, i) && host_find(g.leader, i)->welcome_node)
+                        return true;
+        return false;
+}
+
+static void what_changes_while_a_host_is_welcomed_is_as_if_it_had_changed_before(void **state) {
+        SKIP_BELOW(FEATURE_CHANGE_PARTS);
+        start("load@.service", SERVICE, 0, UNITS);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+                srand(100 + round);
+                rig_depose(&g);
+                store_memory_lead(g.store, true);
+                while (!somebody_is_walked_to())
+                        (void) rig_turn(&g);
+                rig_turns(&g, (unsigned) rand() % 8);
+                stop_or_start_some();
+                rig_turns(&g, (unsigned) rand() % 8);
+                if (round % 3 == 0) {
+                        come_back(2); // its link has broken
+                        stop_or_start_some();
+                }
+                rig_settle(&g);
+                assert_all_run_as_wanted();
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(units_of_a_lost_node_move_a_few_in_each_turn),
+                TEST(a_drain_moves_a_few_in_each_entry),
+                TEST(what_room_there_is_goes_by_priority_although_they_are_asked_in_turns),
+                TEST(who_is_lost_while_others_are_asked_about_has_its_turn_in_the_same_round),
+                TEST(who_waits_stays_when_nothing_is_to_be_moved_any_more),
+                TEST(whatever_happens_meanwhile_each_runs_where_it_is_to),
+                TEST(a_host_with_many_units_attaches_and_is_welcomed_in_turns),
+                TEST(what_changes_while_a_host_is_welcomed_is_as_if_it_had_changed_before),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -874,7 +874,7 @@ FAULTS = [
     Fault("told-before-it-is-read", "src/agent/orders/agent-session.c",
           "told_us = a->attached && has_heard_all(a) ? agent_report_told_us(a, now_us) : 0;",
           "told_us = a->attached ? agent_report_told_us(a, now_us) : 0;",
-          "agent/agent-systemd: what_was_not_read_yet_was_not_told_either"),
+          "agent/systemd: what_was_not_read_yet_was_not_told_either"),
     Fault("turned-away-though-somebody-leads", "src/daemon/requests/router.c",
           "if (!somebody_leads(r->daemon) || !dispatch(route)) // who leads may be known since just now",
           "if (true)",

@@ -86,6 +86,7 @@ static void a_beat_that_was_not_read_yet_keeps_its_host(void **state) {
         uv_sleep(5);
         rig_settle(&g);
         assert_int_equal(h->lease.state, LEASE_ONLINE);
+        assert_int_equal(h->lost_us, 0); // nor has it come again meanwhile
         link_down(&link);
 }
 

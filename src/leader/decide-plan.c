@@ -220,7 +220,9 @@ static int note(Plan *p, const char *name, uint32_t node, DryRunReason reason, c
                 if (r < 0)
                         return r;
                 u->brought = true;
+                u->node = e->record->node;
         }
+        u->left = u->node ?: u->left;
         u->node = node;
         u->reason = node && u->by ? u->reason : reason; // who took its place counts, not that it found another one
         u->by = node && u->by ? u->by : by;
@@ -321,7 +323,7 @@ static int end_turn(Plan *p) {
 
         for (size_t i = 0; i < n; i++)
                 if (waits(p->put[i])) {
-                        scheduler_want(p->alone.scheduler, p->put[i]->record->name, false);
+                        scheduler_take_off(p->alone.scheduler, p->put[i]->record->name, p->put[i]->left);
                         p->waiting = true;
                 }
         for (size_t i = 0; i < n; i++)
@@ -440,6 +442,7 @@ static int note_held(Plan *p) {
 static int note_planned(Plan *p, const Argosy__LogBatch *batch) {
         for (size_t i = 0; i < batch->n_ops; i++) {
                 const Argosy__UnitRecord *record;
+                const UnitEntry *e;
                 DryRunUnit *u;
                 int r = 0;
 
@@ -451,7 +454,9 @@ static int note_planned(Plan *p, const Argosy__LogBatch *batch) {
                         r = add(p, record, &u);
                 if (r < 0)
                         return r;
+                e = cluster_state_find_unit(p->alone.leader->state, record->name);
                 u->record = record;
+                u->left = e ? e->record->node : 0;
                 u->node = record->node;
                 count_planned(p, u);
                 r = add_put(p, u);

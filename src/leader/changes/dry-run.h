@@ -26,6 +26,7 @@ typedef struct DryRunUnit {
         const char *waits_for; // such a unit on its node, which it replaces; NULL: none
         // While it is planned (arrivals.c): the next one that is noted on its node, or came there and replaces others.
         struct DryRunUnit *next_there, *next_replacer;
+        uint32_t left;     // likewise: where it was before; 0: nowhere
         bool keeps_place; // likewise: it was there, and came after the first who replaces others
         BudgetShare share; // likewise: what of it is counted in its group's budget
 } DryRunUnit;

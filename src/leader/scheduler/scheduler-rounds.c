@@ -40,6 +40,15 @@ void scheduler_want(Scheduler *p, const char *name, bool wanted) {
         placement_unit_want(p->leader->places->placement, unit, wanted);
 }
 
+void scheduler_take_off(Scheduler *p, const char *name, uint32_t node) {
+        Leader *l = p->leader;
+        const Node *n = node ? node_find(l, node) : NULL;
+
+        if (n && n->place)
+                placement_unit_put(l->places->placement, scheduler_get_unit(l, name, true), n->place - 1);
+        scheduler_want(p, name, false);
+}
+
 bool scheduler_drive(Scheduler *p, const char *name, uint32_t *ret_node) {
         Leader *l = p->leader;
         uint32_t unit = scheduler_get_unit(l, name, true), node;

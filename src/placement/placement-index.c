@@ -24,7 +24,7 @@ uint32_t host_points(const PlacedHost *h, uint64_t now_us) {
         if (h->points == 0 || h->half_us == 0)
                 return 0;
         halves = age / h->half_us;
-        if (halves > 31)
+        if (halves > 30) // nothing is left, and the shift by one more has to be one
                 return 0;
         // linear between two halvings
         return (uint32_t) ((h->points >> halves) -

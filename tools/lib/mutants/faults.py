@@ -1046,7 +1046,7 @@ FAULTS = [
     Fault("plan-forgets-where-a-unit-was", "src/leader/decide-plan.c",
           "u->left = u->node ?: u->left;",
           ";",
-          "leader/plan-sim: what_is_planned_comes_true"),
+          "leader/dry-run: who_is_preempted_comes_back_to_where_it_was"),
     Fault("plan-spares-whom-it-placed", "src/leader/decide-plan.c",
           "return u && u->node;",
           "return false;",

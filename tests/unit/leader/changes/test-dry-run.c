@@ -326,6 +326,20 @@ static void who_waits_already_leaves_when_the_plan_makes_room(void **state) {
         assert_int_equal(rig_count_running(&g, "new.service"), 1);
 }
 
+// In the same round it could have another node; then somebody who is replaced leaves room where it was.
+static void who_is_preempted_comes_back_to_where_it_was(void **state) {
+        (void) rig_label(&g, "n1", "offers/slot", "2");
+        rig_change(&g, START, "low.service",
+                   SERVICE "[X-Argosy]\nHost=n1 n2\nPriority=-5\nReserveResource=slot\n");
+        rig_change(&g, START, "old.service", SERVICE "[X-Argosy]\nHost=n1 n2\nReserveResource=slot\n");
+        (void) rig_label(&g, "n2", "offers/slot", "2");
+        (void) plan_and_start("high.service", SERVICE "[X-Argosy]\nHost=n1\nPriority=5\nReserveResource=slot\n"
+                                                      "Replaces=old.service\n");
+        assert_string_equal(node_of("high.service"), "n1");
+        assert_string_equal(node_of("old.service"), "n2");
+        assert_string_equal(node_of("low.service"), "n1");
+}
+
 // It is known, and on no node: the plan gives it one, and then to somebody else.
 static void who_is_planned_first_may_be_preempted_by_the_next_one(void **state) {
         static const char *const names[] = {"low.service", "high.service"};
@@ -399,6 +413,7 @@ int main(void) {
                 RIG_TEST(of_a_group_that_can_spare_no_more_the_others_stay),
                 RIG_TEST(who_waits_already_leaves_when_the_plan_makes_room),
                 RIG_TEST(who_is_planned_first_may_be_preempted_by_the_next_one),
+                RIG_TEST(who_is_preempted_comes_back_to_where_it_was),
                 RIG_TEST(who_asks_holds_nobody_up_and_is_held_up_by_nobody),
         };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// See error-response.h. Owns nothing, and cannot fail: whoever has something to keep uses leader/log/response.h.
+// See error-response.h. Owns nothing, and cannot fail: whoever has something to keep uses
+// leader/messages/response.h.
 #include "error-response.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@ FOLDERS = {
     "store": ["rules", "core", "transport", "raft"],
     "mesh": ["peer"],
     "agent": ["rules", "core", "queries", "work", "nodes", "orders"],
-    "leader": ["rules", "log", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries"],
+    "leader": ["rules", "messages", "core", "view", "scheduler", "fencing", "orders", "hosts", "changes", "campaigns", "queries"],
     "daemon": ["core", "requests"],
     "ctl": ["term", "view", "line", "client", "verbs"],
 }

@@ -76,7 +76,7 @@ static int give_node(Decision *d, Unit *u, const UnitEntry *e, uint32_t node) {
 
         next.node = node;
         disruption_budget_take(d->leader, u);
-        activation_affinity_look_again(d->leader, u->name);
+        activation_affinity_refresh(d->leader, u->name);
         r = batch_builder_put_unit(&d->batch, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(d->leader, u, LIFE_GOES);

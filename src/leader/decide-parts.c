@@ -3,7 +3,7 @@
 // A Change of thousands of units is several entries of the log, so that no turn of the loop is long: not that of the
 // leader that plans it, nor those of the voters that apply it, nor those of the hosts that get the orders.
 //
-//      1. its names are looked at, TIES_LOOK_UNITS a turn: whether the units have to do with each other
+//      1. its names are looked at, TIES_CHECK_UNITS a turn: whether the units have to do with each other
 //         (request-ties.h). If they have, it is one entry like a small one.
 //      2. PART_UNITS after PART_UNITS is planned and committed. What others ask for meanwhile goes in between.
 //      3. when the log has the last part, the client is answered once, about all units; or, if it takes that
@@ -29,8 +29,8 @@
 #include "turn.h"
 
 enum {
-        PART_UNITS = 256,       // planned, applied and followed at about 10 us each
-        TIES_LOOK_UNITS = 2048, // looked at in one turn, at about 1 us each
+        PART_UNITS = 256,        // planned, applied and followed at about 10 us each
+        TIES_CHECK_UNITS = 2048, // looked at in one turn, at about 1 us each
         ID_SIZE = 16,
 };
 
@@ -86,7 +86,8 @@ static int judge(Decision *d, Ticket *t) {
         int r;
 
         if (!p->judged) {
-                r = request_ties_look(&p->ties, d->leader->state, change, TIES_LOOK_UNITS, decide_change_ops(), d);
+                r = request_ties_check(&p->ties, d->leader->state, change, TIES_CHECK_UNITS,
+                                       decide_change_ops(), d);
                 if (r != 0)
                         return r;
                 p->judged = true;
@@ -125,7 +126,7 @@ static bool part_done(Leader *l, Ticket *t) {
                 message_free(p->answer);
                 p->answer = TAKE_PTR(p->part);
         } else
-                ticket_say(t, TAKE_PTR(p->part));
+                ticket_send(t, TAKE_PTR(p->part));
         return last;
 }
 

@@ -379,7 +379,7 @@ static int let_go(Plan *p) {
         return r;
 }
 
-static int look_ahead(Plan *p) {
+static int simulate_turns(Plan *p) {
         bool more = true;
         int r = 0;
 
@@ -485,7 +485,7 @@ static int describe(Decision *d, Ticket *t, Plan *p, Argosy__Response **ret) {
         if (r >= 0)
                 r = note_planned(p, batch);
         if (r >= 0)
-                r = look_ahead(p);
+                r = simulate_turns(p);
         if (r >= 0)
                 r = note_held(p);
         if (r >= 0)

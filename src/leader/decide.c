@@ -245,9 +245,9 @@ static void forget_granted_records(Leader *l) {
 }
 
 // What we decided of our own accord is still to be done.
-static void look_again(Leader *l) {
+static void mark_everything(Leader *l) {
         l->retry_pending = l->features_due = l->globals_changed = true;
-        rollout_controller_look_again(l);
+        rollout_controller_mark_all(l);
         retry_controller_take_back(l);
         list_splice(&l->pending_records_due, &l->pending_records_flying);
         map_foreach (slot, &l->hosts)
@@ -275,7 +275,7 @@ static void take_back(Leader *l) {
         if (l->pause_us <= leader_now(l))
                 log_error("The disks of most voters are full: nothing can be changed until there is room.");
         l->pause_us = leader_now(l) + USEC_PER_SEC;
-        look_again(l);
+        mark_everything(l);
 }
 
 // Whether they still have to go somewhere else is asked again, whatever became of the batch.
@@ -374,7 +374,7 @@ static void on_too_long(Leader *l, size_t bytes) {
         list_splice(&l->flying, &l->queue); // they were there first
         list_splice(&l->queue, &l->flying);
         l->one_by_one = true;
-        look_again(l);
+        mark_everything(l);
         leader_mark(l);
 }
 
@@ -398,7 +398,7 @@ static void on_not_submitted(Leader *l, int error, size_t bytes) {
                                                 strerror(-error), decide_extent(t, (DecideExtent){})));
         }
         l->pause_us = leader_now(l) + USEC_PER_SEC;
-        look_again(l);
+        mark_everything(l);
 }
 
 static void submit(Decision *d, ListNode *taken) {

@@ -85,7 +85,7 @@ static void drop_node(Leader *l, Node *n) {
 
 // ------------------------------------------------------------------------------------------------ marks
 
-static void look_at_units_of(Leader *l, const Node *n) {
+static void refresh_units_of(Leader *l, const Node *n) {
         list_foreach (i, &n->placed)
                 disruption_budget_refresh(l, CONTAINER_OF(i, Unit, placed));
 }
@@ -93,7 +93,7 @@ static void look_at_units_of(Leader *l, const Node *n) {
 static void follow_touched(Leader *l, Unit *u) {
         disruption_budget_refresh(l, u); // budgets
         replacers_on_touched(l, u); // those who wait for others of its budget
-        ordering_look(l, u); // those who come after it
+        ordering_mark(l, u);        // those who come after it
         waiters_on_unit(l, u); // those who wait for it
         if (!unit_is_used(u))
                 unit_mark_unused(l, u);
@@ -121,7 +121,7 @@ bool followers_pull(Leader *l) {
                 Node *n = CONTAINER_OF(l->nodes_touched.next, Node, touched);
 
                 list_unlink(&n->touched);
-                look_at_units_of(l, n);
+                refresh_units_of(l, n);
         }
         while (!list_is_empty(&l->released)) { // it may be time for a placement round, too
                 Unit *u = CONTAINER_OF(l->released.next, Unit, released);
@@ -257,17 +257,17 @@ bool followers_turn(Leader *l) {
         sessions_acknowledge(l);
         voters_step(l, NULL);
         sessions_start_barrier(l);
-        orders_look_again(l);
+        orders_mark_awaiting(l);
         (void) followers_pull(l); // what was touched since
         ordering_drain(l);
         orders_flush(l);
         node_calls_on_sessions_begun(l);
         (void) followers_pull(l); // what is held back, and what has ended
         waiters_drain(l);
-        drains_tell(l);
-        manager_waiters_tell(l);
-        rollout_controller_tell(l);
-        rebalance_tell(l);
+        drains_notify(l);
+        manager_waiters_notify(l);
+        rollout_controller_notify(l);
+        rebalance_notify(l);
         tickets_flush(l);
         return true;
 }

@@ -64,7 +64,7 @@ static void arm_timer(Leader *l) {
 
         due = earlier(lease_table_next(&l->leases), l->voters_pause_us > now ? l->voters_pause_us : 0);
         due = earlier(due, l->pause_us > now ? l->pause_us : 0);
-        due = earlier(due, l->voters_look_us);
+        due = earlier(due, l->voters_wait_us);
         due = earlier(due, l->barriers_pause_us > now ? l->barriers_pause_us : 0);
         due = earlier(due, l->drain_due_us);
         due = earlier(due, deadline_heap_next(&l->move_deadlines));
@@ -92,8 +92,8 @@ void leader_on_time(Leader *l) {
                 nodes_on_time(l);
                 l->drain_due_us = nodes_next_deadline(l);
         }
-        if (l->voters_look_us <= leader_now(l))
-                l->voters_look_us = 0; // who still waits sets it anew
+        if (l->voters_wait_us <= leader_now(l))
+                l->voters_wait_us = 0; // who still waits sets it anew
         rollout_controller_on_time(l);
         if (l->rebalance_due_us <= leader_now(l))
                 l->rebalance_due_us = 0; // the next look sets it anew
@@ -357,7 +357,7 @@ static void stop_leading(Leader *l) {
         followers_clear(l);
         l->voters_opening = 0;
         l->voters_pause_us = l->pause_us = l->drain_due_us = l->rollout_due_us = 0;
-        l->voters_look_us = l->barriers_pause_us = 0;
+        l->voters_wait_us = l->barriers_pause_us = 0;
         l->voters_next = (MembershipStep){};
         l->voters_blocked = false;
         l->rebalance_due_us = l->tombstones_due_us = 0;

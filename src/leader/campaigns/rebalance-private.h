@@ -54,5 +54,5 @@ DEFINE_CLEANUP(Rebalance *, rebalance_free)
 bool rebalance_has_to_wait(const Leader *l);
 // Goes on with the next plan, or begins it. 0: there is none yet, and the leader is marked when it can go on; -ENOMEM.
 typedef enum RebalanceLook { REBALANCE_PLANNED = 1 } RebalanceLook; // the planned moves are it
-int rebalance_look(Leader *l, Rebalance *o, Scheduler **scheduler);
+int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler);
 const char *rebalance_node_name(const Leader *l, uint32_t node); // "-": it is gone

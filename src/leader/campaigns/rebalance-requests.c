@@ -72,7 +72,7 @@ void rebalance_answer(Leader *l, Scheduler **scheduler) {
 
         if (!o || rebalance_has_to_wait(l))
                 return;
-        r = rebalance_look(l, o, scheduler);
+        r = rebalance_advance(l, o, scheduler);
         if (r == 0)
                 return;
         ticket_settle(o->asker, r < 0 ? NULL : response_about(l, o, 0, o->n_moves)); // ends with rebalance_forget()
@@ -145,7 +145,7 @@ static Argosy__Response *last_response(const Leader *l, const Rebalance *o, size
         return r;
 }
 
-static void tell(Leader *l, Ticket *t) {
+static void notify(Leader *l, Ticket *t) {
         const Rebalance *o = l->rebalance;
         size_t n_told = t->n_told;
 
@@ -157,14 +157,14 @@ static void tell(Leader *l, Ticket *t) {
                 return;
         t->drain_left = 0;
         t->n_told = o->n_ended;
-        ticket_say(t, response_about(l, o, n_told, o->n_ended));
+        ticket_send(t, response_about(l, o, n_told, o->n_ended));
 }
 
-void rebalance_tell(Leader *l) {
+void rebalance_notify(Leader *l) {
         if (!l->rebalance)
                 return;
         list_foreach_safe (i, &l->rebalance_waiters)
-                tell(l, CONTAINER_OF(i, Ticket, rebalance));
+                notify(l, CONTAINER_OF(i, Ticket, rebalance));
         if (l->rebalance->over)
                 l->rebalance = rebalance_free(l->rebalance);
 }

@@ -162,7 +162,7 @@ static int take_plan(Rebalance *o, const Scheduler *scheduler) {
         return r;
 }
 
-int rebalance_look(Leader *l, Rebalance *o, Scheduler **scheduler) {
+int rebalance_advance(Leader *l, Rebalance *o, Scheduler **scheduler) {
         int r;
 
         if (!o->search) {
@@ -228,7 +228,7 @@ static const char *failure_of(const Leader *l, const UnitOnNode *s, const UnitEn
                        : NULL;
 }
 
-static void look_at(Leader *l, Rebalance *o, Move *m) {
+static void refresh_move(Leader *l, Rebalance *o, Move *m) {
         const Unit *u = unit_find(l, m->unit);
         const UnitEntry *e = cluster_state_find_unit(l->state, m->unit);
         const UnitOnNode *s = u && u->node ? unit_on_node_find(u, u->node) : NULL;
@@ -256,12 +256,12 @@ static void look_at(Leader *l, Rebalance *o, Move *m) {
 }
 
 // The units that were moved are watched to the end, since one that fails may take its time.
-static void look_at_all(Leader *l, Rebalance *o) {
+static void refresh_moves(Leader *l, Rebalance *o) {
         l->rebalance_due_us = 0;
         for (size_t i = 0; i < o->n_begun; i++) {
                 Move *m = &o->moves[i], ended;
 
-                look_at(l, o, m);
+                refresh_move(l, o, m);
                 if (m->phase != ENDED || i < o->n_ended)
                         continue;
                 ended = *m;
@@ -341,7 +341,7 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
 
         if (!o || o->over || rebalance_has_to_wait(l))
                 return 0;
-        look_at_all(l, o);
+        refresh_moves(l, o);
         if (*o->failure || o->aborted) {
                 o->search = scheduler_rebalance_free(o->search);
                 if (o->n_ended == o->n_begun)
@@ -351,7 +351,7 @@ int rebalance_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler) {
         if (o->n_begun == o->n_moves && o->n_ended < o->n_begun)
                 return 0; // the next plan is for when these are up
         if (!o->planned || o->n_begun == o->n_moves) {
-                r = rebalance_look(l, o, scheduler);
+                r = rebalance_advance(l, o, scheduler);
                 if (r != REBALANCE_PLANNED)
                         return r;
                 if (o->n_begun == o->n_moves) {

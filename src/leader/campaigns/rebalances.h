@@ -14,4 +14,4 @@ void rebalance_answer(Leader *l, Scheduler **scheduler);
 // Returns what Handler.plan does; it puts nothing into the batch.
 int rebalance_request(Leader *l, Ticket *t, BatchBuilder *b);
 void rebalance_forget(Leader *l, const Ticket *t); // who asked is not to be answered any more
-void rebalance_tell(Leader *l);
+void rebalance_notify(Leader *l);

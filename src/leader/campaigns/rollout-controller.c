@@ -133,7 +133,7 @@ void rollout_controller_clear(Leader *l) {
         l->rollout_due_us = 0;
 }
 
-void rollout_controller_look_again(Leader *l) {
+void rollout_controller_mark_all(Leader *l) {
         list_foreach (i, &l->rollouts)
                 CONTAINER_OF(i, Rollout, all)->due = true;
 }
@@ -352,7 +352,7 @@ static int take_step(Leader *l, BatchBuilder *b, Rollout *o, const Argosy__Rollo
         if (unit_name_kind(r->name, NULL) != UNIT_NAME_TEMPLATE &&
             !cluster_state_find_unit(l->state, r->name))
                 return end_without_unit(b, r);
-        k = view_look(l, b, r, o->budget, &v);
+        k = view_fill(l, b, r, o->budget, &v);
         if (k < 0)
                 return k;
         step = rollout_policy_step(&v.rules, v.chosen);

@@ -11,11 +11,11 @@ int rollout_controller_build(Leader *l);
 void rollout_controller_clear(Leader *l);
 void rollout_controller_sync(Leader *l);
 void rollout_controller_on_time(Leader *l);
-void rollout_controller_look_again(Leader *l); // at all of them
+void rollout_controller_mark_all(Leader *l); // at all of them
 int rollout_controller_decide(Leader *l, BatchBuilder *b, Scheduler **scheduler);
 int rollout_controller_plan(Leader *l, Ticket *t, BatchBuilder *b); // returns what Handler.plan does
 int rollout_waiter_start(Leader *l, Ticket *t);
-void rollout_controller_tell(Leader *l);
+void rollout_controller_notify(Leader *l);
 // One word about the rollout that this record is about, and a sentence; NULL, false: there is none.
 const char *rollout_word(const Leader *l, const char *name);
 bool rollout_phrase(const Leader *l, const char *name, char *ret, size_t size);

@@ -47,5 +47,5 @@ typedef struct View {
 
 void view_done(View *v);
 // Fills an empty view; to be ended with view_done() in any case. 0 or -ENOMEM.
-int view_look(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
+int view_fill(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
               const DisruptionBudget *g, View *v);

@@ -166,7 +166,7 @@ static void tally(Tally tallies[static TALLIES_MAX], const SpecEntry *spec) {
         }
 }
 
-static int look_at_units(Leader *l, Ticket *t, Plan *p) {
+static int tally_units(Leader *l, Ticket *t, Plan *p) {
         Tally tallies[TALLIES_MAX] = {}, *most = &tallies[0];
         const DisruptionBudget *g = disruption_budget_find(l, p->name);
 
@@ -255,7 +255,7 @@ static int plan_begin(Leader *l, Ticket *t, BatchBuilder *b, Plan *p) {
         int r = update ? find_content(t, p, &parsed) : 0;
 
         if (r == 0)
-                r = look_at_units(l, t, p);
+                r = tally_units(l, t, p);
         if (r == 0 && !p->entry && p->n_units == 0) {
                 refuse(t, ENOENT, "%s: no such unit in the cluster", p->name);
                 r = 1;
@@ -366,7 +366,7 @@ static Argosy__Response *ended_response(const Argosy__RolloutRecord *r, const ch
 }
 
 // Says what is news of one rollout.
-static void tell(Leader *l, Ticket *t) {
+static void notify(Leader *l, Ticket *t) {
         const Argosy__Request__RolloutWait *m = t->request->rollout_wait;
         const Argosy__RolloutRecord *r = cluster_state_find_rollout(l->state, m->name);
         const Rollout *o = rollout_find(l, m->name);
@@ -385,10 +385,10 @@ static void tell(Leader *l, Ticket *t) {
                 if (rollout_is_returning(r))
                         (void) field_set(&response->message, r->reason);
         }
-        ticket_say(t, response);
+        ticket_send(t, response);
 }
 
-void rollout_controller_tell(Leader *l) {
+void rollout_controller_notify(Leader *l) {
         list_foreach_safe (i, &l->rollout_waiters)
-                tell(l, CONTAINER_OF(i, Ticket, rollout));
+                notify(l, CONTAINER_OF(i, Ticket, rollout));
 }

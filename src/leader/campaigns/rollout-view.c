@@ -48,8 +48,7 @@ static bool is_changed(const Argosy__RolloutRecord *r, const Argosy__UnitRecord 
         return MAX_OF(unit->restart_rev, unit->start_rev) > r->revision;
 }
 
-static void look_at_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e,
-                                 RolloutItem *item) {
+static void view_unit_on_node(const Leader *l, const UnitOnNode *s, const UnitEntry *e, RolloutItem *item) {
         item->unreachable = !s || unit_on_node_is_unreachable(s);
         if (!s)
                 return;
@@ -60,8 +59,8 @@ static void look_at_unit_on_node(const Leader *l, const UnitOnNode *s, const Uni
         item->failure = item->up ? NULL : unit_on_node_failure(l, s, e);
 }
 
-static void look_at_unit(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
-                         const Unit *u, RolloutItem *item) {
+static void view_unit(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r, const Unit *u,
+                      RolloutItem *item) {
         const UnitEntry *e = cluster_state_find_unit(l->state, u->name);
         const Argosy__Outcome *o = e ? record_final_outcome(e->record, e->record->node) : NULL;
 
@@ -73,7 +72,7 @@ static void look_at_unit(const Leader *l, const BatchBuilder *b, const Argosy__R
         item->mine =
                 rollout_is_update(r) ? e->record->from_template || streq(u->name, r->name) : item->wanted_up;
         item->changed = is_changed(r, e->record);
-        look_at_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, item);
+        view_unit_on_node(l, u->node ? unit_on_node_find(u, u->node) : NULL, e, item);
         if (o && o->kind != ARGOSY__OUTCOME__KIND__DONE)
                 item->failure = outcome_phrase(o);
 }
@@ -84,11 +83,11 @@ static void view_units(const Leader *l, const BatchBuilder *b, const Argosy__Rol
                 v->units[v->n++] = CONTAINER_OF(i, Unit, of_budget);
         qsort(v->units, v->n, sizeof(*v->units), by_name);
         for (size_t i = 0; i < v->n; i++)
-                look_at_unit(l, b, r, v->units[i], &v->items[i]);
+                view_unit(l, b, r, v->units[i], &v->items[i]);
 }
 
-static void look_at_node(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u,
-                         const Node *n, RolloutItem *item) {
+static void view_node(const Leader *l, const Argosy__RolloutRecord *r, const UnitEntry *e, const Unit *u,
+                      const Node *n, RolloutItem *item) {
         const Argosy__RolloutNode *turn = rollout_turn(r, n->number);
         const Argosy__Outcome *o = record_final_outcome(e->record, n->number);
 
@@ -97,7 +96,7 @@ static void look_at_node(const Leader *l, const Argosy__RolloutRecord *r, const 
                 .changed = turn && !turn->back,
                 .wanted_up = e->record->target == ARGOSY__TARGET__TARGET_LAUNCHED && !o,
         };
-        look_at_unit_on_node(l, unit_on_node_find(u, n), e, item);
+        view_unit_on_node(l, unit_on_node_find(u, n), e, item);
 }
 
 static void view_nodes(const Leader *l, const Argosy__RolloutRecord *r, Unit *u, const UnitEntry *e,
@@ -109,7 +108,7 @@ static void view_nodes(const Leader *l, const Argosy__RolloutRecord *r, Unit *u,
                         continue;
                 v->units[v->n] = u;
                 v->nodes[v->n] = n->number;
-                look_at_node(l, r, e, u, n, &v->items[v->n++]);
+                view_node(l, r, e, u, n, &v->items[v->n++]);
         }
 }
 
@@ -139,7 +138,7 @@ static size_t max_of(const Leader *l, const Argosy__RolloutRecord *r, const View
                                        option == SIZE_MAX ? 1 : option));
 }
 
-int view_look(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
+int view_fill(const Leader *l, const BatchBuilder *b, const Argosy__RolloutRecord *r,
               const DisruptionBudget *g, View *v) {
         UnitEntry *e = cluster_state_find_unit(l->state, r->name);
         Unit *u = unit_find(l, r->name);

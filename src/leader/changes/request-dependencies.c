@@ -211,7 +211,7 @@ static int on_cycle(const Cycle *c, void *userdata) {
         char path[512];
         int r = 0;
 
-        cycle_tell(c, " after ", path, sizeof(path));
+        cycle_describe(c, " after ", path, sizeof(path));
         why = str_printf("%s:%u: the order goes in a circle: %s", o && o->path ? o->path : c->path[0],
                          c->line, path);
         for (size_t i = 0; i < c->n_units && r >= 0; i++)
@@ -310,7 +310,7 @@ static bool take(const DependencyPeer *peer, void *userdata) {
         return t->error || t->refused;
 }
 
-static int tell_who_went_along(const Taking *t) {
+static int describe_who_went_along(const Taking *t) {
         const char *what = t->verb == ARGOSY__VERB__VERB_STOP ? "stopped" : "restarted";
 
         if (t->n == 0 || *t->result->message)
@@ -335,7 +335,7 @@ int request_take_along(Planner *p, const char *name, Argosy__Response__UnitResul
         p->ops->each_dependent(name, take, &t, p->userdata);
         p->planning = planning.outer;
         if (!t.refused)
-                return t.error ?: tell_who_went_along(&t);
+                return t.error ?: describe_who_went_along(&t);
         r = request_fail(result, E2BIG, "too many units depend on each other");
         return r < 0 ? r : 1;
 }

@@ -16,15 +16,15 @@
 #include "unit-install.h"
 #include "unit-name.h"
 
-// What was looked at last. Borrowed from the state, so only until the end of one look.
-typedef struct Look {
+// What was looked at last. Borrowed from the state, so only until the end of one check.
+typedef struct Check {
         RequestTies *ties;
         const ClusterState *state;
         const SpecEntry *spec;
         bool varies; // by name, in what is compared
         char *template;
         const SpecEntry *template_spec;
-} Look;
+} Check;
 
 static bool brings_along(const UnitFile *file, const char *name) {
         UnitInstall install;
@@ -55,7 +55,7 @@ static int compare_turns(RequestTies *t, const UnitOptions *options) {
         return 0;
 }
 
-static int look_at_content(RequestTies *t, const UnitFile *file, const char *name) {
+static int check_content(RequestTies *t, const UnitFile *file, const char *name) {
         UnitOptions *options = NULL;
         int r = unit_file_expand(file, name, name, &options, NULL);
 
@@ -70,7 +70,7 @@ static int look_at_content(RequestTies *t, const UnitFile *file, const char *nam
         return r;
 }
 
-static int look_at_file(RequestTies *t, const Argosy__NamedFile *f) {
+static int check_file(RequestTies *t, const Argosy__NamedFile *f) {
         UnitFile *file = NULL;
         int r = unit_file_parse(f->name, f->content.data, f->content.len, &file, NULL);
 
@@ -79,12 +79,12 @@ static int look_at_file(RequestTies *t, const Argosy__NamedFile *f) {
         if (r < 0)
                 return r == -EINVAL ? 0 : r;
         t->tied |= unit_file_rank_varies(file); // those of a template may be of any role and priority
-        r = look_at_content(t, file, f->name);
+        r = check_content(t, file, f->name);
         unit_file_free(file);
         return r;
 }
 
-static int look_at_files(RequestTies *t, const Argosy__Request__Change *change) {
+static int check_files(RequestTies *t, const Argosy__Request__Change *change) {
         size_t bytes = 0;
         int r = 0;
 
@@ -92,7 +92,7 @@ static int look_at_files(RequestTies *t, const Argosy__Request__Change *change) 
                 bytes += change->files[i]->content.len;
         t->tied |= change->n_files > REQUEST_TIES_FILES || bytes > REQUEST_TIES_BYTES;
         for (size_t i = 0; r >= 0 && !t->tied && i < change->n_files; i++)
-                r = look_at_file(t, change->files[i]);
+                r = check_file(t, change->files[i]);
         return r;
 }
 
@@ -112,7 +112,7 @@ static int was_sent(const Argosy__Request__Change *change, const char *name) {
 }
 
 // The template's content, of an instance that is new. NULL: the cluster has none.
-static int spec_of_template(Look *l, const char *name, const SpecEntry **ret) {
+static int spec_of_template(Check *l, const char *name, const SpecEntry **ret) {
         _cleanup_free_ char *template = NULL;
         const UnitEntry *e;
 
@@ -140,13 +140,13 @@ static bool is_any_name(const char *name, void *userdata) {
         return true;
 }
 
-static bool others_look_at_it(const char *name, const ChangeOps *ops, void *userdata) {
+static bool others_depend_on_it(const char *name, const ChangeOps *ops, void *userdata) {
         return request_is_activator(name) ||
                (ops->find_activator && ops->find_activator(name, is_any_name, NULL, userdata)) ||
                (ops->each_dependent && ops->each_dependent(name, is_anybody, NULL, userdata));
 }
 
-static int look_at_unit(Look *l, const Argosy__Request__Change *change, const char *name) {
+static int check_unit(Check *l, const Argosy__Request__Change *change, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const SpecEntry *spec = e ? e->spec : NULL;
         const UnitFile *file;
@@ -167,29 +167,29 @@ static int look_at_unit(Look *l, const Argosy__Request__Change *change, const ch
                 return r;
         l->spec = spec;
         l->varies = unit_file_rank_varies(file);
-        return look_at_content(l->ties, file, name);
+        return check_content(l->ties, file, name);
 }
 
-int request_ties_look(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change, size_t most,
-                      const ChangeOps *ops, void *userdata) {
-        Look l = {.ties = t, .state = state};
-        size_t end = MIN_OF(change->n_names, t->n_looked + most);
-        int r = t->n_looked == 0 ? look_at_files(t, change) : 0;
+int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change,
+                       size_t most, const ChangeOps *ops, void *userdata) {
+        Check l = {.ties = t, .state = state};
+        size_t end = MIN_OF(change->n_names, t->n_checked + most);
+        int r = t->n_checked == 0 ? check_files(t, change) : 0;
 
-        for (; r >= 0 && !t->tied && t->n_looked < end; t->n_looked++) {
-                char *name = change->names[t->n_looked];
+        for (; r >= 0 && !t->tied && t->n_checked < end; t->n_checked++) {
+                char *name = change->names[t->n_checked];
 
                 r = map_add_str(&t->names, name, name);
                 if (r == -EEXIST)
                         t->tied = true;
                 else if (r >= 0)
-                        r = look_at_unit(&l, change, name);
-                t->tied |= others_look_at_it(name, ops, userdata);
+                        r = check_unit(&l, change, name);
+                t->tied |= others_depend_on_it(name, ops, userdata);
         }
         free(l.template);
         if (t->tied || r == -EEXIST)
                 return 0;
-        return r < 0 ? r : t->n_looked < change->n_names ? REQUEST_TIES_MORE : 0;
+        return r < 0 ? r : t->n_checked < change->n_names ? REQUEST_TIES_MORE : 0;
 }
 
 void request_ties_done(RequestTies *t) {

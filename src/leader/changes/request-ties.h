@@ -13,7 +13,7 @@
 #include "request.h"
 
 typedef struct RequestTies {
-        size_t n_looked; // names
+        size_t n_checked; // names
         bool tied;       // plan the whole at once
         Map names;       // that were looked at
         // Of the first one.
@@ -29,6 +29,6 @@ enum {
 };
 
 // Looks at `most` more names. 0: at all of them, or they are tied; REQUEST_TIES_MORE: there are more; -ENOMEM.
-int request_ties_look(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change, size_t most,
-                      const ChangeOps *ops, void *userdata);
+int request_ties_check(RequestTies *t, const ClusterState *state, const Argosy__Request__Change *change,
+                       size_t most, const ChangeOps *ops, void *userdata);
 void request_ties_done(RequestTies *t);

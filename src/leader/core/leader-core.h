@@ -179,7 +179,7 @@ struct Leader {
         uint64_t voters_next_since_us; // later
         bool voters_blocked;           // it was said that it is not safe now
         uint64_t barriers_pause_us;    // no barrier is proposed before then: the log took none
-        uint64_t voters_look_us;       // a request waits to hear of the voters until then; 0: none
+        uint64_t voters_wait_us;       // a request waits to hear of the voters until then; 0: none
         int voters_error;              // that was complained about last
         char voters_notice[320];       // what it waits for
 };

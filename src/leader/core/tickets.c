@@ -13,10 +13,10 @@
 #include "response.h"
 #include "turn.h"
 
-typedef struct Saying {
+typedef struct TicketResponse {
         ListNode list; // in Ticket.says
         Argosy__Response *response;
-} Saying;
+} TicketResponse;
 
 Ticket *ticket_new(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
         return ticket_take(l, message_copy(request), respond, userdata);
@@ -37,7 +37,7 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
         t->userdata = userdata;
         list_init(&t->queue);
         list_init(&t->calls);
-        list_init(&t->says);
+        list_init(&t->responses);
         list_init(&t->marks);
         if (map_add(&l->tickets_by_id, &t->id, sizeof(t->id), t) < 0) {
                 message_free(t->request);
@@ -49,8 +49,8 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
         return t;
 }
 
-static Argosy__Response *take_saying(Ticket *t) {
-        Saying *s = CONTAINER_OF(t->says.next, Saying, list);
+static Argosy__Response *take_response(Ticket *t) {
+        TicketResponse *s = CONTAINER_OF(t->responses.next, TicketResponse, list);
         Argosy__Response *response = s->response;
 
         list_unlink(&s->list);
@@ -58,9 +58,9 @@ static Argosy__Response *take_saying(Ticket *t) {
         return response;
 }
 
-static void drop_sayings(Ticket *t) {
-        while (!list_is_empty(&t->says))
-                message_free(take_saying(t));
+static void drop_responses(Ticket *t) {
+        while (!list_is_empty(&t->responses))
+                message_free(take_response(t));
 }
 
 // It is in no list of those who work on it any more.
@@ -80,7 +80,7 @@ void ticket_free(Ticket *t) {
         list_unlink(&t->outbox);
         l->n_tickets--;
         let_go(t);
-        drop_sayings(t);
+        drop_responses(t);
         message_free(t->request);
         message_free(t->response);
         buf_done(&t->cert);
@@ -95,16 +95,16 @@ static void into_outbox(Ticket *t) {
         leader_mark(t->leader);
 }
 
-void ticket_say(Ticket *t, Argosy__Response *response) {
-        Saying *s = response && !t->ended ? malloc(sizeof(*s)) : NULL;
+void ticket_send(Ticket *t, Argosy__Response *response) {
+        TicketResponse *s = response && !t->ended ? malloc(sizeof(*s)) : NULL;
 
         if (s) {
-                *s = (Saying){.response = response};
-                list_append(&t->says, &s->list);
+                *s = (TicketResponse){.response = response};
+                list_append(&t->responses, &s->list);
         } else {
                 message_free(response);
                 if (!t->ended)
-                        drop_sayings(t); // an end without a word says that memory was short
+                        drop_responses(t); // an end without a word says that memory was short
                 t->ended = true;
         }
         into_outbox(t);
@@ -120,12 +120,12 @@ void ticket_settle(Ticket *t, Argosy__Response *response) {
         if (t->response != response)
                 message_free(t->response);
         t->response = NULL;
-        ticket_say(t, response);
+        ticket_send(t, response);
         ticket_end(t);
 }
 
 void ticket_fail(Ticket *t, Argosy__Response *response) {
-        drop_sayings(t);
+        drop_responses(t);
         t->ended = false;
         ticket_settle(t, response);
 }
@@ -161,8 +161,8 @@ static void send_response(Ticket *t, Argosy__Response *response, bool final) {
 void tickets_flush(Leader *l) {
         while (!list_is_empty(&l->outbox)) {
                 Ticket *t = CONTAINER_OF(l->outbox.next, Ticket, outbox);
-                Argosy__Response *response = list_is_empty(&t->says) ? NULL : take_saying(t);
-                bool last = list_is_empty(&t->says);
+                Argosy__Response *response = list_is_empty(&t->responses) ? NULL : take_response(t);
+                bool last = list_is_empty(&t->responses);
 
                 if (last)
                         list_unlink(&t->outbox);

@@ -19,7 +19,7 @@ struct Ticket {
         bool again;     // back into the queue when the batch is committed
         bool made;      // the log has what it asked for
         ListNode outbox; // in Leader.outbox while there is something to be said at the end of the turn
-        ListNode says;   // that, in its order (tickets.c)
+        ListNode responses; // that, in its order (tickets.c)
         bool ended;      // nothing comes after that
         Argosy__Response *response;              // what will be said when the batch is committed
         void (*committed)(Leader *l, Ticket *t); // finishes `response`; NULL: nothing to add
@@ -49,7 +49,7 @@ Ticket *ticket_take(Leader *l, Argosy__Request *request, LeaderRespond respond, 
 void ticket_free(Ticket *t);
 // One more response, which is taken; NULL stands for out of memory, and ends the ticket. It goes out in
 // tickets_flush(): who is told may cancel any ticket, and nobody who walks over tickets has to mind that.
-void ticket_say(Ticket *t, Argosy__Response *response);
+void ticket_send(Ticket *t, Argosy__Response *response);
 // What is said until now is all: the last one will be final. Nobody works on the ticket any more.
 void ticket_end(Ticket *t);
 void ticket_settle(Ticket *t, Argosy__Response *response); // both

@@ -52,7 +52,7 @@ static bool was_recovered(const Leader *l) {
         return cluster && cluster->generation > 1 && cluster->voters_wanted > 1 && n >= 3 && n_voters == 1;
 }
 
-static MassLossView look(const Leader *l) {
+static MassLossView view_hosts(const Leader *l) {
         MassLossView v = {.percent = l->config.mass_loss_percent ?: MASS_LOSS_PERCENT_DEFAULT,
                           .n_hosts = l->n_hosts.expected,
                           .n_suspect = l->n_hosts.suspect};
@@ -77,7 +77,7 @@ static void mark_the_lost(Leader *l, bool in_mass_loss) {
 }
 
 void mass_loss_controller_judge(Leader *l) {
-        MassLossView v = look(l);
+        MassLossView v = view_hosts(l);
         bool on = mass_loss_policy_holds(&v) && !was_recovered(l);
 
         l->mass_loss_due = false;

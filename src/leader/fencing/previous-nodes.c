@@ -34,7 +34,7 @@
 #include "unit-wanted.h"
 
 // `s`: the unit's site there, if any.
-static PreviousNode look(const Node *n, const UnitOnNode *s) {
+static PreviousNode view_node(const Node *n, const UnitOnNode *s) {
         const Host *h = n->host;
         bool lingers = h->down && s && s->lingers;
 
@@ -82,7 +82,7 @@ uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e) {
 
 bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
         const Unit *u = unit_find(l, name);
-        PreviousNode previous = look(n, u ? unit_on_node_find(u, n) : NULL);
+        PreviousNode previous = view_node(n, u ? unit_on_node_find(u, n) : NULL);
 
         return fencing_policy_may_run(&previous, guard_of(l, name, e, n), leader_now(l));
 }
@@ -91,13 +91,13 @@ bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry 
         return !n->host->attached && previous_node_may_run(l, name, e, n);
 }
 
-bool previous_node_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
+bool previous_node_only_host_reports(const Leader *l, const char *name, const UnitEntry *e, const Node *n) {
         return host_is_lost(n->host) && previous_node_may_run(l, name, e, n) &&
                guard_of(l, name, e, n).unguarded;
 }
 
 uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntry *e, const Node *n) {
-        PreviousNode previous = look(n, unit_on_node_find(u, n));
+        PreviousNode previous = view_node(n, unit_on_node_find(u, n));
         uint64_t until = fencing_policy_until(&previous, guard_of(l, u->name, e, n));
 
         return until > leader_now(l) ? until : 0;

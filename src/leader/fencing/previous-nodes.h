@@ -15,7 +15,7 @@ uint64_t previous_node_runs_until(const Leader *l, const Unit *u, const UnitEntr
 typedef bool (*PreviousNodeQuestion)(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
 bool previous_node_may_run(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
 bool previous_node_is_silent(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
-bool previous_node_only_host_tells(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
+bool previous_node_only_host_reports(const Leader *l, const char *name, const UnitEntry *e, const Node *n);
 // How long after its host is lost the guard of the unit has certainly ended it; 0: it has none.
 uint64_t previous_node_fence_us(const Leader *l, const UnitEntry *e);
 // The node that the unit is to end on before it begins on this node, and until when at most; NULL: none.

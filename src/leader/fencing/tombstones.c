@@ -95,7 +95,7 @@ static void end(Leader *l, const Node *n, const Tombstone *t) {
         }
 }
 
-static void look_at_lost(Leader *l, Host *h, const Node *n) {
+static void end_overdue(Leader *l, Host *h, const Node *n) {
         const ListNode *head = cluster_state_tombstones_on(l->state, n->number);
 
         for (const Tombstone *t = head ? next_on(head, NULL) : NULL; t; t = next_on(head, t)) {
@@ -112,7 +112,7 @@ static void look_at_lost(Leader *l, Host *h, const Node *n) {
 
 void tombstones_on_lost(Leader *l, Host *h) {
         list_foreach (i, &h->nodes)
-                look_at_lost(l, h, CONTAINER_OF(i, Node, of_host));
+                end_overdue(l, h, CONTAINER_OF(i, Node, of_host));
         host_mark_tombstones(l, h);
 }
 
@@ -124,7 +124,7 @@ void tombstones_on_time(Leader *l) {
                 Host *h = CONTAINER_OF(i, Host, lost);
 
                 list_foreach (k, &h->nodes)
-                        look_at_lost(l, h, CONTAINER_OF(k, Node, of_host));
+                        end_overdue(l, h, CONTAINER_OF(k, Node, of_host));
         }
 }
 
@@ -272,7 +272,7 @@ static void advance(const Leader *l, Node *n, Extent *x) {
         }
 }
 
-static Extent look(const Leader *l, Host *h) {
+static Extent extent_of(const Leader *l, Host *h) {
         Extent x = {.all = true, .revision = cluster_state_revision(l->state)};
 
         list_foreach (i, &h->nodes)
@@ -304,13 +304,13 @@ static uint64_t ended_within(const Leader *l, const Host *h) {
         return longest;
 }
 
-static void look_from_the_beginning(Host *h) {
+static void restart_scan(Host *h) {
         list_foreach (i, &h->nodes)
                 CONTAINER_OF(i, Node, of_host)->open = NULL;
 }
 
 static int clear(Leader *l, BatchBuilder *b, Host *h) {
-        Extent x = look(l, h);
+        Extent x = extent_of(l, h);
         uint64_t fence_us = 0;
 
         if (x.any && (x.all || b->n_ops))
@@ -319,7 +319,7 @@ static int clear(Leader *l, BatchBuilder *b, Host *h) {
                 fence_us = ended_within(l, h);
         if (fence_us == 0)
                 return 0;
-        look_from_the_beginning(h);
+        restart_scan(h);
         return batch_builder_clear_tombstones(b, h->number, cluster_state_revision(l->state), fence_us);
 }
 

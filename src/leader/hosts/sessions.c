@@ -131,7 +131,7 @@ void sessions_on_time(Leader *l, uint64_t now_us) {
         }
 }
 
-static void hear(Leader *l, Host *h) {
+static void renew_lease(Leader *l, Host *h) {
         if (h->number == l->config.self) { // our own agent lives and dies with us
                 if (h->lease.state == LEASE_ONLINE)
                         return;
@@ -163,7 +163,7 @@ static void acknowledge(Leader *l, Host *h, uint64_t seq) {
 void session_on_beat(Leader *l, Host *h, const Argosy__ToVoter__Beat *beat) {
         if ((!h->attached && !h->attach) || h->down)
                 return;
-        hear(l, h);
+        renew_lease(l, h);
         h->told_ms = MAX_OF(h->told_ms, beat->told_ms);
         if (leader_has_authority(l)) {
                 acknowledge(l, h, beat->seq);
@@ -492,7 +492,7 @@ static void begin_attach(Leader *l, Host *h, const Argosy__ToVoter__Attach *a) {
         h->memory_mib = a->memory_mib;
         h->voters_configured = a->voters_configured;
         h->offers_changed = true;
-        hear(l, h);
+        renew_lease(l, h);
         forget_complaint(h, a);
         note_pending_record(l, h, a);
         list_foreach (i, &h->nodes)

@@ -26,7 +26,7 @@
 enum {
         VOTERS_RETRY_US = 1000000,    // after a step that failed, or is not safe
         VOTERS_OPEN_US = 15000000,    // for a host to open its log
-        VOTERS_LOOK_US = 50000,       // until a voter may have been heard again; it answers each heartbeat
+        VOTERS_WAIT_US = 50000,       // until a voter may have been heard again; it answers each heartbeat
         VOTERS_PATIENCE_US = 5000000, // for a voter that answers to catch up, before a request is refused
 };
 
@@ -35,7 +35,7 @@ static void retry_later(Leader *l) {
         leader_mark(l);
 }
 
-static void say(Leader *l, const char *what, uint32_t host) {
+static void set_notice(Leader *l, const char *what, uint32_t host) {
         str_fit(l->voters_notice, sizeof(l->voters_notice), what, voters_name_of(l, host));
 }
 
@@ -49,8 +49,8 @@ static bool answers(const VotersView *v, uint32_t host) {
 }
 
 // An order that works, or what to wait for.
-static void say_way_out(const Leader *l, const VotersView *v, const MembershipVerdict *verdict,
-                        const char *verb, char *ret, size_t size) {
+static void describe_way_out(const Leader *l, const VotersView *v, const MembershipVerdict *verdict,
+                             const char *verb, char *ret, size_t size) {
         char names[160] = "";
         bool dead = true;
 
@@ -99,12 +99,12 @@ static int judge(Leader *l, Wish wish, uint64_t since_us, const char *verb, char
                 if (r < 0)
                         return r;
                 if (hopeful.safe) {
-                        l->voters_look_us = leader_now(l) + VOTERS_LOOK_US;
+                        l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
                         return VOTERS_UNHEARD;
                 }
                 verdict = hopeful;
         }
-        say_way_out(l, &v, &verdict, verb, ret, size);
+        describe_way_out(l, &v, &verdict, verb, ret, size);
         return VOTERS_UNSAFE;
 }
 
@@ -239,19 +239,19 @@ static int step_in_batch(Leader *l, BatchBuilder *b, const MembershipStep *s) {
 static void step_beside(Leader *l, const MembershipStep *s) {
         switch (s->action) {
         case MEMBERSHIP_OPEN:
-                say(l, "waiting for %s to open its copy of the log", s->host);
+                set_notice(l, "waiting for %s to open its copy of the log", s->host);
                 send_open(l, s->host, s->raft_id);
                 break;
         case MEMBERSHIP_ADD:
-                say(l, "%s is catching up with the log", s->host);
+                set_notice(l, "%s is catching up with the log", s->host);
                 call_log(l, l->ops.member_add, s->raft_id);
                 break;
         case MEMBERSHIP_DROP:
-                say(l, "taking %s out of the log's voters", s->host);
+                set_notice(l, "taking %s out of the log's voters", s->host);
                 call_log(l, l->ops.member_remove, s->raft_id);
                 break;
         case MEMBERSHIP_TRANSFER:
-                say(l, "%s hands leadership to another voter", s->host);
+                set_notice(l, "%s hands leadership to another voter", s->host);
                 call_log(l, l->ops.transfer, s->raft_id);
                 break;
         default:
@@ -283,8 +283,7 @@ static unsigned enough_voters(const VotersView *v) {
 }
 
 // What somebody wants of the host is called off by its name; that there are to be fewer voters, by a number.
-static void say_how_to_call_off(const Leader *l, const VotersView *v, uint32_t host, char *ret,
-                                size_t size) {
+static void describe_call_off(const Leader *l, const VotersView *v, uint32_t host, char *ret, size_t size) {
         const Argosy__HostRecord *record = cluster_state_find_host(l->state, host);
         unsigned enough = enough_voters(v);
 
@@ -295,12 +294,12 @@ static void say_how_to_call_off(const Leader *l, const VotersView *v, uint32_t h
                 str_fit(ret, size, "; to call it off: argosyctl cluster voters %u", enough);
 }
 
-static void say_blocked(Leader *l, const VotersView *v, const MembershipStep *s) {
+static void notice_blocked(Leader *l, const VotersView *v, const MembershipStep *s) {
         uint32_t host = s->host ?: voters_view_host_of(v, s->raft_id);
         char names[160], call_off[160];
 
         voters_view_name_silent(l, v, names, sizeof(names));
-        say_how_to_call_off(l, v, host, call_off, sizeof(call_off));
+        describe_call_off(l, v, host, call_off, sizeof(call_off));
         str_fit(l->voters_notice, sizeof(l->voters_notice),
                 "%s cannot stop being a voter until %s answer%s: no majority would%s",
                 voters_name_of(l, host), *names ? names : "the others",
@@ -321,10 +320,10 @@ static bool may_take(Leader *l, VotersView *v, const MembershipStep *s) {
         }
         voters_view_set_live(l, v, since, true);
         if (membership_is_safe(&v->view, s) && leader_now(l) < since + VOTERS_PATIENCE_US)
-                l->voters_look_us = leader_now(l) + VOTERS_LOOK_US;
+                l->voters_wait_us = leader_now(l) + VOTERS_WAIT_US;
         else {
                 voters_view_set_live(l, v, since, false);
-                say_blocked(l, v, s);
+                notice_blocked(l, v, s);
                 retry_later(l);
         }
         return false;

@@ -14,12 +14,12 @@
 #include "unit-on-node.h"
 #include "unit-record.h"
 
-typedef struct Telling {
+typedef struct Description {
         Leader *leader;
         char *ret;
         size_t size;
         bool blocked; // only of what is not on its way
-} Telling;
+} Description;
 
 // How the other unit is.
 static const char *phrase(const Unit *u, Standing standing) {
@@ -58,7 +58,7 @@ static const Argosy__Outcome *outcome_of(const Leader *l, const char *name, cons
         return e && u && u->node ? record_final_outcome(e->record, u->node->number) : NULL;
 }
 
-static void describe(const Telling *t, const char *begin, const char *name, Standing standing) {
+static void describe(const Description *t, const char *begin, const char *name, Standing standing) {
         const Unit *u = unit_find(t->leader, name);
         const UnitOnNode *s = u && u->node ? unit_on_node_find(u, u->node) : NULL;
         const char *result = s && s->result && *s->result && !streq(s->result, "success") ? s->result : NULL;
@@ -75,8 +75,8 @@ static void describe(const Telling *t, const char *begin, const char *name, Stan
                         u && u->node ? u->node->name : "", phrase(u, standing));
 }
 
-static bool tell_start(const DependencyPeer *peer, void *userdata) {
-        const Telling *t = userdata;
+static bool describe_start(const DependencyPeer *peer, void *userdata) {
+        const Description *t = userdata;
         Standing standing = ordering_standing(t->leader, peer->name);
         DependencyVerdict v = dependency_judge_start(peer->kinds, standing);
 
@@ -86,8 +86,8 @@ static bool tell_start(const DependencyPeer *peer, void *userdata) {
         return true;
 }
 
-static bool tell_run(const DependencyPeer *peer, void *userdata) {
-        const Telling *t = userdata;
+static bool describe_run(const DependencyPeer *peer, void *userdata) {
+        const Description *t = userdata;
         Standing standing = ordering_standing(t->leader, peer->name);
 
         if (!dependency_judge_run(peer->kinds, standing))
@@ -96,8 +96,8 @@ static bool tell_run(const DependencyPeer *peer, void *userdata) {
         return true;
 }
 
-static bool tell_stop(const DependencyPeer *peer, void *userdata) {
-        const Telling *t = userdata;
+static bool describe_stop(const DependencyPeer *peer, void *userdata) {
+        const Description *t = userdata;
 
         if (!ordering_ends_first(peer, t->leader))
                 return false;
@@ -106,7 +106,7 @@ static bool tell_stop(const DependencyPeer *peer, void *userdata) {
 }
 
 // A unit that is still there and that it replaces.
-static bool tell_replaced(const Leader *l, const UnitOnNode *s, char *ret, size_t size) {
+static bool describe_replaced(const Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Unit *u = ordering_waits_for_replaced(l, s) ? replacer_waits_for(l, s->unit) : NULL;
 
         if (!u)
@@ -120,18 +120,18 @@ static bool tell_replaced(const Leader *l, const UnitOnNode *s, char *ret, size_
 
 bool ordering_why(Leader *l, const UnitOnNode *s, char *ret, size_t size) {
         const Dependencies *g = &l->dependencies;
-        Telling t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED};
+        Description t = {.leader = l, .ret = ret, .size = size, .blocked = s->hold == HOLD_BLOCKED};
 
-        if (tell_replaced(l, s, ret, size))
+        if (describe_replaced(l, s, ret, size))
                 return true;
         switch (s->hold) {
         case HOLD_START:
         case HOLD_BLOCKED:
-                return dependencies_each_of(g, s->unit->name, tell_start, &t);
+                return dependencies_each_of(g, s->unit->name, describe_start, &t);
         case HOLD_BOUND:
-                return dependencies_each_of(g, s->unit->name, tell_run, &t);
+                return dependencies_each_of(g, s->unit->name, describe_run, &t);
         case HOLD_STOP:
-                return dependencies_each_on(g, s->unit->name, tell_stop, &t);
+                return dependencies_each_on(g, s->unit->name, describe_stop, &t);
         default:
                 return false;
         }

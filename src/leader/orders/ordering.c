@@ -14,7 +14,7 @@
 // FEATURE_STAYING knows only orders that it answers: it is told to be up by that revision, and a restart goes
 // out to it with the Welcome.)
 //
-// Whatever is seen of a unit, or changes its record, ends in ordering_look(): at the end of the turn those
+// Whatever is seen of a unit, or changes its record, ends in ordering_mark(): at the end of the turn those
 // are looked at who depend on it, and those on whom it depends if their stop waits for it; of thousands DRAINED_UNITS in
 // each turn, since an order that goes out asks for itself (ordering_hold()). Units without dependencies cost one look
 // into a table that has no entry for them.
@@ -151,12 +151,12 @@ Standing ordering_standing(const Leader *l, const char *name) {
 }
 
 // As ordering_standing(). Should it be new to us, those who depend on the unit are looked at, too.
-static Standing look_at(Leader *l, const char *name) {
+static Standing refresh_standing(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
         Standing standing = ordering_standing(l, name);
 
         if (u && standing != u->standing)
-                ordering_look(l, u);
+                ordering_mark(l, u);
         return standing;
 }
 
@@ -170,7 +170,7 @@ typedef struct Judging {
 
 static bool judge_one(const DependencyPeer *peer, void *userdata) {
         Judging *j = userdata;
-        Standing standing = look_at(j->leader, peer->name);
+        Standing standing = refresh_standing(j->leader, peer->name);
 
         j->start = MAX_OF(j->start, dependency_judge_start(peer->kinds, standing));
         j->ends |= dependency_judge_run(peer->kinds, standing);
@@ -358,7 +358,7 @@ void ordering_adjust(const UnitOnNode *s, Argosy__UnitOrder *o) {
 
 // ------------------------------------------------------------------------------------------------ changes
 
-void ordering_look(Leader *l, Unit *u) {
+void ordering_mark(Leader *l, Unit *u) {
         if (l->dependencies.names.count == 0 || list_is_linked(&u->order_due) ||
             !dependencies_knows(&l->dependencies, u->name))
                 return;
@@ -435,17 +435,17 @@ void ordering_drain(Leader *l) {
         leader_mark(l);
 }
 
-static bool look_at_peer(const DependencyPeer *peer, void *userdata) {
+static bool mark_peer(const DependencyPeer *peer, void *userdata) {
         Unit *u = unit_find(userdata, peer->name);
 
         if (u)
-                ordering_look(userdata, u);
+                ordering_mark(userdata, u);
         return false;
 }
 
-static void look_at_peers(Leader *l, const char *name) {
-        dependencies_each_of(&l->dependencies, name, look_at_peer, l);
-        dependencies_each_on(&l->dependencies, name, look_at_peer, l);
+static void mark_peers(Leader *l, const char *name) {
+        dependencies_each_of(&l->dependencies, name, mark_peer, l);
+        dependencies_each_on(&l->dependencies, name, mark_peer, l);
 }
 
 int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
@@ -453,16 +453,16 @@ int ordering_on_unit(Leader *l, Unit *u, const UnitEntry *e) {
         int r = 0;
 
         if (e->removed) {
-                ordering_look(l, u);
+                ordering_mark(l, u);
                 return 0;
         }
         if (unit_options_of(e, &options) < 0)
                 return 0; // refused when it was submitted
         if (options->n_dependencies || dependencies_has(&l->dependencies, u->name)) {
-                look_at_peers(l, u->name); // whom it does not name any more
+                mark_peers(l, u->name); // whom it does not name any more
                 r = dependencies_set(&l->dependencies, u->name, options->dependencies,
                                      options->n_dependencies);
-                look_at_peers(l, u->name);
+                mark_peers(l, u->name);
         }
         unit_options_unref(options);
         return r;
@@ -483,7 +483,7 @@ static int refuse_cycle(const Cycle *cycle, void *userdata) {
         OrderCheck *c = userdata;
         char text[512];
 
-        cycle_tell(cycle, " after ", text, sizeof(text));
+        cycle_describe(cycle, " after ", text, sizeof(text));
         c->why = str_printf("%s:%u: the order goes in a circle: %s", c->path, cycle->line, text);
         return c->why ? -EINVAL : -ENOMEM;
 }

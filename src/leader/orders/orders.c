@@ -127,7 +127,7 @@ void orders_release(Leader *l, Unit *u) {
                 orders_mark(l, u->preempted_by, s->node);
 }
 
-void orders_look_again(Leader *l) {
+void orders_mark_awaiting(Leader *l) {
         if (!l->previous_nodes_due)
                 return;
         l->previous_nodes_due = false;

@@ -14,4 +14,4 @@ void orders_globals(Leader *l);
 // An order that waited for the unit's end elsewhere may go out now, or not yet; and all of these, if a host was heard,
 // lost or removed.
 void orders_release(Leader *l, Unit *u);
-void orders_look_again(Leader *l);
+void orders_mark_awaiting(Leader *l);

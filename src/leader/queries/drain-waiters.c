@@ -42,7 +42,7 @@ static bool is_meant(const Node *n, uint32_t node) {
         return node == 0 || n->number == node;
 }
 
-static DrainView look(const Leader *l, const Host *h, uint32_t node) {
+static DrainView view_drain(const Leader *l, const Host *h, uint32_t node) {
         DrainView v = {.emptying = true, .unheard = !h->heard && !host_is_lost(h)};
 
         list_foreach (i, &h->nodes) {
@@ -108,7 +108,7 @@ static Argosy__Response *progress_response(size_t left) {
 }
 
 // Says what is news of one drain.
-static void tell(Leader *l, Ticket *t) {
+static void notify(Leader *l, Ticket *t) {
         const char *word = t->request->drain_wait->node;
         const Argosy__HostRecord *host;
         const Host *h;
@@ -121,7 +121,7 @@ static void tell(Leader *l, Ticket *t) {
                 list_unlink(&t->drain); // refused
                 return;
         }
-        v = look(l, h, node);
+        v = view_drain(l, h, node);
         if (!v.emptying)
                 ticket_settle(t, response_error(ECANCELED, "%s is not being drained any more", word));
         else if (v.left == 0 && !v.unheard)
@@ -131,11 +131,11 @@ static void tell(Leader *l, Ticket *t) {
                 ticket_settle(t, stuck_response(l, h, node, v.stuck));
         else if (t->drain_left != v.left) {
                 t->drain_left = (uint32_t) v.left;
-                ticket_say(t, progress_response(v.left));
+                ticket_send(t, progress_response(v.left));
         }
 }
 
-void drains_tell(Leader *l) {
+void drains_notify(Leader *l) {
         list_foreach_safe (i, &l->drains)
-                tell(l, CONTAINER_OF(i, Ticket, drain));
+                notify(l, CONTAINER_OF(i, Ticket, drain));
 }

@@ -6,4 +6,4 @@
 #include "leader-core.h"
 
 int drain_waiter_start(Leader *l, Ticket *t);
-void drains_tell(Leader *l);
+void drains_notify(Leader *l);

@@ -45,7 +45,7 @@ static Argosy__Response *attached_response(const Node *n) {
         return r;
 }
 
-static void tell(Leader *l, Ticket *t) {
+static void notify(Leader *l, Ticket *t) {
         const Argosy__Request__ManagerWait *q = t->request->manager_wait;
         const Argosy__HostRecord *host = cluster_state_resolve_host(l->state, q->host, NULL);
         const Argosy__NodeRecord *record = host ? find_record(host, q->manager) : NULL;
@@ -62,7 +62,7 @@ static void tell(Leader *l, Ticket *t) {
                 ticket_settle(t, response_error(EINVAL, "%s", h->complaint));
 }
 
-void manager_waiters_tell(Leader *l) {
+void manager_waiters_notify(Leader *l) {
         list_foreach_safe (i, &l->manager_waiters)
-                tell(l, CONTAINER_OF(i, Ticket, drain));
+                notify(l, CONTAINER_OF(i, Ticket, drain));
 }

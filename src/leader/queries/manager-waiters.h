@@ -6,4 +6,4 @@
 #include "leader-core.h"
 
 int manager_waiter_start(Leader *l, Ticket *t);
-void manager_waiters_tell(Leader *l);
+void manager_waiters_notify(Leader *l);

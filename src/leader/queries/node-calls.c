@@ -130,8 +130,8 @@ static int call(Leader *l, Ticket *t, const char *unit, Node *n) {
         return 0;
 }
 
-static int say(Ticket *t, Argosy__Response *r) {
-        ticket_say(t, r);
+static int respond(Ticket *t, Argosy__Response *r) {
+        ticket_send(t, r);
         return 0;
 }
 
@@ -154,7 +154,7 @@ static bool group_phrase(const Leader *l, const Unit *u, char *ret, size_t size)
         return true;
 }
 
-static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
+static int add_wait_reason(Leader *l, const char *unit, const Node *n, Argosy__Response__Status *s) {
         const Unit *u = unit_find(l, unit);
         const UnitOnNode *on_node = u ? unit_on_node_find(u, n) : NULL;
         char why[512];
@@ -168,7 +168,7 @@ static int say_what_it_waits_for(Leader *l, const char *unit, const Node *n, Arg
         return 0;
 }
 
-static int say_how_it_ended(const Argosy__UnitRecord *r, const Node *n, Argosy__Response__Status *s) {
+static int add_outcome(const Argosy__UnitRecord *r, const Node *n, Argosy__Response__Status *s) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
 
         if (status_set_outcome(s, o) < 0)
@@ -192,9 +192,9 @@ static int complete_status(Leader *l, Argosy__Response *r, const char *unit, con
                 return -ENOMEM;
         if (!e)
                 return 0;
-        if (n && say_how_it_ended(e->record, n, s) < 0)
+        if (n && add_outcome(e->record, n, s) < 0)
                 return -ENOMEM;
-        if (n && !*s->why && say_what_it_waits_for(l, unit, n, s) < 0)
+        if (n && !*s->why && add_wait_reason(l, unit, n, s) < 0)
                 return -ENOMEM;
         s->revision = e->record->revision;
         return field_set(&s->desired, target_to_string(e->record->target));
@@ -228,7 +228,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
         const char *why;
 
         if (s && s->hold != HOLD_NOT && !unit_on_node_is_reported(s)) // the host does not know of it yet
-                return say(t, status_of_held(l, unit, n));
+                return respond(t, status_of_held(l, unit, n));
         if (can_be_asked(n))
                 return call(l, t, unit, n);
         why = u ? unit_held_by_mass_loss(l, u) : NULL;
@@ -239,7 +239,7 @@ static int status_of_node(Leader *l, Ticket *t, const char *unit, Node *n) {
                 message_free(r);
                 r = NULL;
         }
-        return say(t, r);
+        return respond(t, r);
 }
 
 // A global unit leaves this node out: the name belongs to somebody else there, or it conflicts with one.
@@ -250,7 +250,7 @@ static int status_of_refusal(Leader *l, Ticket *t, const UnitEntry *e, Node *n, 
         if (!row || field_set(&row->load, "-") < 0 || field_set(&row->active, "inactive") < 0 ||
             field_set(&row->sub, "dead") < 0)
                 return -ENOMEM;
-        return say(t, TAKE_PTR(r));
+        return respond(t, TAKE_PTR(r));
 }
 
 static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
@@ -268,7 +268,7 @@ static int status_of_nowhere(Leader *l, Ticket *t, const UnitEntry *e) {
                 if (unit_why(l, e, &why, &s->refusals, &s->n_refusals) >= 0)
                         (void) field_set(&s->why, why);
         }
-        return say(t, TAKE_PTR(r));
+        return respond(t, TAKE_PTR(r));
 }
 
 static Argosy__Response *unknown_unit(Leader *l, const char *name) {
@@ -295,7 +295,7 @@ static int status_of_silent(Leader *l, Ticket *t, const char *name, const Node *
         if (!r || field_set(&r->status_reply->desired, "-") < 0 ||
             unit_on_node_fill_row(NULL, r->status_reply->row) < 0)
                 return -ENOMEM;
-        return say(t, TAKE_PTR(r));
+        return respond(t, TAKE_PTR(r));
 }
 
 static bool is_remembered(const Leader *l, const Unit *u, const char *name, const Node *n) {
@@ -329,7 +329,7 @@ static int status_of_unit(Leader *l, Ticket *t, const char *name) {
                 return 0;
         if (e)
                 return status_of_nowhere(l, t, e);
-        return say(t, unknown_unit(l, name));
+        return respond(t, unknown_unit(l, name));
 }
 
 static int ask_for_status(Leader *l, Ticket *t) {
@@ -338,7 +338,7 @@ static int ask_for_status(Leader *l, Ticket *t) {
 
         for (size_t i = 0; r >= 0 && i < m->n_names; i++)
                 r = status_of_unit(l, t, m->names[i]);
-        return r < 0 || m->n_names ? r : say(t, response_error(EINVAL, "no unit is named"));
+        return r < 0 || m->n_names ? r : respond(t, response_error(EINVAL, "no unit is named"));
 }
 
 // ------------------------------------------------------------------------------------------------ journal
@@ -367,9 +367,9 @@ static int ask_for_journal(Leader *l, Ticket *t) {
         int r;
 
         if (!e && !u)
-                return say(t, response_error(ENOENT, "%s: no such unit", m->name));
+                return respond(t, response_error(ENOENT, "%s: no such unit", m->name));
         if (*m->node && !host)
-                return say(t, response_error(ENOENT, "%s: no such node", m->node));
+                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
         map_foreach (slot, &l->nodes)
                 n += can_read_journal(l, u, e, slot->value, number);
         if (FEATURE_LEVEL >= FEATURE_JOURNAL_WINDOW)
@@ -384,8 +384,8 @@ static int ask_for_journal(Leader *l, Ticket *t) {
         if (n)
                 return 0;
         if (host)
-                return say(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
-        return say(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
+                return respond(t, response_error(EHOSTUNREACH, "node %s cannot be reached", m->node));
+        return respond(t, response_error(EHOSTUNREACH, "%s is on no node that can be reached", m->name));
 }
 
 // ------------------------------------------------------------------------------------------------ top
@@ -396,7 +396,7 @@ static int ask_for_usage(Leader *l, Ticket *t) {
         int r = 0;
 
         if (*m->node && !cluster_state_resolve_node(l->state, m->node, &number, NULL))
-                return say(t, response_error(ENOENT, "%s: no such node", m->node));
+                return respond(t, response_error(ENOENT, "%s: no such node", m->node));
         map_foreach (slot, &l->nodes) {
                 Node *n = slot->value;
 
@@ -405,8 +405,8 @@ static int ask_for_usage(Leader *l, Ticket *t) {
         }
         if (r < 0 || t->n_calls)
                 return r;
-        return say(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
-                                     : response_error(EHOSTUNREACH, "no node can be reached"));
+        return respond(t, *m->node ? response_error(EHOSTUNREACH, "node %s cannot be reached", m->node)
+                                   : response_error(EHOSTUNREACH, "no node can be reached"));
 }
 
 static bool is_called(const Ticket *t, const Node *n) {
@@ -580,7 +580,7 @@ void node_calls_on_reply(Leader *l, Host *h, const Argosy__ToVoter__CallReply *r
                 question_of(t)->complete(l, r, c);
         if (reply->response->final)
                 node_call_free(l, c);
-        ticket_say(t, r);
+        ticket_send(t, r);
         end_without_calls(t);
 }
 
@@ -595,7 +595,7 @@ void node_calls_on_node_lost(Leader *l, Node *n) {
                         continue;
                 r = question_of(t)->lost(l, c);
                 node_call_free(l, c);
-                ticket_say(t, r);
+                ticket_send(t, r);
                 end_without_calls(t);
         }
 }

@@ -98,7 +98,7 @@ static void add_node(const Node *n, void *userdata) {
                 .node = n->name,
                 .wanted = unit_wanted_on(v->l, v->unit, v->entry, n),
                 .lost = node_is_unreachable(n),
-                .silent = previous_node_only_host_tells(v->l, name, v->entry, n),
+                .silent = previous_node_only_host_reports(v->l, name, v->entry, n),
                 .refused = unit_exclusion(v->unit, n->number) != NULL,
         };
         if (host_is_lost(n->host) && !on_node->silent && previous_node_may_run(v->l, name, v->entry, n)) {
@@ -200,7 +200,7 @@ static WaitVerdict judge(const Leader *l, Argosy__Verb verb, uint64_t revision, 
         return verdict;
 }
 
-static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
+static void describe_wait(Leader *l, const Unit *u, Argosy__Response__UnitResult *result) {
         char why[256];
 
         list_foreach (i, &u->on_nodes)
@@ -210,10 +210,11 @@ static void say_what_it_waits_for(Leader *l, const Unit *u, Argosy__Response__Un
                 }
 }
 
-static void say_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *result, Argosy__Verb verb) {
+static void describe_where_it_may_run(const Leader *l, Argosy__Response__UnitResult *result,
+                                      Argosy__Verb verb) {
         _cleanup_free_ char *phrase = NULL;
 
-        if (tombstones_fill(l, result, verb, previous_node_only_host_tells) == 0 && result->n_may_run_on)
+        if (tombstones_fill(l, result, verb, previous_node_only_host_reports) == 0 && result->n_may_run_on)
                 phrase = may_run_phrase(result->may_run_on, result->n_may_run_on);
         (void) field_set(&result->message, phrase ?: "may still run on a host that is not heard");
 }
@@ -231,11 +232,11 @@ static Argosy__Response__UnitResult *result_of(Leader *l, const Unit *u, const W
         (void) field_set(&result->message, v->message); // the status says the essential
         (void) field_set(&result->node, v->node ? v->node : u->node ? u->node->name : NULL);
         if (v->blocked)
-                say_what_it_waits_for(l, u, result);
+                describe_wait(l, u, result);
         if (v->left_out && e)
                 (void) name_left_out(l, u, e, result);
         if (v->silent)
-                say_where_it_may_run(l, result, item->waiter->verb);
+                describe_where_it_may_run(l, result, item->waiter->verb);
         if (v->unplaced && e && node_loss_why(l, u, e, reason, sizeof(reason)))
                 (void) field_set(&result->message, reason); // others would take it
         else if (v->unplaced && e) {
@@ -253,7 +254,7 @@ static void waiter_mark(Leader *l, Waiter *w) {
 }
 
 // What got there since the last time, or nothing more than that there is nothing to wait for.
-static void tell(Waiter *w) {
+static void notify(Waiter *w) {
         Argosy__Response *news = TAKE_PTR(w->news);
 
         if (!news && w->n_open)
@@ -263,7 +264,7 @@ static void tell(Waiter *w) {
         if (news)
                 news->progress->remaining = (uint32_t) w->n_open;
         if (w->n_open)
-                ticket_say(w->ticket, news);
+                ticket_send(w->ticket, news);
         else
                 ticket_settle(w->ticket, news);
 }
@@ -390,7 +391,7 @@ void waiters_drain(Leader *l) {
                 else {
                         if (w->n_begun < w->n_items)
                                 list_append(&later, &w->due);
-                        tell(w);
+                        notify(w);
                 }
         }
         if (list_is_empty(&later))

@@ -97,7 +97,7 @@ static void reason_of_budget(Leader *l, const Unit *u, char ret[static REASON_SI
                 disruption_budget_max(l, u->budget, cluster_state_find_unit(l->state, u->name)));
 }
 
-static bool nobody_can_tell(const Argosy__UnitRecord *r, const Node *n) {
+static bool outcome_is_unknown(const Argosy__UnitRecord *r, const Node *n) {
         const Argosy__Outcome *o = record_final_outcome(r, n->number);
 
         return r->target == ARGOSY__TARGET__TARGET_LAUNCHED && o && o->kind == ARGOSY__OUTCOME__KIND__UNKNOWN;
@@ -130,7 +130,7 @@ static void reason_of_unit_on_node(Leader *l, const Unit *u, const UnitOnNode *s
                 return;
         else if (under_way(s, r))
                 str_fit(ret, REASON_SIZE, "%s", under_way(s, r));
-        else if (s->error && *s->error && !nobody_can_tell(r, n))
+        else if (s->error && *s->error && !outcome_is_unknown(r, n))
                 str_fit(ret, REASON_SIZE, "%s", s->error);
         else if (s->went_along)
                 str_fit(ret, REASON_SIZE,
@@ -172,14 +172,14 @@ static Argosy__Response *why_new(const UnitEntry *e, const char *node, const cha
         return NULL;
 }
 
-typedef struct Teller {
+typedef struct Responder {
         const Argosy__Request *request;
         LeaderRespond respond;
         void *userdata;
-} Teller;
+} Responder;
 
 // Takes the response; NULL stands for out of memory.
-static void tell(const Teller *t, const Leader *l, Argosy__Response *r) {
+static void send_response(const Responder *t, const Leader *l, Argosy__Response *r) {
         if (!r)
                 r = response_error(ENOMEM, "the leader is out of memory");
         if (!r)
@@ -191,7 +191,7 @@ static void tell(const Teller *t, const Leader *l, Argosy__Response *r) {
         message_free(r);
 }
 
-static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
+static void why_on_node(const Responder *t, Leader *l, const UnitEntry *e, const Unit *u, const Node *n) {
         const UnitOnNode *s = u ? unit_on_node_find(u, n) : NULL;
         _cleanup_free_ char *ignored = NULL;
         char why[REASON_SIZE];
@@ -207,11 +207,11 @@ static void why_on_node(const Teller *t, Leader *l, const UnitEntry *e, const Un
                 message_free(r);
                 r = NULL;
         }
-        tell(t, l, r);
+        send_response(t, l, r);
 }
 
 // Placed nowhere, or on a node that it is to leave and cannot.
-static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
+static void why_nowhere(const Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
         const char *held = u ? unit_held_by_mass_loss(l, u) : NULL;
         bool stuck = u && u->node;
         const UnitOnNode *s;
@@ -236,11 +236,11 @@ static void why_nowhere(const Teller *t, Leader *l, const UnitEntry *e, const Un
                 message_free(r);
                 r = NULL;
         }
-        tell(t, l, r);
+        send_response(t, l, r);
 }
 
 // A node that it leaves out although it might have it.
-static void why_left_out(const Teller *t, Leader *l, const UnitEntry *e, const Node *n, const char *why) {
+static void why_left_out(const Responder *t, Leader *l, const UnitEntry *e, const Node *n, const char *why) {
         Argosy__Response *r = why_new(e, n->name, why);
         Argosy__Response__UnitRow *row = r ? r->status_reply->row : NULL;
 
@@ -249,11 +249,11 @@ static void why_left_out(const Teller *t, Leader *l, const UnitEntry *e, const N
                 message_free(r);
                 r = NULL;
         }
-        tell(t, l, r);
+        send_response(t, l, r);
 }
 
 // Every node that is to have a global unit, and for the others why not.
-static void why_global(const Teller *t, Leader *l, const UnitEntry *e, const Unit *u) {
+static void why_global(const Responder *t, Leader *l, const UnitEntry *e, const Unit *u) {
         size_t n = 0;
         char why[REASON_SIZE];
 
@@ -272,7 +272,7 @@ static void why_global(const Teller *t, Leader *l, const UnitEntry *e, const Uni
 
 // Nodes on which something of this name may run that nobody wants there.
 typedef struct Leftovers {
-        const Teller *teller;
+        const Responder *responder;
         Leader *leader;
         const char *name;
         const UnitEntry *entry;
@@ -311,7 +311,7 @@ static void why_left(const Node *n, void *userdata) {
                 message_free(r);
                 r = NULL;
         }
-        tell(x->teller, x->leader, r);
+        send_response(x->responder, x->leader, r);
 }
 
 // Without a leader nobody knows whether it is gone.
@@ -321,11 +321,13 @@ static void why_left_unled(Leftovers *x) {
         if (!tombs || x->entry)
                 return;
         x->n++;
-        tell(x->teller, x->leader,
-             leftover_new(x, "-", "destroyed; there is no leader who could tell whether it is gone everywhere"));
+        send_response(
+                x->responder, x->leader,
+                leftover_new(x, "-",
+                             "destroyed; there is no leader who could tell whether it is gone everywhere"));
 }
 
-static size_t why_leftovers(const Teller *t, Leader *l, const char *name, const UnitEntry *e) {
+static size_t why_leftovers(const Responder *t, Leader *l, const char *name, const UnitEntry *e) {
         Leftovers x = {t, l, name, e, 0};
 
         if (l->leading)
@@ -335,7 +337,7 @@ static size_t why_leftovers(const Teller *t, Leader *l, const char *name, const 
         return x.n;
 }
 
-static void why_unit(const Teller *t, Leader *l, const char *name) {
+static void why_unit(const Responder *t, Leader *l, const char *name) {
         const UnitEntry *e = cluster_state_find_unit(l->state, name);
         const Unit *u = unit_find(l, name);
         size_t n_left = why_leftovers(t, l, name, e);
@@ -346,14 +348,14 @@ static void why_unit(const Teller *t, Leader *l, const char *name) {
                 return;
         if (!e) {
                 r = response_error(ENOENT, "%s: no such unit", name);
-                tell(t, l, r);
+                send_response(t, l, r);
         } else if (unit_name_kind(name, NULL) == UNIT_NAME_TEMPLATE &&
                    rollout_phrase(l, name, phrase, sizeof(phrase)))
-                tell(t, l, why_new(e, "-", phrase));
+                send_response(t, l, why_new(e, "-", phrase));
         else if (e->record->target == ARGOSY__TARGET__TARGET_INACTIVE)
-                tell(t, l, why_new(e, "-", "nobody wants it loaded; `start` starts it"));
+                send_response(t, l, why_new(e, "-", "nobody wants it loaded; `start` starts it"));
         else if (!l->leading)
-                tell(t, l, why_new(e, "-", "there is no leader who could tell"));
+                send_response(t, l, why_new(e, "-", "there is no leader who could tell"));
         else if (e->record->global)
                 why_global(t, l, e, u);
         else if (!u || !u->node || u->life == LIFE_STRANDED)
@@ -363,7 +365,7 @@ static void why_unit(const Teller *t, Leader *l, const char *name) {
 }
 
 void why_answer(Leader *l, const Argosy__Request *request, LeaderRespond respond, void *userdata) {
-        const Teller t = {request, respond, userdata};
+        const Responder t = {request, respond, userdata};
         Argosy__Response end = ARGOSY__RESPONSE__INIT;
 
         for (size_t i = 0; i < request->why->n_names; i++)

@@ -47,7 +47,7 @@ static int each_activator(CycleWalk *w, const char *name, void *userdata) {
 static int on_cycle(const Cycle *c, void *userdata) {
         Search *s = userdata;
 
-        cycle_tell(c, " -> ", s->ret, s->size);
+        cycle_describe(c, " -> ", s->ret, s->size);
         *s->ret_line = c->line;
         return -ELOOP;
 }

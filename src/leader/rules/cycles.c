@@ -28,7 +28,7 @@ typedef struct Vertex {
         uint32_t caller;
         uint32_t set;              // 0: none yet
         uint32_t walk, whence, by; // of the breadth-first walk: its number, from where, and by which edge
-        bool told;
+        bool reported;
 } Vertex;
 
 typedef struct CycleSearch {
@@ -158,9 +158,9 @@ static void lay_out(CycleSearch *x, uint32_t start, uint32_t last, uint32_t by, 
                 Vertex *v = &x->vertices[at[(first + i) % n]];
 
                 x->path[i] = v->name;
-                if (at[(first + i) % n] < x->n_asked && !v->told)
+                if (at[(first + i) % n] < x->n_asked && !v->reported)
                         x->units[ret->n_units++] = v->name;
-                v->told = true;
+                v->reported = true;
         }
         ret->path = x->path;
         ret->units = x->units;
@@ -173,18 +173,18 @@ static int by_number(const void *a, const void *b) {
 }
 
 // The last one in `names` first.
-static int tell_set(CycleSearch *x, uint32_t *of, size_t n) {
+static int report_set(CycleSearch *x, uint32_t *of, size_t n) {
         Cycle c = {};
-        unsigned told = 0;
+        unsigned reported = 0;
         int r = 0;
 
         qsort(of, n, sizeof *of, by_number);
         for (size_t i = 0; i < n && r == 0; i++) {
                 uint32_t last, by;
 
-                if (x->vertices[of[i]].told || of[i] >= x->n_asked)
+                if (x->vertices[of[i]].reported || of[i] >= x->n_asked)
                         continue;
-                if (told++ < CYCLES_TOLD_MAX) {
+                if (reported++ < CYCLES_REPORTED_MAX) {
                         last = walk_round(x, of[i], &by);
                         lay_out(x, of[i], last, by, &c);
                 } else {
@@ -218,7 +218,7 @@ static int take_set(CycleSearch *x, uint32_t v) {
         } while (w != v);
         if (n == 1 && !leads_to_itself(x, v))
                 return 0;
-        return tell_set(x, x->stack + x->n_stack, n);
+        return report_set(x, x->stack + x->n_stack, n);
 }
 
 static void visit(CycleSearch *x, uint32_t v, uint32_t caller) {
@@ -293,7 +293,7 @@ int cycles_find(CycleWalk *w, const char *const *names, size_t n) {
         return r;
 }
 
-void cycle_tell(const Cycle *c, const char *between, char *ret, size_t size) {
+void cycle_describe(const Cycle *c, const char *between, char *ret, size_t size) {
         size_t len = 0;
 
         if (size)

@@ -12,7 +12,8 @@
 
 #include "macro.h"
 
-enum { CYCLES_TOLD_MAX = 8 }; // cycles that are searched for one by one, among units that are all tangled
+enum { CYCLES_REPORTED_MAX = 8 }; // cycles that are searched for one by one, among units that are all
+                                  // tangled
 
 typedef struct Cycle {
         const char *const *path; // path[0] leads to path[1], and so on, and the last one to path[0]
@@ -45,4 +46,4 @@ int cycles_edge(CycleWalk *w, const char *to, unsigned line, bool theirs);
 int cycles_find(CycleWalk *w, const char *const *names, size_t n) _warn_unused_;
 
 // "a BETWEEN b BETWEEN a", cut to `size`.
-void cycle_tell(const Cycle *c, const char *between, char *ret, size_t size);
+void cycle_describe(const Cycle *c, const char *between, char *ret, size_t size);

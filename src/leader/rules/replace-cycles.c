@@ -87,7 +87,7 @@ static int each_replaced(CycleWalk *w, const char *name, void *userdata) {
 static int on_cycle(const Cycle *c, void *userdata) {
         Search *s = userdata;
 
-        cycle_tell(c, " replaces ", s->ret, s->size);
+        cycle_describe(c, " replaces ", s->ret, s->size);
         return 1;
 }
 

@@ -58,7 +58,7 @@ static const char *failure_of(const RolloutView *v, const RolloutItem *i) {
         return !i->up && !i->unreachable && v->now_us >= patience_us(i) ? "it does not become active" : NULL;
 }
 
-static void look_again(RolloutStep *step, uint64_t at_us) {
+static void wake_at(RolloutStep *step, uint64_t at_us) {
         if (!step->next_us || at_us < step->next_us)
                 step->next_us = at_us;
 }
@@ -68,9 +68,9 @@ static void note_time(const RolloutView *v, const RolloutItem *i, RolloutStep *s
         if (!had_its_turn(v, i) || !i->wanted_up || i->busy || is_well(v, i))
                 return;
         if (i->up)
-                look_again(step, may_be_well_us(v, i));
+                wake_at(step, may_be_well_us(v, i));
         else if (!i->unreachable && !v->returning)
-                look_again(step, patience_us(i));
+                wake_at(step, patience_us(i));
 }
 
 static Count count(const RolloutView *v, RolloutStep *step) {

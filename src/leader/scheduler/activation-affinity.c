@@ -128,18 +128,18 @@ const UnitEntry *activation_affinity_activator_here(const Leader *l, const UnitE
         return s.found;
 }
 
-static void look_again(Leader *l, const char *name) {
+static void refresh(Leader *l, const char *name) {
         Unit *u = unit_find(l, name);
 
         if (u)
                 unit_event(l, u, LIFE_LOOK);
 }
 
-void activation_affinity_look_again(Leader *l, const char *activator) {
+void activation_affinity_refresh(Leader *l, const char *activator) {
         const char *activated = activators_activated(&l->activators, activator);
 
         if (activated)
-                look_again(l, activated);
+                refresh(l, activated);
 }
 
 static bool is_any(const char *name, void *userdata) {
@@ -174,8 +174,8 @@ int activation_affinity_on_unit(Leader *l, const UnitEntry *e) {
 
         if (r < 0)
                 return r;
-        activation_affinity_look_again(l, e->record->name);
+        activation_affinity_refresh(l, e->record->name);
         if (!e->removed && activators_find(&l->activators, e->record->name, is_any, NULL))
-                look_again(l, e->record->name);
+                refresh(l, e->record->name);
         return 0;
 }

@@ -16,6 +16,6 @@ bool activation_affinity_is_elsewhere(Leader *l, const BatchBuilder *b, const Un
 // The launched activator that this unit follows and that is placed on the same node; NULL: none.
 const UnitEntry *activation_affinity_activator_here(const Leader *l, const UnitEntry *e);
 // The activator has moved: puts what it activates into Leader.moving.
-void activation_affinity_look_again(Leader *l, const char *activator);
+void activation_affinity_refresh(Leader *l, const char *activator);
 // 0 or -ENOMEM
 int activation_affinity_on_unit(Leader *l, const UnitEntry *e);

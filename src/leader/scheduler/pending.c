@@ -184,8 +184,8 @@ static int take_step(Leader *l, BatchBuilder *b, const SchedulerStep *step) {
         if (!step->node)
                 next.displaced_by = (char *) step->by;
         disruption_budget_take(l, step->unit);
-        activation_affinity_look_again(l, step->name);
-        scheduler_look_at_followers(l, step->name);
+        activation_affinity_refresh(l, step->name);
+        scheduler_refresh_followers(l, step->name);
         r = batch_builder_put_unit(b, &next, 0, e->record->revision);
         if (r >= 0)
                 unit_event(l, step->unit, LIFE_GOES);

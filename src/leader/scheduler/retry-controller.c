@@ -210,7 +210,7 @@ static int start_elsewhere(Leader *l, BatchBuilder *b, Retry *t, const UnitEntry
         scheduler_penalise(l, t->unit->node, NODE_PENALTY, retry_half_us(e));
         next.node = node;
         t->flying = true;
-        activation_affinity_look_again(l, t->unit->name);
+        activation_affinity_refresh(l, t->unit->name);
         return batch_builder_put_unit(b, &next, 0, e->record->revision);
 }
 

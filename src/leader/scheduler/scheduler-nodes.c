@@ -209,7 +209,7 @@ bool node_admits(const Leader *l, const Node *n, const UnitOptions *options) {
         return host && scheduler_admits(l->state, host, n->manager, options);
 }
 
-void scheduler_tell_hosts_again(Leader *l) {
+void scheduler_refresh_hosts(Leader *l) {
         map_foreach (slot, &l->hosts) {
                 const Host *h = slot->value;
                 const Argosy__HostRecord *host = cluster_state_find_host(l->state, h->number);

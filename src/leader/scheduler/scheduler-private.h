@@ -45,7 +45,7 @@ struct Scheduler {
 // What there is as it is now; the host of that number (0: none) as if it took nobody.
 void scheduler_sync_nodes(Leader *l, uint32_t without_host);
 void scheduler_add_new_nodes(Leader *l);    // with their labels
-void scheduler_tell_hosts_again(Leader *l); // there are new resources or labels to be looked for
+void scheduler_refresh_hosts(Leader *l);    // there are new resources or labels to be looked for
 
 // scheduler-units.c. The unit of this name there, made if need be: with a record or named by somebody's
 // options, or a guest.

@@ -44,7 +44,7 @@ static int class_of(Leader *l, const char *name, const UnitOptions *options, uin
                         r = scheduler_class(t->placement, &t->patterns, name, options, ret, &new);
         }
         if (new)
-                scheduler_tell_hosts_again(l);
+                scheduler_refresh_hosts(l);
         return r;
 }
 
@@ -276,7 +276,7 @@ size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMEN
         return n;
 }
 
-void scheduler_look_at_followers(Leader *l, const char *name) {
+void scheduler_refresh_followers(Leader *l, const char *name) {
         Unit *followers[PLACEMENT_FOLLOWS_MAX];
         size_t n = scheduler_followers(l, name, followers);
 

@@ -164,7 +164,7 @@ int scheduler_place(Scheduler *p, const char *name, const UnitOptions *options, 
         node = find_node(l, name, unit);
         if (node != PLACEMENT_NONE) {
                 result.node = l->places->nodes[node]->number;
-                scheduler_look_at_followers(l, name);
+                scheduler_refresh_followers(l, name);
         }
         result.possible = placement_class_possible(l->places->placement,
                                                    placement_unit_class(l->places->placement, unit));

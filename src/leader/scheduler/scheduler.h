@@ -43,7 +43,7 @@ void scheduler_drive_out(Leader *l, Unit *u, const UnitEntry *e);
 // Those who are to be with it, as far as they are in the tables: how many.
 size_t scheduler_followers(const Leader *l, const char *name, Unit *ret[PLACEMENT_FOLLOWS_MAX]);
 // Those who are to be with it are looked at again.
-void scheduler_look_at_followers(Leader *l, const char *name);
+void scheduler_refresh_followers(Leader *l, const char *name);
 // Whether these options admit the node, whoever is there; *ret_why (may be NULL): why not.
 bool scheduler_admits(const ClusterState *state, const Argosy__HostRecord *host, const char *manager,
                       const UnitOptions *options);

@@ -30,7 +30,7 @@
 
 enum { WOKEN_UNITS = 256 };
 
-static void look_at_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
+static void refresh_unit_on_node(Leader *l, UnitOnNode *s, const UnitEntry *e) {
         bool up = e && unit_on_node_is_up(l, s, e);
 
         if (up == s->up && (!up || s->run_us == s->since_us))
@@ -125,7 +125,7 @@ void disruption_budget_refresh(Leader *l, Unit *u) {
         list_foreach (i, &u->on_nodes) {
                 UnitOnNode *s = CONTAINER_OF(i, UnitOnNode, by_unit);
 
-                look_at_unit_on_node(l, s, e);
+                refresh_unit_on_node(l, s, e);
                 up |= s->up && s->node == u->node;
         }
         count(l, u, counted, counted && !up);

@@ -210,7 +210,7 @@ static void sync_host(Leader *l, uint32_t number, const Argosy__HostRecord *reco
         host_drop_if_unused(l, h);
 }
 
-static void look_again(Leader *l) {
+static void mark_hosts_due(Leader *l) {
         l->mass_loss_due = true;
         l->retry_pending = l->previous_nodes_due = true;
         l->waiters_all = true;
@@ -222,7 +222,7 @@ void registry_build_hosts(Leader *l) {
 
         for (size_t i = 0; i < n; i++)
                 sync_host(l, hosts[i].record->host, hosts[i].record);
-        look_again(l);
+        mark_hosts_due(l);
 }
 
 void registry_sync_hosts(Leader *l) {
@@ -230,7 +230,7 @@ void registry_sync_hosts(Leader *l) {
 
         while ((number = cluster_state_next_dirty_host(l->state)))
                 sync_host(l, number, cluster_state_find_host(l->state, number));
-        look_again(l);
+        mark_hosts_due(l);
 }
 
 Unit *unit_find(const Leader *l, const char *name) {
@@ -351,7 +351,7 @@ bool unit_has_place(const UnitEntry *e) {
         return !e->removed && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE && !e->record->global;
 }
 
-static LifeEvent what_it_says(const UnitEntry *e, const Node *node) {
+static LifeEvent event_of_record(const UnitEntry *e, const Node *node) {
         if (unit_has_place(e))
                 return node ? LIFE_IS_PLACED : LIFE_IS_UNPLACED;
         return !e->removed && e->record->target != ARGOSY__TARGET__TARGET_INACTIVE ? LIFE_IS_GLOBAL
@@ -364,7 +364,7 @@ void registry_on_unit(Leader *l, Unit *u, UnitEntry *e) {
         Node *node = unit_has_place(e) && record->node ? node_find(l, record->node) : NULL;
 
         u->recorded = !e->removed;
-        unit_event(l, u, what_it_says(e, node));
+        unit_event(l, u, event_of_record(e, node));
         unit_unplace(u);
         u->leaves = !e->removed && record_has_to_leave(record);
         u->node = node;

@@ -1425,7 +1425,7 @@ FAULTS = [
           ";",
           "leader/followers: a_question_ends_with_its_session_and_not_with_the_one_before"),
     Fault("dark-units-not-counted", "src/leader/followers.c",
-          "look_at_units_of(l, n);",
+          "refresh_units_of(l, n);",
           ";",
           "leader/followers: what_runs_on_a_dark_node_counts_as_down"),
     Fault("end-elsewhere-not-passed-on", "src/leader/followers.c",

@@ -75,9 +75,9 @@ static Argosy__Response *word(void) {
 static void what_is_said_goes_out_at_the_end_of_the_turn_and_the_last_word_is_final(void **state) {
         Client *a = ask_anything(0), *b = ask_anything(1);
 
-        ticket_say(a->ticket, word());
-        ticket_say(b->ticket, word());
-        ticket_say(a->ticket, word());
+        ticket_send(a->ticket, word());
+        ticket_send(b->ticket, word());
+        ticket_send(a->ticket, word());
         ticket_end(a->ticket);
         assert_string_equal(order, "");
         tickets_flush(t.leader);
@@ -91,8 +91,8 @@ static void what_is_said_goes_out_at_the_end_of_the_turn_and_the_last_word_is_fi
 static void an_error_in_the_middle_is_not_the_last_word(void **state) {
         Client *a = ask_anything(0);
 
-        ticket_say(a->ticket, response_error(ENOENT, "no such unit"));
-        ticket_say(a->ticket, word());
+        ticket_send(a->ticket, response_error(ENOENT, "no such unit"));
+        ticket_send(a->ticket, word());
         tickets_flush(t.leader);
         assert_string_equal(order, "0 0 ");
         ticket_free(a->ticket);
@@ -101,7 +101,7 @@ static void an_error_in_the_middle_is_not_the_last_word(void **state) {
 static void who_is_told_may_cancel_anybody(void **state) {
         for (size_t i = 0; i < 4; i++) {
                 ask_anything(i);
-                ticket_say(clients[i].ticket, word());
+                ticket_send(clients[i].ticket, word());
                 ticket_settle(clients[i].ticket, word());
         }
         clients[0].cancels = &clients[1];
@@ -113,7 +113,7 @@ static void who_is_told_may_cancel_anybody(void **state) {
 static void who_fails_hears_nothing_that_was_to_be_said_before(void **state) {
         Client *a = ask_anything(0), *b = ask_anything(1);
 
-        ticket_say(a->ticket, word());
+        ticket_send(a->ticket, word());
         ticket_fail(a->ticket, response_error(EAGAIN, "this host does not lead any more"));
         ticket_settle(b->ticket, word());
         ticket_fail(b->ticket, response_error(EAGAIN, "this host does not lead any more"));
@@ -125,9 +125,9 @@ static void who_fails_hears_nothing_that_was_to_be_said_before(void **state) {
 static void without_memory_for_an_answer_that_is_the_answer(void **state) {
         Client *a = ask_anything(0);
 
-        ticket_say(a->ticket, word());
-        ticket_say(a->ticket, NULL);
-        ticket_say(a->ticket, word()); // nobody knows yet that it has ended
+        ticket_send(a->ticket, word());
+        ticket_send(a->ticket, NULL);
+        ticket_send(a->ticket, word()); // nobody knows yet that it has ended
         tickets_flush(t.leader);
         assert_string_equal(order, "0. ");
         assert_int_equal(a->status, ENOMEM);

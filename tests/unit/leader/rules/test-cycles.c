@@ -30,7 +30,7 @@ static int on_found(const Cycle *c, void *userdata) {
         Ways *ways = userdata;
 
         if (ways->n_found++ == 0)
-                cycle_tell(c, ">", ways->text, sizeof(ways->text));
+                cycle_describe(c, ">", ways->text, sizeof(ways->text));
         ways->line = c->line;
         for (size_t i = 0; i < c->n_units; i++)
                 strcat(ways->units, c->units[i]);
@@ -103,7 +103,7 @@ static void a_long_way_is_cut(void **state) {
         Cycle c = {.path = path, .n = 2};
         char text[20];
 
-        cycle_tell(&c, " after ", text, sizeof(text));
+        cycle_describe(&c, " after ", text, sizeof(text));
         assert_string_equal(text, "long.service after ");
 }
 

@@ -147,7 +147,7 @@ static Found found;
 static int on_cycle(const Cycle *c, void *userdata) {
         assert_true(c->n > 0 && c->n_units > 0);
         if (found.n++ == 0) {
-                cycle_tell(c, " after ", found.text, sizeof(found.text));
+                cycle_describe(c, " after ", found.text, sizeof(found.text));
                 found.line = c->line;
         }
         for (size_t i = 0; i < c->n_units; i++) {
@@ -382,7 +382,7 @@ static void a_tangle_costs_what_it_has_units_and_dependencies(void **state) {
         assert_in_range(steps, edges, MANY + 2 * edges); // gathered and walked, each once
         steps = count_steps(true, &edges);
         assert_true(found.n > 0);
-        assert_true(steps <= MANY + (2 + CYCLES_TOLD_MAX) * edges);
+        assert_true(steps <= MANY + (2 + CYCLES_REPORTED_MAX) * edges);
 }
 
 int main(void) {
